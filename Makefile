@@ -1,0 +1,42 @@
+# Every target works from a bare clone: `venv` installs what is missing and is quick when nothing is.
+
+SHELL := /bin/bash
+# tools/setup records which Java runtime it found; Spark reads JAVA_HOME.
+RUN = JAVA_HOME="$$(cat .venv/java-home)" .venv/bin
+SOURCES = src tests tools $(wildcard examples) $(wildcard benchmarks)
+
+.PHONY: help demo test check bench layers format venv
+
+help:
+	@echo "make demo     run an event-time streaming job on embedded Spark"
+	@echo "make test     run all tests"
+	@echo "make check    format, lint, strict types, import layers"
+	@echo "make bench    measure Funke beside PyFlink and Spark, write docs/benchmarks.md"
+	@echo "make layers   check that imports point downwards"
+	@echo "make format   format the sources and mend what the linter can mend"
+	@echo "make venv     create .venv and install what is missing"
+
+demo: venv
+	@$(RUN)/funke run examples/demo.py
+
+test: venv
+	@$(RUN)/python -m pytest -q
+
+check: venv
+	@.venv/bin/ruff format --check $(SOURCES)
+	@.venv/bin/ruff check $(SOURCES)
+	@.venv/bin/mypy
+	@.venv/bin/python tools/layers.py
+
+bench: venv
+	@$(RUN)/python benchmarks/run.py
+
+layers: venv
+	@.venv/bin/python tools/layers.py
+
+format: venv
+	@.venv/bin/ruff check --fix $(SOURCES)
+	@.venv/bin/ruff format $(SOURCES)
+
+venv:
+	@tools/setup

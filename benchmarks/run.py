@@ -1,0 +1,216 @@
+"""`make bench`: Funke, PyFlink and Spark's transformWithState side by side on the same files, in one run.
+
+    python benchmarks/run.py [--only NAME ...] [--rows N] [--no-reference] [--write]
+
+PyFlink runs in an environment of its own that is made on first use. Results go to docs/benchmarks.md with --write.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from data import text_files
+from micro import epoch_latency_ms, memory_per_key, ten_elements_s
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / ".bench"
+PROGRAMS = Path(__file__).parent / "programs"
+PYFLINK = "apache-flink==2.3.0"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A line of the result: a measured figure against what it must reach."""
+
+    name: str
+    measured: float
+    wanted: str
+    is_met: bool
+    detail: str
+
+
+class Bench:
+    """Runs programs in processes of their own and remembers rows per second."""
+
+    def __init__(self, rows: int, use_reference: bool) -> None:
+        self._rows = rows
+        self._use_reference = use_reference
+        self._reference: str | None = None
+        self.speeds: dict[str, float] = {}
+
+    def input(self, keys: int = 1_000, rows: int | None = None) -> str:
+        """The folder with the input files."""
+        return str(text_files(FOLDER / "data", rows or self._rows, keys))
+
+    def funke(self, job: str, keys: int = 1_000, parallelism: int = 2, rows: int | None = None) -> float:
+        """Rows per second of a job on Funke."""
+        command = [sys.executable, "-m", "funke", "jobs.py"]
+        name = f"funke {job} {keys} keys, {parallelism} slots" + (f", {rows} rows" if rows else "")
+        return self._timed(name, command, job, keys, parallelism, rows)
+
+    def pyflink(self, job: str, keys: int = 1_000, parallelism: int = 2) -> float:
+        """Rows per second of the same job on PyFlink in its default (process) mode."""
+        return self._timed(f"pyflink {job} {keys} keys", [self._pyflink_python(), "jobs.py"], job, keys, parallelism)
+
+    def transform_with_state(self, keys: int) -> float:
+        """Rows per second of Spark's own stateful Python API."""
+        command = [sys.executable, "transform_with_state.py", self.input(keys), "2"]
+        return self._measure(f"transformWithState {keys} keys", command, self._rows)
+
+    def bare_loop(self) -> float:
+        """Rows per second of one Python process that just does the work."""
+        return self._measure("bare loop", [sys.executable, "bare_loop.py", self.input()], self._rows)
+
+    def _timed(
+        self, name: str, command: list[str], job: str, keys: int, parallelism: int, rows: int | None = None
+    ) -> float:
+        warm_up = str(text_files(FOLDER / "data", 500_000, 1_000) / "part-000.txt") if "funke" in name else None
+        small = warm_up or self._small_file()
+        return self._measure(
+            name, [*command, job, self.input(keys, rows), str(parallelism), small], rows or self._rows
+        )
+
+    def _small_file(self) -> str:
+        path = FOLDER / "data" / "warm-up.txt"
+        if not path.exists():
+            path.write_text("".join(f"key-{row % 10},{row},{row}.5\n" for row in range(1000)))
+        return str(path)
+
+    def _measure(self, name: str, command: list[str], rows: int) -> float:
+        if name in self.speeds:
+            return self.speeds[name]
+        print(f"  {name} ...", end="", flush=True)
+        result = subprocess.run(command, cwd=PROGRAMS, capture_output=True, text=True, check=False)
+        line = next((line for line in result.stdout.splitlines() if line.startswith("SECONDS")), None)
+        if line is None:
+            raise SystemExit(f"\n{name} failed:\n{result.stdout}\n{result.stderr}")
+        speed = rows / float(line.split()[1])
+        print(f" {speed:,.0f} rows/s")
+        self.speeds[name] = speed
+        return speed
+
+    def _pyflink_python(self) -> str:
+        python = os.environ.get("PYFLINK_PYTHON")
+        if python:
+            return python
+        folder = FOLDER / "pyflink-venv"
+        if not (folder / "done").exists():
+            print(f"  installing {PYFLINK} into an environment of its own (once, about a minute) ...", flush=True)
+            subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+            subprocess.run([str(folder / "bin/pip"), "install", "-q", PYFLINK], check=True)
+            (folder / "done").touch()
+        return str(folder / "bin/python")
+
+
+def at_least(name: str, measured: float, bar: float, detail: str) -> Ratio:
+    """A figure that must reach a bar."""
+    return Ratio(name, measured, f">= {bar:g}", measured >= bar, detail)
+
+
+def under(name: str, measured: float, bar: float, detail: str) -> Ratio:
+    """A figure that must stay below a bar."""
+    return Ratio(name, measured, f"< {bar:g}", measured < bar, detail)
+
+
+def ratio(name: str, ours: float, theirs: float, bar: float) -> Ratio:
+    """Our speed over another one."""
+    return at_least(name, ours / theirs, bar, f"{ours:,.0f} / {theirs:,.0f} rows/s")
+
+
+def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
+    """Every figure by its short name."""
+
+    def keyed() -> float:
+        return bench.funke("keyed_count")
+
+    return {
+        "keyed-count": lambda: ratio("keyed count, 1 000 keys: Funke / PyFlink", keyed(), bench.pyflink("keyed_count"), 35),
+        "many-keys": lambda: ratio(
+            "keyed count, 100 000 keys: Funke / transformWithState",
+            bench.funke("keyed_count", 100_000),
+            bench.transform_with_state(100_000),
+            20,
+        ),
+        "spark-1000-keys": lambda: ratio(
+            "keyed count, 1 000 keys: Funke / transformWithState", keyed(), bench.transform_with_state(1_000), 1
+        ),
+        "stateless": lambda: ratio(
+            "stateless chain: Funke / PyFlink", bench.funke("stateless"), bench.pyflink("stateless"), 12
+        ),
+        "reduce": lambda: ratio(
+            "keyed reduce, 1 000 keys: Funke / PyFlink", bench.funke("keyed_reduce"), bench.pyflink("keyed_reduce"), 1
+        ),
+        "bare-loop": lambda: ratio("keyed count per core: Funke / bare loop", keyed() / 2, bench.bare_loop(), 0.3),
+        "scale": lambda: ratio(
+            "throughput at 20 M rows / at 2 M rows", bench.funke("keyed_count", rows=20_000_000), keyed(), 0.85
+        ),
+        "slots": lambda: ratio("2 slots / 1 slot", keyed(), bench.funke("keyed_count", parallelism=1), 1.6),
+        "ten-elements": lambda: under("ten-element bounded job, warm session (s)", ten_elements_s(), 1.0, "median of 5"),
+        "epoch": lambda: under("epoch with one exchange and little data (ms)", epoch_latency_ms(), 350, "median of 20"),
+        "memory": lambda: under("memory per key, int value state, 1 M keys (bytes)", memory_per_key(), 300, "hashmap"),
+    }
+
+
+def machine() -> str:
+    """The machine in a line."""
+    model = platform.processor() or platform.machine()
+    for line in Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []:
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    import pyspark
+
+    return f"{os.cpu_count()} cores ({model}), {platform.system()}, Python {platform.python_version()}, PySpark {pyspark.__version__}, {PYFLINK.replace('==', ' ')}"
+
+
+def report(results: list[Ratio], bench: Bench) -> str:
+    """The results as a page."""
+    lines = [
+        "# Benchmarks",
+        "",
+        f"Measured by `make bench` on {time.strftime('%Y-%m-%d')}: {machine()}.",
+        "All programs read the same text files; each runs in a process of its own, timed from `execute()` to its end",
+        "after a warm-up job in the same process. PyFlink runs in process mode, its default.",
+        "",
+        "| measure | measured | wanted | |",
+        "|---|--:|--:|---|",
+    ]
+    lines += [
+        f"| {r.name} | **{r.measured:,.2f}** | {r.wanted} | {r.detail}{'' if r.is_met else ' (not reached)'} |"
+        for r in results
+    ]
+    lines += ["", "| program | rows/s |", "|---|--:|"]
+    lines += [f"| {name} | {speed:,.0f} |" for name, speed in bench.speeds.items()]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Runs what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", help="short names of the measures to run")
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    options = parser.parse_args()
+    bench = Bench(options.rows, use_reference=True)
+    results = []
+    for name, measure in measures(bench).items():
+        if not options.only or name in options.only:
+            result = measure()
+            results.append(result)
+            mark = "ok " if result.is_met else "LOW"
+            print(f"{mark} {result.name}: {result.measured:,.2f} (wanted {result.wanted}; {result.detail})", flush=True)
+    if options.write:
+        (ROOT / "docs" / "benchmarks.md").write_text(report(results, bench))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Applies asynchronous functions to streams."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.operators.functions.async_functions import (
+    NO_RETRY_STRATEGY,
+    AsyncFunction,
+    AsyncFunctionDescriptor,
+    AsyncRetryStrategy,
+)
+from funke.engine.types.time import Time
+from funke.engine.types.type_information import TypeInformation
+
+if TYPE_CHECKING:
+    from funke.datastream.data_stream import DataStream
+
+__all__ = ["AsyncDataStream"]
+
+OutputMode = AsyncFunctionDescriptor.OutputMode
+
+
+class AsyncDataStream:
+    """Adds an asynchronous function to a stream, with results in the order of the elements or as they come."""
+
+    @staticmethod
+    def unordered_wait(
+        data_stream: DataStream,
+        async_function: AsyncFunction[Any, Any],
+        timeout: Time,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """Emit results as they come; none overtakes a watermark."""
+        return _async_wait(
+            data_stream, async_function, timeout, NO_RETRY_STRATEGY, capacity, output_type, OutputMode.UNORDERED
+        )
+
+    @staticmethod
+    def unordered_wait_with_retry(
+        data_stream: DataStream,
+        async_function: AsyncFunction[Any, Any],
+        timeout: Time,
+        async_retry_strategy: AsyncRetryStrategy[Any],
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """Emit results as they come, and repeat calls as the strategy says."""
+        return _async_wait(
+            data_stream, async_function, timeout, async_retry_strategy, capacity, output_type, OutputMode.UNORDERED
+        )
+
+    @staticmethod
+    def ordered_wait(
+        data_stream: DataStream,
+        async_function: AsyncFunction[Any, Any],
+        timeout: Time,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """Emit results in the order of the elements."""
+        return _async_wait(
+            data_stream, async_function, timeout, NO_RETRY_STRATEGY, capacity, output_type, OutputMode.ORDERED
+        )
+
+    @staticmethod
+    def ordered_wait_with_retry(
+        data_stream: DataStream,
+        async_function: AsyncFunction[Any, Any],
+        timeout: Time,
+        async_retry_strategy: AsyncRetryStrategy[Any],
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """Emit results in the order of the elements, and repeat calls as the strategy says."""
+        return _async_wait(
+            data_stream, async_function, timeout, async_retry_strategy, capacity, output_type, OutputMode.ORDERED
+        )
+
+
+def _async_wait(
+    data_stream: DataStream,
+    async_function: AsyncFunction[Any, Any],
+    timeout: Time,
+    async_retry_strategy: AsyncRetryStrategy[Any],
+    capacity: int,
+    output_type: TypeInformation | None,
+    output_mode: AsyncFunctionDescriptor.OutputMode,
+) -> NoReturn:
+    _validate(async_function, timeout, async_retry_strategy)
+    raise UnsupportedFeatureError("AsyncDataStream", "asynchronous functions cannot be run yet; use process() or map()")
+
+
+def _validate(
+    async_function: AsyncFunction[Any, Any], timeout: Time, async_retry_strategy: AsyncRetryStrategy[Any]
+) -> None:
+    if not inspect.iscoroutinefunction(async_function.async_invoke):
+        raise ConfigurationError(
+            f"method 'async_invoke' of {type(async_function).__name__} must be declared with `async def`"
+        )
+    if async_retry_strategy is None:
+        raise ConfigurationError("the retry strategy of an asynchronous function must not be None")
+    if async_retry_strategy is not NO_RETRY_STRATEGY and timeout.to_milliseconds() <= 0:
+        raise ConfigurationError("an asynchronous function with retries needs a timeout greater than 0")
+    if async_retry_strategy.get_retry_predicate() is None:
+        raise ConfigurationError(f"{type(async_retry_strategy).__name__}.get_retry_predicate() returned None")

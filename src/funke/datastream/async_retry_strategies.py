@@ -1,0 +1,19 @@
+"""Ready-made rules for repeating an asynchronous call."""
+
+from __future__ import annotations
+
+from funke.engine.operators.functions.async_functions import (
+    NO_RETRY_STRATEGY,
+    ExponentialBackoffDelayRetryStrategy,
+    FixedDelayRetryStrategy,
+    NoRetryStrategy,
+    RetryPredicate,
+)
+
+__all__ = [
+    "NO_RETRY_STRATEGY",
+    "RetryPredicate",
+    "NoRetryStrategy",
+    "FixedDelayRetryStrategy",
+    "ExponentialBackoffDelayRetryStrategy",
+]

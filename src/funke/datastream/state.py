@@ -1,0 +1,47 @@
+"""State handles, their descriptors, and how long state lives."""
+
+from __future__ import annotations
+
+from funke.engine.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
+from funke.engine.state.interfaces import (
+    AggregatingState,
+    AppendingState,
+    BroadcastState,
+    ListState,
+    MapState,
+    MergingState,
+    OperatorStateStore,
+    ReadOnlyBroadcastState,
+    ReducingState,
+    State,
+    ValueState,
+)
+from funke.engine.state.ttl_config import StateTtlConfig
+
+__all__ = [
+    "State",
+    "StateDescriptor",
+    "ValueStateDescriptor",
+    "ValueState",
+    "AppendingState",
+    "MergingState",
+    "ListStateDescriptor",
+    "ListState",
+    "MapStateDescriptor",
+    "MapState",
+    "ReducingStateDescriptor",
+    "ReducingState",
+    "AggregatingStateDescriptor",
+    "AggregatingState",
+    "ReadOnlyBroadcastState",
+    "BroadcastState",
+    "StateTtlConfig",
+    "OperatorStateStore",
+]

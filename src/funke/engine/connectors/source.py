@@ -1,0 +1,94 @@
+"""The source interface: an enumerator in the driver hands out splits, a reader in the ingest task reads them.
+
+A job asks its enumerators for splits before every epoch. Where a source stands is the enumerator's state, so a
+checkpoint that keeps it, and a restart that gives it back, read every record once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Tuple, Union
+
+if TYPE_CHECKING:
+    from funke.engine.types.type_information import TypeInformation
+
+# A batch is a list of values with their event timestamps in milliseconds (None when the source knows none).
+Batch = Tuple[list, Union[list, None]]  # type: ignore[type-arg]
+
+
+@dataclass(frozen=True)
+class Split:
+    """A bounded piece of input.
+
+    Splits with the same `id` are pieces of one ongoing split (a Kafka partition, read bit by bit): they stay with one
+    source subtask and share a watermark. `is_last` says that no further piece of this id will come; then its
+    watermark stops counting. `weight` is a guess of its number of records, used to spread splits evenly.
+    """
+
+    id: str
+    payload: Any
+    is_last: bool = True
+    weight: int = 1
+
+
+@dataclass(frozen=True)
+class ReadOutcome:
+    """What became of a split: how many records it had, and what the reader's generator returned."""
+
+    split: Split
+    records: int
+    result: Any = None
+
+
+class SplitReader(ABC):
+    """Reads splits; is pickled into ingest tasks."""
+
+    @abstractmethod
+    def read(self, split: Split) -> Generator[Batch, None, Any]:
+        """Yields batches of some ten thousand records; what it returns is handed to the enumerator's `report`."""
+
+
+class SplitEnumerator(ABC):
+    """Knows what there is to read; lives in the driver."""
+
+    @abstractmethod
+    def poll(self, max_records: int) -> list[Split]:
+        """The next splits, together about `max_records` records; empty when there is nothing to read just now."""
+
+    @property
+    @abstractmethod
+    def is_finished(self) -> bool:
+        """True once no split will ever come again."""
+
+    def report(self, outcome: ReadOutcome) -> None:
+        """Called after the epoch for every split that was read."""
+
+    def next_poll_ms(self) -> int:
+        """How long the driver may wait before it asks again when nothing was there."""
+        return 50
+
+    def snapshot(self) -> Any:
+        """The position after everything that was polled, for a checkpoint."""
+        return None
+
+    def close(self) -> None:
+        """Releases what it holds."""
+
+
+class Source(ABC):
+    """Something to read from; stays in the driver."""
+
+    is_bounded: bool = True
+    # Sources that cannot be read in parallel (collections, sockets) say 1.
+    fixed_parallelism: int | None = None
+    produced_type: TypeInformation | None = None
+
+    @abstractmethod
+    def create_enumerator(self, parallelism: int, restored: Any = None) -> SplitEnumerator:
+        """Starts enumerating, from `restored` (an earlier `snapshot`) if given."""
+
+    @abstractmethod
+    def create_reader(self) -> SplitReader:
+        """The reader to send to ingest tasks."""

@@ -1,0 +1,157 @@
+"""Every error Funke raises on purpose, as one tree.
+
+::
+
+    FunkeError
+    ├── UnsupportedFeatureError    a part of the API that does not work (yet); also a NotImplementedError
+    ├── ConfigurationError         an option or argument is missing, malformed or out of range; also a ValueError
+    ├── GraphError                 the program describes a dataflow that cannot exist
+    ├── TypeMismatchError          a value does not fit the declared type; also a TypeError
+    ├── SerializationError         a function or value cannot travel between processes
+    ├── SourceError                a source cannot be opened or read
+    ├── SinkError                  a sink cannot be opened, written or committed
+    ├── StateError                 state or a snapshot cannot be read, written or restored
+    └── JobExecutionError          a submitted job failed
+        ├── JobCancelledError      it was cancelled before it ended
+        └── SlotLostError          a worker process disappeared
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, NoReturn
+
+__all__ = [
+    "ConfigurationError",
+    "FunkeError",
+    "GraphError",
+    "JobCancelledError",
+    "JobExecutionError",
+    "SerializationError",
+    "SinkError",
+    "SlotLostError",
+    "SourceError",
+    "StateError",
+    "TypeMismatchError",
+    "UnsupportedFeatureError",
+    "at_user_line",
+    "unsupported",
+    "user_line",
+]
+
+_PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class FunkeError(Exception):
+    """Base of all errors that Funke raises on purpose."""
+
+
+class UnsupportedFeatureError(FunkeError, NotImplementedError):
+    """A feature of Flink's API that Funke does not provide."""
+
+    def __init__(self, feature: str, reason: str = "") -> None:
+        self.feature = feature
+        self.reason = reason
+        super().__init__(f"{feature} is not supported" + (f": {reason}" if reason else ""))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.feature, self.reason)
+
+
+class ConfigurationError(FunkeError, ValueError):
+    """An option or an argument is missing, malformed or out of range."""
+
+
+class GraphError(FunkeError):
+    """The program describes a dataflow that cannot exist."""
+
+
+class TypeMismatchError(FunkeError, TypeError):
+    """A value does not fit the type that was declared for it."""
+
+
+class SerializationError(FunkeError):
+    """A function or value cannot travel between processes."""
+
+
+class SourceError(FunkeError):
+    """A source cannot be opened or read."""
+
+
+class SinkError(FunkeError):
+    """A sink cannot be opened, written or committed."""
+
+
+class StateError(FunkeError):
+    """State or a snapshot cannot be read, written or restored."""
+
+
+class JobExecutionError(FunkeError):
+    """A submitted job failed.
+
+    ``operator`` names the step that failed, ``user_traceback`` is the text of the user's own stack.
+    """
+
+    def __init__(self, message: str, operator: str | None = None, user_traceback: str | None = None) -> None:
+        self.message = message
+        self.operator = operator
+        self.user_traceback = user_traceback
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        text = f"operator '{self.operator}' failed: {self.message}" if self.operator else self.message
+        return f"{text}\n{self.user_traceback.rstrip()}" if self.user_traceback else text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.operator, self.user_traceback)
+
+
+class JobCancelledError(JobExecutionError):
+    """The job was cancelled before it ended."""
+
+
+class SlotLostError(JobExecutionError):
+    """A worker process disappeared while the job was running."""
+
+
+def unsupported(feature: str, reason: str = "") -> Callable[..., Any]:
+    """Return a callable that raises :class:`UnsupportedFeatureError` when it is called.
+
+    In a class body it stands where the method would stand, ``set_uid_hash = unsupported("set_uid_hash", "…")``;
+    the attribute ``unsupported_feature`` lets tools list what is missing.
+    """
+
+    def raise_unsupported(*_args: Any, **_kwargs: Any) -> NoReturn:
+        raise UnsupportedFeatureError(feature, reason)
+
+    raise_unsupported.__name__ = raise_unsupported.__qualname__ = feature
+    raise_unsupported.__doc__ = f"Not supported{': ' + reason if reason else ''}."
+    raise_unsupported.unsupported_feature = (feature, reason)  # type: ignore[attr-defined]
+    return raise_unsupported
+
+
+def user_line() -> str | None:
+    """Return the nearest line of the calling stack that lies outside Funke, as ``orders.py:42``."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        path = frame.f_code.co_filename
+        if not _is_internal(path):
+            return f"{os.path.basename(path)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return None
+
+
+def at_user_line(message: str) -> str:
+    """Append the user's own line to ``message``, when there is one on the stack."""
+    line = user_line()
+    return f"{message}\n  in your job: {line}" if line else message
+
+
+def _is_internal(path: str) -> bool:
+    # Code without a file on disk (exec'd coercers, frozen importlib) is never the user's, except a REPL's "<stdin>".
+    if path.startswith("<"):
+        return path != "<stdin>"
+    return os.path.abspath(path).startswith(_PACKAGE_ROOT)

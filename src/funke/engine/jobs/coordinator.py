@@ -1,0 +1,191 @@
+"""The coordinator of one job attempt: asks sources for splits, runs epochs, hands results to those who wait for them."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from funke.engine.connectors.sink import Committer
+from funke.engine.errors import JobCancelledError, JobExecutionError, SlotLostError
+from funke.engine.jobs.epoch_pacer import EpochPacer
+from funke.engine.jobs.progress import ProgressLine
+from funke.engine.jobs.source_feed import SourceFeed
+from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK
+from funke.engine.runtime.epoch_runner import EpochRunner
+from funke.engine.runtime.ingest import IngestOrder
+from funke.engine.runtime.results import DriverMessage, Failure, IngestReport, SubtaskReport
+from funke.engine.runtime.slot import EpochHeader
+
+_BOUNDED_EPOCH_MS = 4_000
+_UNBOUNDED_EPOCH_MS = 1_000
+# Slots end themselves when nobody calls; an idle job calls often enough.
+_KEEP_ALIVE_S = 30.0
+
+
+@dataclass
+class JobFigures:
+    """What is known about a running job."""
+
+    records_read: int = 0
+    epochs: int = 0
+    watermark: int = MIN_WATERMARK
+    ingests: dict[tuple[int, int], IngestReport] = field(default_factory=dict)
+    subtasks: dict[tuple[int, int], SubtaskReport] = field(default_factory=dict)
+
+
+class Coordinator:
+    """Drives a job from its first epoch to its last."""
+
+    def __init__(
+        self,
+        runner: EpochRunner,
+        feeds: list[SourceFeed],
+        committers: dict[str, Committer],
+        on_message: Callable[[str, Any], None],
+        min_epoch_interval_ms: int,
+    ) -> None:
+        self._runner = runner
+        self._feeds = feeds
+        self._committers = committers
+        self._on_message = on_message
+        self._interval_s = max(0, min_epoch_interval_ms) / 1000
+        self._cancelled = threading.Event()
+        is_bounded = all(feed.source.is_bounded for feed in feeds)
+        self._pacer = EpochPacer(_BOUNDED_EPOCH_MS if is_bounded else _UNBOUNDED_EPOCH_MS)
+        self._progress = ProgressLine()
+        self._wakeup_ms: int | None = None
+        self._last_epoch = 0.0
+        self.figures = JobFigures()
+
+    def cancel(self) -> None:
+        """Asks the job to end; the epoch that is running is given up."""
+        self._cancelled.set()
+
+    def run(self) -> None:
+        """Runs epochs until all input is read and processed."""
+        try:
+            while not self._run_next_epoch():
+                pass
+        finally:
+            self._progress.clear()
+            for feed in self._feeds:
+                feed.enumerator.close()
+
+    def _run_next_epoch(self) -> bool:
+        """Waits for something to do, does it, and says whether that was the end."""
+        started = time.monotonic()
+        polled = self._poll()
+        while not self._is_due(polled):
+            self._wait()
+            polled = self._poll()
+        is_final = all(feed.enumerator.is_finished for feed in self._feeds)
+        orders = [order for feed, splits in polled for order in feed.orders(splits, is_final)]
+        records_before = self.figures.records_read
+        started = time.monotonic()
+        self._run_epoch(orders, is_final)
+        self._last_epoch = time.monotonic()
+        self._pacer.observe(self.figures.records_read - records_before, (self._last_epoch - started) * 1000)
+        self._progress.show(self.figures.records_read, self.figures.epochs, self.figures.watermark)
+        return is_final
+
+    def _poll(self) -> list[tuple[SourceFeed, list[Any]]]:
+        self._raise_if_cancelled()
+        open_feeds = max(1, sum(not feed.enumerator.is_finished for feed in self._feeds))
+        budget = max(1, self._pacer.max_records // open_feeds)
+        return [(feed, feed.poll(budget) if self._may_read(feed) else []) for feed in self._feeds]
+
+    def _may_read(self, feed: SourceFeed) -> bool:
+        """Watermark alignment: a source that is too far ahead of its group pauses."""
+        spec = feed.alignment
+        if spec is None or spec.alignment_group is None or spec.alignment_drift_ms is None:
+            return True
+        group = [
+            other.watermark
+            for other in self._feeds
+            if other.alignment is not None
+            and other.alignment.alignment_group == spec.alignment_group
+            and not other.enumerator.is_finished
+        ]
+        return not group or feed.watermark <= min(group) + spec.alignment_drift_ms
+
+    def _is_due(self, polled: list[tuple[SourceFeed, list[Any]]]) -> bool:
+        if any(splits for _, splits in polled) or all(feed.enumerator.is_finished for feed in self._feeds):
+            return True
+        now_ms = time.time() * 1000
+        is_timer_due = self._wakeup_ms is not None and self._wakeup_ms <= now_ms
+        return is_timer_due or time.monotonic() - self._last_epoch > _KEEP_ALIVE_S > 0 < self._last_epoch
+
+    def _wait(self) -> None:
+        delay_s = min((feed.enumerator.next_poll_ms() for feed in self._feeds), default=50) / 1000
+        if self._wakeup_ms is not None:
+            delay_s = min(delay_s, max(0.0, self._wakeup_ms / 1000 - time.time()))
+        self._cancelled.wait(max(0.001, delay_s))
+        self._raise_if_cancelled()
+
+    def _raise_if_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            raise JobCancelledError("the job was cancelled")
+
+    def _run_epoch(self, orders: list[IngestOrder], is_final: bool) -> None:
+        header = EpochHeader(self.figures.epochs + 1, is_final)
+        try:
+            results = self._runner.run_epoch(header, orders)
+        except Exception:
+            self._raise_if_cancelled()
+            raise
+        self.figures.epochs += 1
+        failures = [result for result in results if isinstance(result, Failure)]
+        if failures:
+            self._deliver_messages(results)
+            raise to_error(min(failures, key=lambda failure: failure.is_slot_lost))
+        self._accept_reports(results)
+        self._deliver_messages(results)
+
+    def _accept_reports(self, results: list[Any]) -> None:
+        figures = self.figures
+        feeds = {feed.segment.id: feed for feed in self._feeds}
+        for result in results:
+            if isinstance(result, IngestReport):
+                feeds[result.segment_id].accept(result)
+                figures.ingests[result.segment_id, result.subtask] = result
+            elif isinstance(result, SubtaskReport):
+                figures.subtasks[result.segment_id, result.subtask] = result
+        figures.records_read = sum(feed.records for feed in self._feeds)
+        marks = [report.watermark for report in figures.subtasks.values()] or [f.watermark for f in self._feeds]
+        figures.watermark = min(marks, default=MAX_WATERMARK)
+        wakeups = [
+            report.next_wakeup_ms
+            for report in (*figures.subtasks.values(), *figures.ingests.values())
+            if report.next_wakeup_ms is not None
+        ]
+        self._wakeup_ms = min(wakeups, default=None)
+
+    def _deliver_messages(self, results: list[Any]) -> None:
+        committables: dict[str, list[Any]] = {}
+        for result in results:
+            if not isinstance(result, DriverMessage):
+                continue
+            kind, _, name = result.channel.partition(":")
+            if kind == "stdout":
+                self._progress.clear()
+                sys.stdout.write(result.payload)
+            elif kind == "committables":
+                committables.setdefault(name, []).extend(result.payload)
+            else:
+                self._on_message(result.channel, result.payload)
+        sys.stdout.flush()
+        for operator_id, items in committables.items():
+            self._committers[operator_id].commit(items)
+
+
+def to_error(failure: Failure) -> JobExecutionError:
+    """The exception that tells the user what went wrong."""
+    message = f"{failure.error_type}: {failure.message}" if failure.message else failure.error_type
+    if failure.user_line:
+        message += f"\n  in your job: {failure.user_line}"
+    kind = SlotLostError if failure.is_slot_lost else JobExecutionError
+    return kind(message, failure.operator_name or None, failure.traceback_text or None)

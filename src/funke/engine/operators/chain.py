@@ -1,0 +1,125 @@
+"""Builds the operators of a segment and wires them: each operator's output leads to the next ones and to the exits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from funke.engine.graph.job_graph import ChainedOperator
+from funke.engine.graph.operations import ReadSource
+from funke.engine.operators.operator import Operator, OperatorContext, OperatorFailure, Output, Target, TaskInfo
+
+
+@dataclass(frozen=True)
+class Exit:
+    """A way out of the segment: from a node's main output, or from its side output `tag_id`."""
+
+    node_id: int
+    tag_id: str | None
+    target: Target
+    name: str
+
+
+class OperatorChain:
+    """The live operators of one subtask of a segment, in topological order."""
+
+    def __init__(
+        self,
+        specs: tuple[ChainedOperator, ...],
+        exits: Iterable[Exit],
+        task: TaskInfo,
+        create: Callable[[Any, TaskInfo], Operator],
+    ) -> None:
+        self.specs = specs
+        self.outputs = {spec.node_id: _output_of(spec) for spec in specs}
+        self.operators: dict[int, Operator] = {}
+        self._is_closed = False
+        by_id = {spec.node_id: spec for spec in specs}
+        for spec in specs:
+            if isinstance(spec.operation, ReadSource):
+                continue
+            operator = create(spec.operation, task)
+            feeder = by_id.get(spec.fed_by) if spec.fed_by is not None else None
+            operator.setup(
+                OperatorContext(
+                    task,
+                    spec.name,
+                    spec.operator_id,
+                    self.outputs[spec.node_id],
+                    feeder.output_type if feeder else None,
+                    spec.user_line,
+                )
+            )
+            self.operators[spec.node_id] = operator
+            if spec.fed_by is not None:
+                tag_id = spec.fed_by_tag.tag_id if spec.fed_by_tag is not None else None
+                self.outputs[spec.fed_by].connect(operator, spec.name, spec.user_line, tag_id)
+        for way_out in exits:
+            self.outputs[way_out.node_id].connect(way_out.target, way_out.name, None, way_out.tag_id)
+
+    @property
+    def head(self) -> Operator:
+        """The operator that takes the segment's input."""
+        return self.operators[self.specs[0].node_id]
+
+    def open(self) -> None:
+        """Opens the operators from the last to the first, so that nothing is sent to an unopened one."""
+        for spec in reversed(self.specs):
+            if spec.node_id in self.operators:
+                self._guarded(spec, self.operators[spec.node_id].open)
+
+    def end_epoch(self) -> None:
+        """Tells every operator, in order, that the epoch's input is complete."""
+        self._in_order(lambda operator: operator.end_epoch)
+
+    def end_input(self) -> None:
+        """Tells every operator, in order, that there is no more input."""
+        self._in_order(lambda operator: operator.end_input)
+
+    def on_processing_time(self, now_ms: int) -> None:
+        """Lets every operator, in order, act on the time."""
+        self._in_order(lambda operator: lambda: operator.on_processing_time(now_ms))
+
+    def next_wakeup_ms(self) -> int | None:
+        """The earliest time any operator waits for."""
+        times = [operator.next_wakeup_ms() for operator in self.operators.values()]
+        return min((time for time in times if time is not None), default=None)
+
+    def close(self) -> None:
+        """Closes all operators once; the first failure is raised after all have been closed."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        failure: Exception | None = None
+        for spec in self.specs:
+            if spec.node_id not in self.operators:
+                continue
+            try:
+                self._guarded(spec, self.operators[spec.node_id].close)
+            except OperatorFailure as caught:
+                failure = failure or caught
+        if failure is not None:
+            raise failure
+
+    def _in_order(self, action: Callable[[Operator], Callable[[], None]]) -> None:
+        for spec in self.specs:
+            if spec.node_id in self.operators:
+                self._guarded(spec, action(self.operators[spec.node_id]))
+
+    @staticmethod
+    def _guarded(spec: ChainedOperator, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except OperatorFailure:
+            raise
+        except Exception as cause:
+            raise OperatorFailure(spec.name, spec.user_line) from cause
+
+
+def _output_of(spec: ChainedOperator) -> Output:
+    output = Output()
+    is_typed = spec.output_type is not None and not isinstance(spec.operation, ReadSource)
+    if is_typed and spec.output_type is not None and spec.output_type.coercer() is not None:
+        output.coerce = spec.output_type.coerce_list
+    return output

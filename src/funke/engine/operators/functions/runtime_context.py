@@ -1,0 +1,72 @@
+"""What a user function can learn about the subtask it runs in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from funke.engine.state.interfaces import KeyedStateStore
+
+__all__ = ["RuntimeContext", "TimerService"]
+
+
+class RuntimeContext(KeyedStateStore):
+    """The surroundings of one parallel instance of a function."""
+
+    @abstractmethod
+    def get_task_name(self) -> str:
+        """Return the name of the task."""
+
+    @abstractmethod
+    def get_number_of_parallel_subtasks(self) -> int:
+        """Return the parallelism of the task."""
+
+    @abstractmethod
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        """Return the maximum parallelism of the task, which is its number of key groups."""
+
+    @abstractmethod
+    def get_index_of_this_subtask(self) -> int:
+        """Return the number of this subtask, counted from 0."""
+
+    @abstractmethod
+    def get_attempt_number(self) -> int:
+        """Return how often this subtask was started before."""
+
+    @abstractmethod
+    def get_task_name_with_subtasks(self) -> str:
+        """Return the task's name with the subtask's number, as in `count (3/6)`."""
+
+    @abstractmethod
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        """Return a global job parameter."""
+
+    @abstractmethod
+    def get_metrics_group(self) -> Any:
+        """Return the group in which the function registers its metrics."""
+
+
+class TimerService(ABC):
+    """Reads the clocks and sets timers for the current key."""
+
+    @abstractmethod
+    def current_processing_time(self) -> int:
+        """Return the processing time in milliseconds."""
+
+    @abstractmethod
+    def current_watermark(self) -> int:
+        """Return the watermark in milliseconds."""
+
+    @abstractmethod
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        """Call `on_timer` when processing time reaches `timestamp`."""
+
+    @abstractmethod
+    def register_event_time_timer(self, timestamp: int) -> None:
+        """Call `on_timer` when the watermark reaches `timestamp`."""
+
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        """Remove the processing-time timer at `timestamp`, if any."""
+
+    def delete_event_time_timer(self, timestamp: int) -> None:
+        """Remove the event-time timer at `timestamp`, if any."""

@@ -1,0 +1,84 @@
+"""The input of a segment: takes parts from all channels and combines their watermarks by Flink's minimum rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorFailure
+
+# What a block holds, in order: ("r", values, timestamps) | ("w", watermark) | ("s", is_idle)
+Part = tuple  # type: ignore[type-arg]
+
+
+class InputGate:
+    """Watermarks of a subtask: the minimum over its active channels, never going back."""
+
+    def __init__(self, head: Operator, name: str, user_line: str | None, channels: Iterable[tuple[int, int, int]]) -> None:
+        """`channels` are (exchange id, upstream subtask, input index)."""
+        self._head = head
+        self._name = name
+        self._user_line = user_line
+        self._handlers = {}
+        self._watermarks: dict[tuple[int, int], int] = {}
+        self._idle: set[tuple[int, int]] = set()
+        for exchange_id, upstream, input_index in channels:
+            self._watermarks[exchange_id, upstream] = MIN_WATERMARK
+            self._handlers[exchange_id] = head.input_handler(input_index)
+        self._current = MIN_WATERMARK
+        self._is_idle = False
+        self.records_in = 0
+
+    @property
+    def current_watermark(self) -> int:
+        """The subtask's event time."""
+        return self._current
+
+    def receive(self, exchange_id: int, upstream: int, parts: Iterable[Part]) -> None:
+        """Processes the parts of one block in order."""
+        try:
+            for part in parts:
+                self._receive_part(exchange_id, upstream, part)
+        except OperatorFailure:
+            raise
+        except Exception as cause:
+            raise OperatorFailure(self._name, self._user_line) from cause
+
+    def _receive_part(self, exchange_id: int, upstream: int, part: Part) -> None:
+        kind = part[0]
+        if kind == "r":
+            self.records_in += len(part[1])
+            self._handlers[exchange_id](part[1], part[2])
+        elif kind == "w":
+            self._on_watermark((exchange_id, upstream), part[1])
+        else:
+            self._on_status((exchange_id, upstream), part[1])
+
+    def _on_watermark(self, channel: tuple[int, int], watermark: int) -> None:
+        if watermark > self._watermarks[channel]:
+            self._watermarks[channel] = watermark
+        # A watermark is activity: an idle channel that speaks counts again.
+        self._idle.discard(channel)
+        self._advance()
+
+    def _on_status(self, channel: tuple[int, int], is_idle: bool) -> None:
+        if is_idle:
+            self._idle.add(channel)
+        else:
+            self._idle.discard(channel)
+        self._advance()
+
+    def _advance(self) -> None:
+        active = [mark for channel, mark in self._watermarks.items() if channel not in self._idle]
+        # When all are idle, the furthest of them is safe: nobody is left to send anything earlier.
+        lowest = min(active) if active else max(self._watermarks.values())
+        if lowest > self._current:
+            self._current = lowest
+            self._head.process_watermark(lowest)
+        if bool(active) == self._is_idle:
+            self._is_idle = not active
+            self._head.process_status(self._is_idle)
+
+    def snapshot(self) -> Any:
+        """Watermarks and idleness by channel (kept while a subtask lives; Flink does not persist them)."""
+        return dict(self._watermarks), set(self._idle)

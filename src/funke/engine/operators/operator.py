@@ -1,0 +1,200 @@
+"""The operator protocol: batches, watermarks and time go in; an Output takes what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from funke.engine.operators.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from funke.engine.types.type_information import TypeInformation
+
+MIN_WATERMARK = -(1 << 63)
+MAX_WATERMARK = (1 << 63) - 1
+
+Values = list  # a batch: a plain list of records, never changed by whoever receives it
+Timestamps = list  # event times in milliseconds, as many as there are values
+
+
+class Target(Protocol):
+    """Where batches and watermarks go: an operator, or an exit of the segment."""
+
+    def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Takes records in order; `timestamps` is None when they have none."""
+        ...
+
+    def process_watermark(self, watermark: int) -> None:
+        """No record at or before this time will follow."""
+        ...
+
+    def process_status(self, is_idle: bool) -> None:
+        """The stream fell idle (its watermark does not count) or is active again."""
+        ...
+
+
+class OperatorFailure(Exception):
+    """A user function raised: which operator it was, and the original exception as the cause."""
+
+    def __init__(self, operator_name: str, user_line: str | None) -> None:
+        super().__init__(operator_name, user_line)
+        self.operator_name = operator_name
+        self.user_line = user_line
+
+
+@dataclass
+class TaskInfo:
+    """What all operators of one subtask share."""
+
+    job_id: str = "job"
+    job_name: str = "job"
+    task_name: str = "task"
+    subtask: int = 0
+    parallelism: int = 1
+    max_parallelism: int = 128
+    attempt: int = 0
+    is_batch: bool = False
+    auto_watermark_interval_ms: int = 200
+    job_parameters: dict[str, str] = field(default_factory=dict)
+    clock: Clock = field(default_factory=SystemClock)
+    send_to_driver: Callable[[str, Any], None] = lambda channel, payload: None
+
+
+@dataclass
+class OperatorContext:
+    """What one operator is given before `open`."""
+
+    task: TaskInfo
+    operator_name: str
+    operator_id: str
+    output: Output
+    input_type: TypeInformation | None = None
+    user_line: str | None = None
+
+
+class Output:
+    """Hands an operator's results to the operators chained behind it and to the exits of the segment."""
+
+    def __init__(self) -> None:
+        self._main: list[_Wire] = []
+        self._sides: dict[str, list[_Wire]] = {}
+        self.records_out = 0
+        self.coerce: Callable[[list[Any]], list[Any]] | None = None
+        self.current_watermark = MIN_WATERMARK
+
+    def connect(self, target: Target, name: str, user_line: str | None, tag_id: str | None = None) -> None:
+        """Adds a receiver of the main output, or of the side output `tag_id`."""
+        wires = self._main if tag_id is None else self._sides.setdefault(tag_id, [])
+        wires.append(_Wire(target, name, user_line))
+
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Sends a batch to the main output."""
+        if not values:
+            return
+        self.records_out += len(values)
+        if self.coerce is not None:
+            values = self.coerce(values)
+        for wire in self._main:
+            wire.batch(values, timestamps)
+
+    def emit_side(self, tag_id: str, values: list[Any], timestamps: list[int] | None) -> None:
+        """Sends a batch to a side output; one that nobody reads is dropped."""
+        for wire in self._sides.get(tag_id, ()):
+            wire.batch(values, timestamps)
+
+    def emit_watermark(self, watermark: int) -> None:
+        """Sends a watermark everywhere, side outputs included."""
+        self.current_watermark = watermark
+        for wire in self._wires():
+            wire.watermark(watermark)
+
+    def emit_status(self, is_idle: bool) -> None:
+        """Tells every receiver that this stream fell idle, or is active again."""
+        for wire in self._wires():
+            wire.target.process_status(is_idle)
+
+    def _wires(self) -> list[_Wire]:
+        return [*self._main, *(wire for wires in self._sides.values() for wire in wires)]
+
+
+@dataclass
+class _Wire:
+    target: Target
+    name: str
+    user_line: str | None
+
+    def batch(self, values: list[Any], timestamps: list[int] | None) -> None:
+        try:
+            self.target.process_batch(values, timestamps)
+        except OperatorFailure:
+            raise
+        except Exception as cause:
+            raise OperatorFailure(self.name, self.user_line) from cause
+
+    def watermark(self, watermark: int) -> None:
+        try:
+            self.target.process_watermark(watermark)
+        except OperatorFailure:
+            raise
+        except Exception as cause:
+            raise OperatorFailure(self.name, self.user_line) from cause
+
+
+class Operator:
+    """Base of all operators; a subclass overrides what it needs."""
+
+    context: OperatorContext
+    output: Output
+
+    def setup(self, context: OperatorContext) -> None:
+        """Called once, before state is restored and before `open`."""
+        self.context = context
+        self.output = context.output
+        self.records_in = 0
+
+    def open(self) -> None:
+        """Called once before the first record."""
+
+    def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Takes a batch of the only input."""
+        raise NotImplementedError
+
+    def input_handler(self, input_index: int) -> Callable[[list[Any], list[int] | None], None]:
+        """The method that takes batches of one input; operators with two inputs override it."""
+        return self.process_batch
+
+    def process_watermark(self, watermark: int) -> None:
+        """Event time has advanced (the minimum over all inputs): fire timers, then pass it on."""
+        self.output.emit_watermark(watermark)
+
+    def process_status(self, is_idle: bool) -> None:
+        """All inputs fell idle, or one is active again."""
+        self.output.emit_status(is_idle)
+
+    def end_input(self) -> None:
+        """All inputs have ended; MAX_WATERMARK has been processed before."""
+
+    def end_epoch(self) -> None:
+        """The epoch's records have all been processed."""
+
+    def next_wakeup_ms(self) -> int | None:
+        """The earliest processing time at which `on_processing_time` has something to do."""
+        return None
+
+    def on_processing_time(self, now_ms: int) -> None:
+        """Processing time has reached `now_ms`."""
+
+    def snapshot(self) -> Any:
+        """Picklable state that is not keyed; None if there is none."""
+        return None
+
+    def restore(self, state: Any) -> None:
+        """Takes back what `snapshot` gave; called before `open`."""
+
+    def metrics(self) -> dict[str, Any]:
+        """Values to show to users, by metric name."""
+        return {}
+
+    def close(self) -> None:
+        """Called once at the end, also after a failure."""

@@ -1,0 +1,379 @@
+"""The window assigners that come with Flink: tumbling, sliding, session, count and global windows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Iterable
+from typing import Any, TypeVar
+
+from funke.engine.errors import ConfigurationError, GraphError
+from funke.engine.operators.windowing.assigner import (
+    MergingWindowAssigner,
+    SessionWindowTimeGapExtractor,
+    WindowAssigner,
+)
+from funke.engine.operators.windowing.trigger import Trigger, to_millis
+from funke.engine.operators.windowing.triggers import (
+    CountTrigger,
+    EventTimeTrigger,
+    NeverTrigger,
+    ProcessingTimeTrigger,
+)
+from funke.engine.operators.windowing.windows import (
+    MIN_LONG_VALUE,
+    CountWindow,
+    CountWindowSerializer,
+    GlobalWindow,
+    GlobalWindowSerializer,
+    TimeWindow,
+    TimeWindowSerializer,
+    WindowSerializer,
+)
+from funke.engine.state.descriptors import ValueStateDescriptor
+from funke.engine.state.interfaces import ValueState
+from funke.engine.types.basic_types import BasicTypeInfo
+from funke.engine.types.time import Time
+
+__all__ = [
+    "CountSlidingWindowAssigner",
+    "CountTumblingWindowAssigner",
+    "DynamicEventTimeSessionWindows",
+    "DynamicProcessingTimeSessionWindows",
+    "EventTimeSessionWindows",
+    "GlobalWindows",
+    "ProcessingTimeSessionWindows",
+    "SlidingEventTimeWindows",
+    "SlidingProcessingTimeWindows",
+    "TumblingEventTimeWindows",
+    "TumblingProcessingTimeWindows",
+]
+
+T = TypeVar("T")
+Context = WindowAssigner.WindowAssignerContext
+
+
+class _EventTime(WindowAssigner[T, TimeWindow]):
+    """Assigns by the timestamps of the elements."""
+
+    def get_default_trigger(self, env: Any) -> Trigger[T, TimeWindow]:
+        """Fire when the watermark passes the end of the window."""
+        return EventTimeTrigger()
+
+    def get_window_serializer(self) -> WindowSerializer[TimeWindow]:
+        """Return the serializer of time windows."""
+        return TimeWindowSerializer()
+
+    def is_event_time(self) -> bool:
+        """Return True."""
+        return True
+
+    def _now(self, timestamp: int | None, context: Context) -> int:
+        if timestamp is None or timestamp <= MIN_LONG_VALUE:
+            raise GraphError(
+                f"{type(self).__name__} needs elements with timestamps; "
+                "call assign_timestamps_and_watermarks() before the window"
+            )
+        return timestamp
+
+
+class _ProcessingTime(WindowAssigner[T, TimeWindow]):
+    """Assigns by the clock of the machine."""
+
+    def get_default_trigger(self, env: Any) -> Trigger[T, TimeWindow]:
+        """Fire when processing time passes the end of the window."""
+        return ProcessingTimeTrigger()
+
+    def get_window_serializer(self) -> WindowSerializer[TimeWindow]:
+        """Return the serializer of time windows."""
+        return TimeWindowSerializer()
+
+    def is_event_time(self) -> bool:
+        """Return False."""
+        return False
+
+    def _now(self, timestamp: int | None, context: Context) -> int:
+        return context.get_current_processing_time()
+
+
+class _Tumbling(WindowAssigner[T, TimeWindow]):
+    """Cuts time into windows of one size without gaps."""
+
+    def __init__(self, size: int, offset: int) -> None:
+        if abs(offset) >= size:
+            raise ConfigurationError(
+                f"{type(self).__name__} needs abs(offset) < size, got a size of {size} ms and an offset of {offset} ms"
+            )
+        self._size = size
+        self._offset = offset
+
+    def assign_windows(self, element: T, timestamp: int, context: Context) -> Collection[TimeWindow]:
+        """Return the one window of the element."""
+        start = TimeWindow.get_window_start_with_offset(self._now(timestamp, context), self._offset, self._size)
+        return [TimeWindow(start, start + self._size)]
+
+    @abstractmethod
+    def _now(self, timestamp: int | None, context: Context) -> int: ...
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._size}, {self._offset})"
+
+
+class TumblingProcessingTimeWindows(_ProcessingTime[T], _Tumbling[T]):
+    """Windows of one size by processing time."""
+
+    @staticmethod
+    def of(size: Time, offset: Time | None = None) -> TumblingProcessingTimeWindows[Any]:
+        """Return an assigner; an offset of -8 hours makes daily windows start at midnight in UTC+8."""
+        return TumblingProcessingTimeWindows(to_millis(size), _offset_millis(offset))
+
+
+class TumblingEventTimeWindows(_EventTime[T], _Tumbling[T]):
+    """Windows of one size by event time."""
+
+    @staticmethod
+    def of(size: Time, offset: Time | None = None) -> TumblingEventTimeWindows[Any]:
+        """Return an assigner; an offset of -8 hours makes daily windows start at midnight in UTC+8."""
+        return TumblingEventTimeWindows(to_millis(size), _offset_millis(offset))
+
+
+class _Sliding(WindowAssigner[T, TimeWindow]):
+    """Starts a window of one size at every slide, so that windows overlap."""
+
+    def __init__(self, size: int, slide: int, offset: int) -> None:
+        if abs(offset) >= slide or size <= 0:
+            raise ConfigurationError(
+                f"{type(self).__name__} needs abs(offset) < slide and size > 0, "
+                f"got a size of {size} ms, a slide of {slide} ms and an offset of {offset} ms"
+            )
+        self._size = size
+        self._slide = slide
+        self._offset = offset
+
+    def assign_windows(self, element: T, timestamp: int, context: Context) -> Collection[TimeWindow]:
+        """Return all windows that contain the element, the latest first."""
+        now = self._now(timestamp, context)
+        last_start = TimeWindow.get_window_start_with_offset(now, self._offset, self._slide)
+        return [TimeWindow(start, start + self._size) for start in range(last_start, now - self._size, -self._slide)]
+
+    @abstractmethod
+    def _now(self, timestamp: int | None, context: Context) -> int: ...
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._size}, {self._slide}, {self._offset})"
+
+
+class SlidingProcessingTimeWindows(_ProcessingTime[T], _Sliding[T]):
+    """Overlapping windows by processing time."""
+
+    @staticmethod
+    def of(size: Time, slide: Time, offset: Time | None = None) -> SlidingProcessingTimeWindows[Any]:
+        """Return an assigner of windows of `size` that start every `slide`."""
+        return SlidingProcessingTimeWindows(to_millis(size), to_millis(slide), _offset_millis(offset))
+
+
+class SlidingEventTimeWindows(_EventTime[T], _Sliding[T]):
+    """Overlapping windows by event time."""
+
+    @staticmethod
+    def of(size: Time, slide: Time, offset: Time | None = None) -> SlidingEventTimeWindows[Any]:
+        """Return an assigner of windows of `size` that start every `slide`."""
+        return SlidingEventTimeWindows(to_millis(size), to_millis(slide), _offset_millis(offset))
+
+
+class _Sessions(MergingWindowAssigner[T, TimeWindow]):
+    """Gives each element a window that lasts until its gap is over; windows that meet become one session."""
+
+    def assign_windows(self, element: T, timestamp: int, context: Context) -> Collection[TimeWindow]:
+        """Return the window from the element to the end of its gap."""
+        now = self._now(timestamp, context)
+        return [TimeWindow(now, now + self._gap(element))]
+
+    def merge_windows(
+        self, windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback[TimeWindow]
+    ) -> None:
+        """Merge windows that overlap or touch."""
+        TimeWindow.merge_windows(windows, callback)
+
+    @abstractmethod
+    def _now(self, timestamp: int | None, context: Context) -> int: ...
+
+    @abstractmethod
+    def _gap(self, element: T) -> int: ...
+
+
+class _FixedGapSessions(_Sessions[T]):
+    """Sessions that end after always the same gap."""
+
+    def __init__(self, session_gap: int) -> None:
+        if session_gap <= 0:
+            raise ConfigurationError(f"{type(self).__name__} needs a gap greater than 0, got {session_gap} ms")
+        self._session_gap = session_gap
+
+    def _gap(self, element: T) -> int:
+        return self._session_gap
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._session_gap})"
+
+
+class _DynamicGapSessions(_Sessions[T]):
+    """Sessions whose gap is computed from each element."""
+
+    def __init__(self, session_window_time_gap_extractor: SessionWindowTimeGapExtractor) -> None:
+        self._session_window_time_gap_extractor = session_window_time_gap_extractor
+
+    def _gap(self, element: T) -> int:
+        gap = self._session_window_time_gap_extractor.extract(element)
+        if gap <= 0:
+            raise ConfigurationError(f"{type(self).__name__} needs gaps greater than 0, got {gap} ms for {element!r}")
+        return gap
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({type(self._session_window_time_gap_extractor).__name__})"
+
+
+class DynamicProcessingTimeSessionWindows(_ProcessingTime[T], _DynamicGapSessions[T]):
+    """Sessions by processing time whose gap is computed from each element."""
+
+    @staticmethod
+    def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicProcessingTimeSessionWindows[Any]:
+        """Return an assigner that asks `extractor` for the gap."""
+        return DynamicProcessingTimeSessionWindows(extractor)
+
+
+class DynamicEventTimeSessionWindows(_EventTime[T], _DynamicGapSessions[T]):
+    """Sessions by event time whose gap is computed from each element."""
+
+    @staticmethod
+    def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicEventTimeSessionWindows[Any]:
+        """Return an assigner that asks `extractor` for the gap."""
+        return DynamicEventTimeSessionWindows(extractor)
+
+
+class ProcessingTimeSessionWindows(_ProcessingTime[T], _FixedGapSessions[T]):
+    """Sessions by processing time."""
+
+    @staticmethod
+    def with_gap(size: Time) -> ProcessingTimeSessionWindows[Any]:
+        """Return an assigner whose sessions end `size` after their last element."""
+        return ProcessingTimeSessionWindows(to_millis(size))
+
+    @staticmethod
+    def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicProcessingTimeSessionWindows[Any]:
+        """Return an assigner that asks `extractor` for the gap."""
+        return DynamicProcessingTimeSessionWindows(extractor)
+
+
+class EventTimeSessionWindows(_EventTime[T], _FixedGapSessions[T]):
+    """Sessions by event time."""
+
+    @staticmethod
+    def with_gap(size: Time) -> EventTimeSessionWindows[Any]:
+        """Return an assigner whose sessions end `size` after their last element."""
+        return EventTimeSessionWindows(to_millis(size))
+
+    @staticmethod
+    def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicEventTimeSessionWindows[Any]:
+        """Return an assigner that asks `extractor` for the gap."""
+        return DynamicEventTimeSessionWindows(extractor)
+
+
+class _Counting(WindowAssigner[T, CountWindow]):
+    """Numbers the elements of each key."""
+
+    _window_size: int
+    _count_descriptor: ValueStateDescriptor
+
+    def get_default_trigger(self, env: Any) -> Trigger[T, CountWindow]:
+        """Fire when the window is full."""
+        return CountTrigger(self._window_size)
+
+    def get_window_serializer(self) -> WindowSerializer[CountWindow]:
+        """Return the serializer of count windows."""
+        return CountWindowSerializer()
+
+    def is_event_time(self) -> bool:
+        """Return False."""
+        return False
+
+    def _next_number(self, context: Context) -> int:
+        count: ValueState[int] = context.get_runtime_context().get_state(self._count_descriptor)
+        number = count.value() or 0
+        count.update(number + 1)
+        return number
+
+
+class CountTumblingWindowAssigner(_Counting[T]):
+    """Cuts the elements of each key into groups of one size."""
+
+    def __init__(self, window_size: int) -> None:
+        self._window_size = window_size
+        self._count_descriptor = ValueStateDescriptor("tumble-count-assigner", BasicTypeInfo.LONG_TYPE_INFO())
+
+    @staticmethod
+    def of(window_size: int) -> CountTumblingWindowAssigner[Any]:
+        """Return an assigner of windows with `window_size` elements."""
+        return CountTumblingWindowAssigner(window_size)
+
+    def assign_windows(self, element: T, timestamp: int, context: Context) -> Collection[CountWindow]:
+        """Return the one window of the element."""
+        return [CountWindow(self._next_number(context) // self._window_size)]
+
+    def __repr__(self) -> str:
+        return f"CountTumblingWindowAssigner({self._window_size})"
+
+
+class CountSlidingWindowAssigner(_Counting[T]):
+    """Starts a group of one size at every slide; groups that would begin before the first element do not exist."""
+
+    def __init__(self, window_size: int, window_slide: int) -> None:
+        self._window_size = window_size
+        self._window_slide = window_slide
+        self._count_descriptor = ValueStateDescriptor("slide-count-assigner", BasicTypeInfo.LONG_TYPE_INFO())
+
+    @staticmethod
+    def of(window_size: int, window_slide: int) -> CountSlidingWindowAssigner[Any]:
+        """Return an assigner of windows with `window_size` elements that start every `window_slide` elements."""
+        return CountSlidingWindowAssigner(window_size, window_slide)
+
+    def assign_windows(self, element: T, timestamp: int, context: Context) -> Collection[CountWindow]:
+        """Return all windows that contain the element, the latest first."""
+        number = self._next_number(context)
+        last = number // self._window_slide
+        first = max(0, (number - self._window_size) // self._window_slide + 1)
+        return [CountWindow(id) for id in range(last, first - 1, -1)]
+
+    def __repr__(self) -> str:
+        return f"CountSlidingWindowAssigner({self._window_size}, {self._window_slide})"
+
+
+class GlobalWindows(WindowAssigner[T, GlobalWindow]):
+    """Puts all elements of a key into one window."""
+
+    def assign_windows(self, element: T, timestamp: int, context: Context) -> Collection[GlobalWindow]:
+        """Return the global window."""
+        return [GlobalWindow.get()]
+
+    @staticmethod
+    def create() -> GlobalWindows[Any]:
+        """Return an assigner."""
+        return GlobalWindows()
+
+    def get_default_trigger(self, env: Any) -> Trigger[T, GlobalWindow]:
+        """Never fire."""
+        return NeverTrigger()
+
+    def get_window_serializer(self) -> WindowSerializer[GlobalWindow]:
+        """Return the serializer of the global window."""
+        return GlobalWindowSerializer()
+
+    def is_event_time(self) -> bool:
+        """Return False."""
+        return False
+
+    def __repr__(self) -> str:
+        return "GlobalWindows()"
+
+
+def _offset_millis(offset: Time | None) -> int:
+    return 0 if offset is None else to_millis(offset)

@@ -1,0 +1,50 @@
+"""The plan as text: what runs at which level, in how many slots, and the Spark stages of one epoch."""
+
+from __future__ import annotations
+
+from funke.engine.planner.segments import INGEST_LEVEL, Exchange, Plan, Segment
+
+
+def explain(plan: Plan) -> str:
+    """Levels with their segments and exchanges, then the Spark stages that one epoch takes."""
+    mode = "batch" if plan.is_batch else "streaming"
+    lines = [f"Plan ({mode}): {plan.levels + 1} levels, {_count(plan.slots, 'slot')}"]
+    for level in range(plan.levels + 1):
+        lines.append(f"  level {level} ({'ingest tasks' if level == INGEST_LEVEL else 'slots'})")
+        for segment in plan.segments:
+            if segment.level == level:
+                lines.extend(_segment_lines(plan, segment))
+    lines.append("Spark stages of one epoch")
+    lines.extend(f"  stage {number}: {text}" for number, text in enumerate(_stages(plan)))
+    return "\n".join(lines)
+
+
+def _segment_lines(plan: Plan, segment: Segment) -> list[str]:
+    names = ", ".join(operator.name for operator in segment.operators)
+    lines = [f"    segment {segment.id}: {names}  [{_place(segment)}]"]
+    lines.extend(f"      -> {_exchange_text(exchange)}" for exchange in plan.outputs_of(segment.id))
+    return lines
+
+
+def _place(segment: Segment) -> str:
+    if segment.is_ingest:
+        return _count(segment.parallelism, "task")
+    last = segment.first_slot + segment.parallelism - 1
+    return f"slot {last}" if segment.parallelism == 1 else f"slots {segment.first_slot} to {last}"
+
+
+def _exchange_text(exchange: Exchange) -> str:
+    side = f", side output '{exchange.tag.tag_id}'" if exchange.tag is not None else ""
+    return f"segment {exchange.target_segment} {exchange.partitioner.label}{side}"
+
+
+def _stages(plan: Plan) -> list[str]:
+    ingest_tasks = sum(segment.parallelism for segment in plan.segments if segment.is_ingest)
+    stages = [f"ingest, {_count(ingest_tasks, 'task')}"]
+    for level in range(INGEST_LEVEL + 1, plan.levels + 1):
+        stages.append(f"deliver level {level}, {_count(plan.slots, 'task')} (one per slot)")
+    return stages
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,168 @@
+"""The delivery task: hands the blocks of one slot to it and passes on what the slot answers; and starting slots."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from funke.engine.planner.segments import Plan
+from funke.engine.runtime.block_codec import encode
+from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
+from funke.engine.runtime.results import Failure
+from funke.engine.runtime.slot import EpochHeader
+from funke.engine.runtime.slot_process import SlotAddress, SlotBirth
+from funke.engine.runtime.worker_setup import JobPackage
+
+
+def start_slot(slot: int, package: JobPackage) -> SlotAddress:
+    """Starts a slot process on this host and returns where it listens."""
+    birth = SlotBirth(slot, package, _executor_pid(), _host(), os.getcwd(), tuple(sys.path))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "funke.engine.runtime.slot_process"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
+    )
+    assert process.stdin is not None and process.stdout is not None
+    message = pickle.dumps(birth, 5)
+    process.stdin.write(struct.pack("!q", len(message)) + message)
+    process.stdin.close()
+    head = process.stdout.read(8)
+    if len(head) < 8:
+        raise RuntimeError(f"slot {slot} did not start: exit code {process.wait()}")
+    (size,) = struct.unpack("!q", head)
+    address: SlotAddress = pickle.loads(process.stdout.read(size))
+    process.stdout.close()
+    return address
+
+
+def _executor_pid() -> int:
+    """The process whose end must end the slot: the JVM above PySpark's worker daemon."""
+    daemon = os.getppid()
+    try:
+        with open(f"/proc/{daemon}/stat", encoding="ascii", errors="replace") as stat:
+            above = int(stat.read().rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return daemon
+    return above if above > 1 else daemon
+
+
+def _host() -> str:
+    """The address under which other hosts reach this one; Spark has already chosen it for its own services."""
+    return os.environ.get("SPARK_LOCAL_IP") or os.environ.get("SPARK_LOCAL_HOSTNAME") or "127.0.0.1"
+
+
+def connect(address: SlotAddress, secret: bytes, order: Any) -> FrameSocket:
+    """Opens a conversation with a slot."""
+    if os.path.exists(address.path):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(address.path)
+    else:
+        connection = socket.create_connection((address.host, address.port), timeout=30)
+        connection.settimeout(None)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    frames = FrameSocket(connection)
+    frames.send_message(secret)
+    frames.send_message(pickle.dumps(order, 5))
+    return frames
+
+
+def deliver(
+    address: SlotAddress,
+    secret: bytes,
+    header: EpochHeader,
+    level: int,
+    consumed: frozenset[int],
+    frames: Iterator[Frame],
+) -> Iterator[Frame]:
+    """Yields what must travel on: blocks for later levels, results for the driver, and the slot's answers.
+
+    The slot's answers are read by a thread, so that neither side ever waits for the other with full buffers.
+    """
+    try:
+        slot = connect(address, secret, (header, level))
+    except OSError as error:
+        yield _lost(address, error)
+        yield from (frame for frame in frames if frame.exchange_id == RESULT)
+        return
+    answers = _Answers(slot)
+    answers.start()
+    is_gone = False
+    for frame in frames:
+        if frame.exchange_id not in consumed:
+            yield frame
+        elif not is_gone:
+            try:
+                slot.send(frame)
+            except OSError:
+                is_gone = True  # go on reading, so that Spark's task ends in order
+        yield from answers.waiting()
+    if not is_gone:
+        with contextlib.suppress(OSError):
+            slot.send_end()
+    yield from answers.rest()
+    slot.close()
+    if answers.failure is not None:
+        yield _lost(address, answers.failure)
+
+
+class _Answers(threading.Thread):
+    """Collects what a slot sends back."""
+
+    def __init__(self, slot: FrameSocket) -> None:
+        super().__init__(daemon=True)
+        self._slot = slot
+        self._queue: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
+        self.failure: Exception | None = None
+
+    def run(self) -> None:
+        try:
+            while (frame := self._slot.receive()) is not None:
+                self._queue.put(frame)
+        except Exception as failure:
+            self.failure = failure
+        self._queue.put(None)
+
+    def waiting(self) -> Iterator[Frame]:
+        """What has arrived so far."""
+        while not self._queue.empty():
+            frame = self._queue.get()
+            if frame is None:
+                self._queue.put(None)
+                return
+            yield frame
+
+    def rest(self) -> Iterator[Frame]:
+        """Everything up to the end."""
+        while (frame := self._queue.get()) is not None:
+            yield frame
+
+
+def _lost(address: SlotAddress, error: BaseException) -> Frame:
+    failure = Failure(
+        "",
+        None,
+        "SlotLostError",
+        f"slot {address.slot} (process {address.pid} on {address.host}) is gone: {error}",
+        "",
+        is_slot_lost=True,
+    )
+    return Frame(0, RESULT, 0, encode(failure))
+
+
+def consumed_at(plan: Plan, level: int) -> frozenset[int]:
+    """The exchanges whose blocks are processed at a level."""
+    return frozenset(
+        exchange.id for exchange in plan.exchanges if plan.by_id[exchange.target_segment].level == level
+    )

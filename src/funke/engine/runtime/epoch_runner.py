@@ -1,0 +1,140 @@
+"""Runs epochs as Spark jobs: ingest, then one shuffle and one delivery stage per level, then the results."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.planner.segments import Plan
+from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.runtime.delivery import connect, consumed_at, deliver, start_slot
+from funke.engine.runtime.frames import Frame
+from funke.engine.runtime.ingest import IngestOrder, run_ingest
+from funke.engine.runtime.slot import EpochHeader
+from funke.engine.runtime.slot_process import SlotAddress
+from funke.engine.runtime.worker_setup import JobPackage
+
+if TYPE_CHECKING:
+    from pyspark import RDD, Broadcast
+    from pyspark.sql import SparkSession
+
+
+class EpochRunner:
+    """One job attempt on Spark: its slots, and the epochs that run over them."""
+
+    def __init__(self, spark: SparkSession, plan: Plan, package: JobPackage) -> None:
+        self._spark = spark
+        self._context = spark.sparkContext
+        self._plan = plan
+        self._package: Broadcast[JobPackage] = self._context.broadcast(package)
+        self._secret = package.secret
+        self._group = package.key
+        self.addresses: dict[int, SlotAddress] = {}
+        _ship_funke(spark)
+
+    def deploy(self) -> None:
+        """Starts all slots, spread over the executors by Spark's scheduler."""
+        if self._plan.slots == 0:
+            return
+        package = self._package
+
+        def start(slots: Iterable[int]) -> Iterator[SlotAddress]:
+            for slot in slots:
+                yield start_slot(slot, package.value)
+
+        self._enter_group("deploy")
+        started = self._context.parallelize(range(self._plan.slots), self._plan.slots).mapPartitions(start).collect()
+        self.addresses = {address.slot: address for address in started}
+
+    def run_epoch(self, header: EpochHeader, orders: list[IngestOrder], inputs: Iterable[RDD[Frame]] = ()) -> list[Any]:
+        """Runs one epoch; returns reports, messages and failures."""
+        self._enter_group(f"epoch {header.epoch}")
+        frames = self._ingest(orders)
+        for more in inputs:
+            frames = frames.union(more)
+        for level in range(1, self._plan.levels + 1):
+            frames = self._deliver(header, level, frames)
+        return [decode(frame.payload) for frame in map(_to_frame, frames.collect())]
+
+    def _ingest(self, orders: list[IngestOrder]) -> RDD[Any]:
+        package = self._package
+
+        def ingest(assigned: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
+            for order in assigned:
+                for frame in run_ingest(package.value, order):
+                    yield frame.slot, frame[1:]
+
+        encoded = [encode(order) for order in orders]
+        return self._context.parallelize(encoded, max(1, len(orders))).mapPartitions(ingest)
+
+    def _deliver(self, header: EpochHeader, level: int, frames: RDD[Any]) -> RDD[Any]:
+        addresses, secret = self.addresses, self._secret
+        consumed = consumed_at(self._plan, level)
+
+        def delivery(slot: int, pairs: Iterator[Any]) -> Iterator[tuple[int, Any]]:
+            arriving = map(_to_frame, pairs)
+            for frame in deliver(addresses[slot], secret, header, level, consumed, arriving):
+                yield frame.slot, frame[1:]
+
+        return frames.partitionBy(self._plan.slots, _as_is).mapPartitionsWithIndex(delivery)
+
+    def _enter_group(self, what: str) -> None:
+        self._context.setJobGroup(self._group, f"funke {self._group}: {what}", interruptOnCancel=False)
+
+    def cancel(self) -> None:
+        """Stops the Spark job that is running now, if any, and ends the slots."""
+        self._context.cancelJobGroup(self._group)
+        self.close()
+
+    def close(self) -> None:
+        """Ends all slots, those on other hosts too."""
+        secret = self._secret
+        unreached = [address for address in self.addresses.values() if not end_slot(address, secret)]
+        self.addresses = {}
+        if unreached and not self._context._jsc.sc().isStopped():
+            with contextlib.suppress(Exception):
+                rdd = self._context.parallelize(unreached, len(unreached))
+                rdd.foreach(lambda address: _end_quietly(address, secret))
+        with contextlib.suppress(Exception):
+            self._package.destroy()
+
+
+def _end_quietly(address: SlotAddress, secret: bytes) -> None:
+    end_slot(address, secret)
+
+
+def end_slot(address: SlotAddress, secret: bytes) -> bool:
+    """Tells a slot to end; False if it could not be reached from here."""
+    try:
+        connect(address, secret, "end").close()
+    except OSError:
+        return False
+    return True
+
+
+def _as_is(slot: int) -> int:
+    return slot
+
+
+def _to_frame(pair: Any) -> Frame:
+    return Frame(pair[0], *pair[1])
+
+
+def _ship_funke(spark: SparkSession) -> None:
+    """On a cluster, gives the executors this very package."""
+    context = spark.sparkContext
+    if context.master.startswith("local") or getattr(context, "_funke_is_shipped", False):
+        return
+    root = Path(__file__).resolve().parents[2]
+    archive = os.path.join(tempfile.mkdtemp(prefix="funke-ship-"), "funke.zip")
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for path in root.rglob("*"):
+            if path.suffix in {".py", ".typed"}:
+                bundle.write(path, Path("funke") / path.relative_to(root))
+    context.addPyFile(archive)
+    context._funke_is_shipped = True  # type: ignore[attr-defined]

@@ -1,0 +1,197 @@
+"""The ingest task: reads the splits of one source subtask and runs the pure head of its chain over them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from funke.engine.connectors.source import ReadOutcome, Split
+from funke.engine.graph.operations import ReadSource
+from funke.engine.operators.chain import Exit, OperatorChain
+from funke.engine.operators.factory import create_operator
+from funke.engine.operators.operator import MAX_WATERMARK, Operator, OperatorFailure, Output, TaskInfo
+from funke.engine.operators.source_watermarks import SourceWatermarks
+from funke.engine.planner.segments import Plan, Segment
+from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.runtime.frames import RESULT, Frame
+from funke.engine.runtime.results import DriverMessage, IngestReport, to_failure
+from funke.engine.runtime.router import Router, create_router
+from funke.engine.runtime.worker_setup import JobPackage, unpack
+
+
+@dataclass(frozen=True)
+class IngestOrder:
+    """What one ingest task has to do in this epoch."""
+
+    segment_id: int
+    subtask: int
+    splits: tuple[Split, ...]
+    carry: bytes | None
+    is_final: bool
+
+
+def run_ingest(package: JobPackage, order: bytes, read_batches: Iterator[Any] | None = None) -> Iterator[Frame]:
+    """Yields the blocks that an encoded order produces, then its report.
+
+    A failure becomes a row, not a failed Spark task. The order is decoded only once the user's classes are there.
+    """
+    outbox: list[Frame] = []
+    try:
+        ingest = _Ingest(unpack(package), package, decode(order), outbox)
+        for _ in ingest.run(read_batches):
+            yield from outbox
+            outbox.clear()
+        yield from outbox
+    except Exception as error:
+        yield _result(to_failure(error))
+
+
+def _result(content: Any) -> Frame:
+    return Frame(0, RESULT, 0, encode(content))
+
+
+class _Ingest:
+    def __init__(self, plan: Plan, package: JobPackage, order: IngestOrder, outbox: list[Frame]) -> None:
+        self._order = order
+        self._outbox = outbox
+        self._segment = plan.by_id[order.segment_id]
+        operation = self._segment.operators[0].operation
+        assert isinstance(operation, ReadSource)
+        self._reader = operation.source
+        task = self._task_info(package)
+        self._routers = _routers(plan, self._segment, order.subtask, outbox)
+        exits = [
+            Exit(exchange.source_node, exchange.tag.tag_id if exchange.tag else None, router, "exchange")
+            for exchange, router in self._routers
+        ]
+        self._chain = OperatorChain(self._segment.operators, exits, task, create_operator)
+        self._chain.open()
+        self._source_output: Output = self._chain.outputs[self._segment.operators[0].node_id]
+        self._watermarks = SourceWatermarks(operation.watermarks, task, self._source_output)
+        self._restore()
+
+    def _task_info(self, package: JobPackage) -> TaskInfo:
+        return TaskInfo(
+            job_id=package.job_id,
+            job_name=package.job_name,
+            task_name=self._segment.name,
+            subtask=self._order.subtask,
+            parallelism=self._segment.parallelism,
+            max_parallelism=self._segment.max_parallelism,
+            attempt=package.attempt,
+            is_batch=package.is_batch,
+            auto_watermark_interval_ms=package.auto_watermark_interval_ms,
+            job_parameters=dict(package.job_parameters),
+            send_to_driver=self._send_to_driver,
+        )
+
+    def _send_to_driver(self, channel: str, payload: Any) -> None:
+        self._outbox.append(_result(DriverMessage(channel, self._order.subtask, payload)))
+
+    def _restore(self) -> None:
+        if self._order.carry is None:
+            return
+        watermark_state, operator_states = decode(self._order.carry)
+        self._watermarks.restore(watermark_state)
+        for node_id, state in operator_states.items():
+            self._chain.operators[node_id].restore(state)
+
+    def run(self, read_batches: Iterator[Any] | None) -> Iterator[None]:
+        """Does the work; yields whenever the outbox may be emptied."""
+        started = time.perf_counter()
+        outcomes: list[ReadOutcome] = []
+        for split in self._order.splits:
+            yield from self._read(split, self._reader.read(split), outcomes)
+        if read_batches is not None:
+            split = Split("spark", None, is_last=False)
+            yield from self._read(split, read_batches, outcomes)
+        self._finish()
+        for _, router in self._routers:
+            router.flush()
+        self._chain.close()
+        self._outbox.append(_result(self._report(outcomes, (time.perf_counter() - started) * 1000)))
+        yield
+
+    def _read(self, split: Split, batches: Iterator[Any], outcomes: list[ReadOutcome]) -> Iterator[None]:
+        self._watermarks.start_split(split.id)
+        records = 0
+        result = None
+        iterator = iter(batches)
+        while True:
+            try:
+                values, timestamps = next(iterator)
+            except StopIteration as end:
+                result = end.value
+                break
+            except OperatorFailure:
+                raise
+            except Exception as cause:
+                head = self._segment.operators[0]
+                raise OperatorFailure(head.name, head.user_line) from cause
+            records += len(values)
+            self._watermarks.process_batch(split.id, values, timestamps)
+            yield
+        if split.is_last:
+            self._watermarks.end_split(split.id)
+        outcomes.append(ReadOutcome(split, records, result))
+
+    def _finish(self) -> None:
+        if self._order.is_final:
+            self._source_output.emit_watermark(MAX_WATERMARK)
+            self._chain.end_epoch()
+            self._chain.end_input()
+        else:
+            self._watermarks.end_epoch()
+            self._chain.end_epoch()
+
+    def _report(self, outcomes: list[ReadOutcome], busy_ms: float) -> IngestReport:
+        states = {
+            node_id: state
+            for node_id, operator in self._chain.operators.items()
+            if (state := operator.snapshot()) is not None
+        }
+        # The payload of a split may be large (a piece of a collection); the driver has it already.
+        slim = tuple(
+            ReadOutcome(Split(o.split.id, None, o.split.is_last, o.split.weight), o.records, o.result) for o in outcomes
+        )
+        return IngestReport(
+            self._order.segment_id,
+            self._order.subtask,
+            slim,
+            encode((self._watermarks.snapshot(), states)),
+            self._source_output.current_watermark,
+            self._watermarks.is_idle,
+            sum(outcome.records for outcome in outcomes),
+            busy_ms,
+            _earliest(self._watermarks.next_wakeup_ms(), self._chain.next_wakeup_ms()),
+            {node_id: operator_metrics(operator) for node_id, operator in self._chain.operators.items()},
+        )
+
+
+def operator_metrics(operator: Operator) -> dict[str, Any]:
+    """What an operator tells about itself."""
+    return operator.metrics()
+
+
+def _earliest(*times: int | None) -> int | None:
+    return min((moment for moment in times if moment is not None), default=None)
+
+
+def _routers(plan: Plan, segment: Segment, subtask: int, outbox: list[Frame]) -> list[tuple[Any, Router]]:
+    return [
+        (exchange, make_router(plan, segment, exchange, subtask, outbox)) for exchange in plan.outputs_of(segment.id)
+    ]
+
+
+def make_router(plan: Plan, segment: Segment, exchange: Any, subtask: int, outbox: list[Frame]) -> Router:
+    """The router of one sending subtask onto one exchange; blocks go to the outbox."""
+    target = plan.by_id[exchange.target_segment]
+
+    def send(receiver: int, payload: bytes) -> None:
+        outbox.append(Frame(target.first_slot + receiver, exchange.id, subtask, payload))
+
+    return create_router(
+        exchange.partitioner, subtask, segment.parallelism, target.parallelism, target.max_parallelism, send
+    )

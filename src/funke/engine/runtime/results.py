@@ -1,0 +1,77 @@
+"""What comes back to the driver at the end of an epoch."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass, field
+from typing import Any
+
+from funke.engine.operators.operator import OperatorFailure
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A user function (or the slot itself) failed."""
+
+    operator_name: str
+    user_line: str | None
+    error_type: str
+    message: str
+    traceback_text: str
+    is_slot_lost: bool = False
+
+
+@dataclass(frozen=True)
+class DriverMessage:
+    """Something an operator or a sink sent to the driver on a channel."""
+
+    channel: str
+    subtask: int
+    payload: Any
+
+
+@dataclass(frozen=True)
+class SubtaskReport:
+    """How a subtask of a segment stands after the epoch."""
+
+    segment_id: int
+    subtask: int
+    records_in: int
+    records_out: int
+    watermark: int
+    next_wakeup_ms: int | None
+    busy_ms: float
+    metrics: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class IngestReport:
+    """How a source subtask stands after the epoch: outcomes of its splits, and what it must be given next time."""
+
+    segment_id: int
+    subtask: int
+    outcomes: tuple[Any, ...]
+    carry: bytes | None
+    watermark: int
+    is_idle: bool
+    records: int
+    busy_ms: float
+    next_wakeup_ms: int | None
+    metrics: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+
+def to_failure(error: BaseException) -> Failure:
+    """Describes an exception with the part of its traceback that belongs to the user."""
+    name, line = "", None
+    cause: BaseException = error
+    if isinstance(error, OperatorFailure):
+        name, line = error.operator_name, error.user_line
+        cause = error.__cause__ or error
+    return Failure(name, line, type(cause).__name__, str(cause), _user_traceback(cause))
+
+
+def _user_traceback(error: BaseException) -> str:
+    lines = traceback.TracebackException.from_exception(error)
+    own = [frame for frame in lines.stack if "/funke/engine/" not in frame.filename.replace("\\", "/")]
+    lines.stack = traceback.StackSummary.from_list(own)
+    return "".join(lines.format(chain=True))

@@ -1,0 +1,254 @@
+"""The exits of a segment: each picks the receiving subtasks of a batch and packs what goes to each into blocks."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from funke.engine.errors import JobExecutionError
+from funke.engine.graph.partitioners import Broadcast, Custom, Forward, Global, Hash, Partitioner, Rebalance, Rescale, Shuffle
+from funke.engine.runtime.block_codec import encode
+from funke.engine.types.stable_hash import key_group
+
+# send(receiving subtask, bytes)
+Send = Callable[[int, bytes], None]
+
+_TARGET_BLOCK_BYTES = 1 << 20
+_MOST_ROWS_PER_BLOCK = 32_768
+_FIRST_BLOCK_ROWS = 2_048
+_MOST_CACHED_KEYS = 1 << 20
+
+
+class _Channel:
+    """What waits to be sent to one receiving subtask."""
+
+    __slots__ = ("_limit", "_parts", "_send", "_to", "timestamps", "values")
+
+    def __init__(self, to: int, send: Send) -> None:
+        self._to = to
+        self._send = send
+        self._parts: list[Any] = []
+        self._limit = _FIRST_BLOCK_ROWS
+        self.values: list[Any] = []
+        self.timestamps: list[int] | None = None
+
+    def prepare(self, with_timestamps: bool) -> None:
+        """Makes the open lists fit records with, or without, timestamps."""
+        if (self.timestamps is not None) != with_timestamps:
+            self._close_part()
+            self.timestamps = [] if with_timestamps else None
+
+    def add(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Appends a run of records."""
+        self.prepare(timestamps is not None)
+        self.values += values
+        if timestamps is not None and self.timestamps is not None:
+            self.timestamps += timestamps
+
+    def add_mark(self, mark: tuple[str, Any]) -> None:
+        """Appends a watermark or a status at this very position."""
+        self._close_part()
+        self._parts.append(mark)
+
+    def send_if_full(self) -> None:
+        """Sends a block once enough records wait."""
+        if len(self.values) >= self._limit:
+            self.flush()
+
+    def flush(self) -> None:
+        """Sends what waits."""
+        rows = len(self.values)
+        self._close_part()
+        if not self._parts:
+            return
+        payload = encode(self._parts)
+        self._parts = []
+        if rows:
+            per_row = max(1, len(payload) // rows)
+            self._limit = max(1, min(_MOST_ROWS_PER_BLOCK, _TARGET_BLOCK_BYTES // per_row))
+        self._send(self._to, payload)
+
+    def _close_part(self) -> None:
+        if self.values:
+            self._parts.append(("r", self.values, self.timestamps))
+            self.values = []
+            self.timestamps = [] if self.timestamps is not None else None
+
+
+class Router:
+    """Base: sends every record to the channels that `receivers` names; marks go to all of them."""
+
+    def __init__(self, receivers: list[int], send: Send) -> None:
+        self._channels = [_Channel(receiver, send) for receiver in receivers]
+
+    def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Spreads a batch over the channels."""
+        self.spread(values, timestamps)
+        for channel in self._channels:
+            channel.send_if_full()
+
+    def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """To all channels, unless a subclass knows better."""
+        for channel in self._channels:
+            channel.add(values, timestamps)
+
+    def process_watermark(self, watermark: int) -> None:
+        """A watermark is broadcast."""
+        for channel in self._channels:
+            channel.add_mark(("w", watermark))
+
+    def process_status(self, is_idle: bool) -> None:
+        """So is a status."""
+        for channel in self._channels:
+            channel.add_mark(("s", is_idle))
+
+    def flush(self) -> None:
+        """Sends everything that waits."""
+        for channel in self._channels:
+            channel.flush()
+
+
+class _First(Router):
+    """Records go to the first channel; marks, as always, to all."""
+
+    def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
+        self._channels[0].add(values, timestamps)
+
+
+class _RoundRobin(Router):
+    _next = 0
+
+    def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
+        count = len(self._channels)
+        for offset in range(min(count, len(values))):
+            channel = self._channels[(self._next + offset) % count]
+            channel.add(values[offset::count], None if timestamps is None else timestamps[offset::count])
+        self._next = (self._next + len(values)) % count
+
+
+class _Indexed(Router):
+    """Picks one channel for each record by `indices`."""
+
+    def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
+        for channel in self._channels:
+            channel.prepare(timestamps is not None)
+        appends = [channel.values.append for channel in self._channels]
+        indices = self.indices(values)
+        if timestamps is None:
+            for index, value in zip(indices, values):
+                appends[index](value)
+            return
+        stamps = [channel.timestamps.append for channel in self._channels if channel.timestamps is not None]
+        for index, value, timestamp in zip(indices, values, timestamps):
+            appends[index](value)
+            stamps[index](timestamp)
+
+    def indices(self, values: list[Any]) -> list[int]:
+        raise NotImplementedError
+
+
+class _Random(_Indexed):
+    def __init__(self, receivers: list[int], send: Send) -> None:
+        super().__init__(receivers, send)
+        self._random = random.Random()
+
+    def indices(self, values: list[Any]) -> list[int]:
+        return self._random.choices(range(len(self._channels)), k=len(values))
+
+
+class _ByKey(_Indexed):
+    """Key group, then subtask = key group x parallelism / max parallelism, remembered per key."""
+
+    def __init__(
+        self, receivers: list[int], send: Send, key_selector: Callable[[Any], Any], max_parallelism: int
+    ) -> None:
+        super().__init__(receivers, send)
+        self._key_selector = key_selector
+        self._max_parallelism = max_parallelism
+        self._known: dict[Any, int] = {}
+
+    def indices(self, values: list[Any]) -> list[int]:
+        keys = list(map(self._key_selector, values))
+        try:
+            return list(map(self._known.__getitem__, keys))
+        except (KeyError, TypeError):
+            return [self._index(key) for key in keys]
+
+    def _index(self, key: Any) -> int:
+        try:
+            return self._known[key]
+        except KeyError:
+            if len(self._known) >= _MOST_CACHED_KEYS:
+                self._known.clear()
+            index = self._known[key] = self._compute(key)
+            return index
+        except TypeError:  # an unhashable key
+            return self._compute(key)
+
+    def _compute(self, key: Any) -> int:
+        return key_group(key, self._max_parallelism) * len(self._channels) // self._max_parallelism
+
+
+class _ByUser(_Indexed):
+    def __init__(self, receivers: list[int], send: Send, partitioner: Custom) -> None:
+        super().__init__(receivers, send)
+        self._partitioner = partitioner
+
+    def indices(self, values: list[Any]) -> list[int]:
+        count = len(self._channels)
+        partition, key_selector = self._partitioner.partition, self._partitioner.key_selector
+        indices = [partition(key_selector(value), count) for value in values]
+        wrong = next((index for index in indices if not 0 <= index < count), None)
+        if wrong is not None:
+            raise JobExecutionError(
+                f"partition_custom() chose receiver {wrong}, but there are {count}: return a number from 0 to {count - 1}"
+            )
+        return indices
+
+
+def create_router(
+    partitioner: Partitioner,
+    subtask: int,
+    parallelism: int,
+    receivers: int,
+    max_parallelism: int,
+    send: Send,
+) -> Router:
+    """The router of one sending subtask (`subtask` of `parallelism`) towards `receivers` subtasks."""
+    everyone = list(range(receivers))
+    if isinstance(partitioner, Hash):
+        return _ByKey(everyone, send, partitioner.key_selector, max_parallelism)
+    if isinstance(partitioner, Custom):
+        return _ByUser(everyone, send, partitioner)
+    if isinstance(partitioner, Forward):
+        return Router([subtask], send)
+    if isinstance(partitioner, Global):
+        return _First(everyone, send)
+    if isinstance(partitioner, Broadcast):
+        return Router(everyone, send)
+    if isinstance(partitioner, Rescale):
+        return _RoundRobin(rescale_receivers(subtask, parallelism, receivers), send)
+    if isinstance(partitioner, Shuffle):
+        return _Random(everyone, send)
+    if isinstance(partitioner, Rebalance):
+        return _RoundRobin(everyone, send)
+    raise TypeError(f"no router for {type(partitioner).__name__}")
+
+
+def rescale_receivers(subtask: int, parallelism: int, receivers: int) -> list[int]:
+    """The receivers of one sender under rescale(): Flink's pointwise distribution."""
+    if parallelism >= receivers:
+        return [((subtask + 1) * receivers - 1) // parallelism]
+    start = (subtask * receivers + parallelism - 1) // parallelism
+    end = ((subtask + 1) * receivers + parallelism - 1) // parallelism
+    return list(range(start, end))
+
+
+def senders_to(partitioner: Partitioner, receiver: int, parallelism: int, receivers: int) -> list[int]:
+    """The sending subtasks that have a channel to a receiver."""
+    if isinstance(partitioner, Forward):
+        return [receiver]
+    if isinstance(partitioner, Rescale):
+        return [sender for sender in range(parallelism) if receiver in rescale_receivers(sender, parallelism, receivers)]
+    return list(range(parallelism))

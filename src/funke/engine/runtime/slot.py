@@ -1,0 +1,186 @@
+"""A slot's work: hosts one subtask of every segment of its slot sharing group, and runs them level by level."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from funke.engine.operators.chain import Exit, OperatorChain
+from funke.engine.operators.clock import SystemClock
+from funke.engine.operators.factory import create_operator
+from funke.engine.operators.input_gate import InputGate
+from funke.engine.operators.operator import OperatorFailure, TaskInfo
+from funke.engine.planner.segments import Plan, Segment
+from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.runtime.frames import RESULT, Frame
+from funke.engine.runtime.ingest import make_router, operator_metrics
+from funke.engine.runtime.results import DriverMessage, SubtaskReport, to_failure
+from funke.engine.runtime.router import Router, senders_to
+from funke.engine.runtime.worker_setup import JobPackage
+
+
+@dataclass(frozen=True)
+class EpochHeader:
+    """What every slot must know about the epoch it takes part in."""
+
+    epoch: int
+    is_final: bool = False
+    checkpoint_id: int | None = None
+
+
+@dataclass
+class _Subtask:
+    """One subtask of a segment: its operators, its input and its exits."""
+
+    segment: Segment
+    index: int
+    chain: OperatorChain
+    gate: InputGate
+    routers: list[Router]
+    busy_s: float = 0.0
+
+
+@dataclass
+class Slot:
+    """The operators of one slot, alive as long as the job attempt."""
+
+    number: int
+    plan: Plan
+    package: JobPackage
+    subtasks: list[_Subtask] = field(default_factory=list)
+    _outbox: list[Frame] = field(default_factory=list)
+    _by_exchange: dict[int, _Subtask] = field(default_factory=dict)
+    _clock: SystemClock = field(default_factory=SystemClock)
+
+    def open(self) -> None:
+        """Builds and opens all subtasks that belong to this slot."""
+        for segment in self.plan.segments:
+            index = self.number - segment.first_slot
+            if not segment.is_ingest and 0 <= index < segment.parallelism:
+                self._add(segment, index)
+
+    def _add(self, segment: Segment, index: int) -> None:
+        routers: list[Router] = []
+        exits = []
+        for exchange in self.plan.outputs_of(segment.id):
+            router = make_router(self.plan, segment, exchange, index, self._outbox)
+            routers.append(router)
+            exits.append(Exit(exchange.source_node, exchange.tag.tag_id if exchange.tag else None, router, "exchange"))
+        chain = OperatorChain(segment.operators, exits, self._task_info(segment, index), create_operator)
+        head = segment.operators[0]
+        inputs = self.plan.inputs_of(segment.id)
+        channels = [
+            (exchange.id, sender, exchange.input_index)
+            for exchange in inputs
+            for sender in senders_to(
+                exchange.partitioner,
+                index,
+                self.plan.by_id[exchange.source_segment].parallelism,
+                segment.parallelism,
+            )
+        ]
+        gate = InputGate(chain.head, head.name, head.user_line, channels)
+        subtask = _Subtask(segment, index, chain, gate, routers)
+        chain.open()
+        self.subtasks.append(subtask)
+        for exchange in inputs:
+            self._by_exchange[exchange.id] = subtask
+
+    def _task_info(self, segment: Segment, index: int) -> TaskInfo:
+        def send_to_driver(channel: str, payload: Any) -> None:
+            self.send_to_driver(channel, index, payload)
+
+        return TaskInfo(
+            job_id=self.package.job_id,
+            job_name=self.package.job_name,
+            task_name=segment.name,
+            subtask=index,
+            parallelism=segment.parallelism,
+            max_parallelism=segment.max_parallelism,
+            attempt=self.package.attempt,
+            is_batch=self.package.is_batch,
+            auto_watermark_interval_ms=self.package.auto_watermark_interval_ms,
+            job_parameters=dict(self.package.job_parameters),
+            send_to_driver=send_to_driver,
+        )
+
+    def send_to_driver(self, channel: str, subtask: int, payload: Any) -> None:
+        """Puts a message for the driver among the results of the epoch."""
+        self._outbox.append(Frame(0, RESULT, 0, encode(DriverMessage(channel, subtask, payload))))
+
+    def run_level(self, header: EpochHeader, level: int, frames: Iterator[Frame], send: Callable[[Frame], None]) -> None:
+        """Processes the blocks of one level and ends the level's part of the epoch."""
+        active = [subtask for subtask in self.subtasks if subtask.segment.level == level]
+        before = [subtask.busy_s for subtask in active]
+        try:
+            self._fire_processing_timers(active)
+            for frame in frames:
+                self._process(frame)
+                self._fire_processing_timers(active)
+                self._empty_outbox(send)
+            for subtask in active:
+                self._end_epoch(subtask, header)
+            self._empty_outbox(send)
+        except Exception as error:
+            self._outbox.clear()
+            send(Frame(0, RESULT, 0, encode(to_failure(error))))
+            for _ in frames:  # the sender must not be left waiting
+                pass
+            raise
+        for subtask, busy_before in zip(active, before):
+            send(Frame(0, RESULT, 0, encode(self._report(subtask, subtask.busy_s - busy_before))))
+
+    def _process(self, frame: Frame) -> None:
+        if self._by_exchange.get(frame.exchange_id) is None:
+            raise OperatorFailure(f"slot {self.number} got a block of unknown exchange {frame.exchange_id}", None)
+        subtask = self._by_exchange[frame.exchange_id]
+        started = time.perf_counter()
+        subtask.gate.receive(frame.exchange_id, frame.upstream, decode(frame.payload))
+        subtask.busy_s += time.perf_counter() - started
+
+    def _fire_processing_timers(self, active: list[_Subtask]) -> None:
+        now = self._clock.now_ms()
+        for subtask in active:
+            due = subtask.chain.next_wakeup_ms()
+            if due is not None and due <= now:
+                subtask.chain.on_processing_time(now)
+
+    def _end_epoch(self, subtask: _Subtask, header: EpochHeader) -> None:
+        started = time.perf_counter()
+        if header.is_final:
+            subtask.chain.end_input()
+        subtask.chain.end_epoch()
+        if header.is_final:
+            subtask.chain.close()
+        for router in subtask.routers:
+            router.flush()
+        subtask.busy_s += time.perf_counter() - started
+
+    def _empty_outbox(self, send: Callable[[Frame], None]) -> None:
+        for frame in self._outbox:
+            send(frame)
+        self._outbox.clear()
+
+    @staticmethod
+    def _report(subtask: _Subtask, busy_s: float) -> SubtaskReport:
+        chain = subtask.chain
+        return SubtaskReport(
+            subtask.segment.id,
+            subtask.index,
+            subtask.gate.records_in,
+            sum(output.records_out for output in chain.outputs.values()),
+            subtask.gate.current_watermark,
+            chain.next_wakeup_ms(),
+            busy_s * 1000,
+            {node_id: operator_metrics(operator) for node_id, operator in chain.operators.items()},
+        )
+
+    def close(self) -> None:
+        """Closes all operators, whatever happens."""
+        for subtask in self.subtasks:
+            try:
+                subtask.chain.close()
+            except Exception:  # the job has failed already, or was cancelled
+                continue

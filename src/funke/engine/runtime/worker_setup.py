@@ -1,0 +1,78 @@
+"""Prepares a Python process (Spark worker or slot) to run a job: start-up hooks, the user's classes, the plan."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import cloudpickle
+
+from funke.engine.planner.segments import Plan
+
+
+@dataclass(frozen=True)
+class JobPackage:
+    """What a worker must have before it can unpickle the user's code, and that code in pickled form."""
+
+    job_id: str
+    job_name: str
+    attempt: int
+    secret: bytes
+    code: bytes
+    startup: tuple[str, ...] = ()
+    python_paths: tuple[str, ...] = ()
+    job_parameters: tuple[tuple[str, str], ...] = ()
+    auto_watermark_interval_ms: int = 200
+    is_batch: bool = False
+
+    @property
+    def key(self) -> str:
+        """Names this attempt of this job."""
+        return f"{self.job_id}-{self.attempt}"
+
+
+def pack_code(plan: Plan) -> bytes:
+    """The plan, with the classes of the user's script, as bytes."""
+    return bytes(cloudpickle.dumps((main_classes(), plan)))
+
+
+def main_classes() -> dict[str, type]:
+    """The classes that the user's script defines: records of such a class are pickled by name, so workers need them."""
+    main = sys.modules.get("__main__")
+    return {
+        name: value
+        for name, value in vars(main).items()
+        if isinstance(value, type) and value.__module__ == "__main__" and _is_picklable(value)
+    }
+
+
+def _is_picklable(value: Any) -> bool:
+    try:
+        cloudpickle.dumps(value)
+    except Exception:
+        return False
+    return True
+
+
+_unpacked: dict[str, Plan] = {}
+
+
+def unpack(package: JobPackage) -> Plan:
+    """The plan, made once per process and attempt."""
+    plan = _unpacked.get(package.key)
+    if plan is None:
+        for path in package.python_paths:
+            if path not in sys.path and os.path.exists(path):
+                sys.path.insert(0, path)
+        for hook in package.startup:
+            module, _, function = hook.partition(":")
+            getattr(importlib.import_module(module), function)()
+        classes, plan = cloudpickle.loads(package.code)
+        for name, value in classes.items():
+            setattr(sys.modules["__main__"], name, value)
+        _unpacked.clear()
+        _unpacked[package.key] = plan
+    return plan

@@ -1,0 +1,54 @@
+# compare: ordered
+# parallelism: 1
+"""Calls that are refused while the program is built, with the type of the error and its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyflink.common import Row, Types
+from pyflink.datastream import KeyedProcessFunction, ProcessFunction, StreamExecutionEnvironment
+from pyflink.datastream.output_tag import OutputTag
+
+
+def refused(name: str, call: Callable[[], Any], tells_text: bool = True) -> None:
+    try:
+        call()
+    except Exception as error:
+        print(name, type(error).__name__, error if tells_text else "")
+    else:
+        print(name, "accepted")
+
+
+def main() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    numbers = env.from_collection([1, 2], type_info=Types.INT())
+    keyed = numbers.key_by(lambda number: number)
+    refused("map", lambda: numbers.map("text"))
+    refused("flat_map", lambda: numbers.flat_map(1))
+    refused("filter", lambda: numbers.filter(None))
+    refused("key_by", lambda: numbers.key_by("field"))
+    refused("reduce", lambda: keyed.reduce(1))
+    refused("keyed process", lambda: keyed.process(ProcessFunction()))
+    refused("partition_custom", lambda: numbers.partition_custom(1, lambda number: number))
+    refused("broadcast", lambda: numbers.broadcast("not a descriptor"))
+    for name in ("rebalance", "rescale", "shuffle", "forward", "broadcast", "get_name", "force_non_parallel", "cache"):
+        refused(f"keyed {name}", getattr(keyed, name))
+    for name in ("name", "uid", "set_parallelism", "set_max_parallelism", "set_buffer_timeout"):
+        refused(f"keyed {name}", lambda name=name: getattr(keyed, name)(1))
+    for name in ("start_new_chain", "disable_chaining"):
+        refused(f"keyed {name}", getattr(keyed, name))
+    refused("sum", lambda: keyed.sum(1.5))
+    refused("row", lambda: Row(1, a=2))
+    refused("row field", lambda: Row(a=1).b)
+    refused("row dict", lambda: Row(1).as_dict())
+    refused("tag", lambda: OutputTag(None))
+    refused("empty tag", lambda: OutputTag(""))
+    refused("abstract", lambda: KeyedProcessFunction(), tells_text=False)
+    refused("no operators", lambda: StreamExecutionEnvironment.get_execution_environment().execute(), tells_text=False)
+
+
+if __name__ == "__main__":
+    main()
