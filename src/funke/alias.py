@@ -98,5 +98,6 @@ def _refuse_loaded_pyflink() -> None:
     loaded = sys.modules.get(_ALIAS)
     if loaded is not None and loaded is not sys.modules.get(_REAL):
         raise ConfigurationError(
-            f"PyFlink is already imported from {loaded.__file__}; install Funke's alias before the first `import pyflink`"
+            f"PyFlink is already imported from {loaded.__file__}; "
+            "install Funke's alias before the first `import pyflink`"
         )

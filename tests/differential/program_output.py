@@ -6,7 +6,6 @@ import os
 import re
 import runpy
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,39 +72,36 @@ def _identifier_only(found: re.Match[str]) -> str:
     return f"{found['identifier']}> " if found["identifier"] else ""
 
 
-class Capture:
-    """File descriptor 1 turned into a file: print sinks write there from other processes, past `sys.stdout`."""
+class StdoutFile:
+    """A file that takes the place of descriptor 1: print sinks write there from other processes, past `sys.stdout`.
+
+    One file serves many programs, because a process started by the first keeps writing to the same file.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._start = 0
+        path.touch()
 
-    def start(self) -> None:
+    @contextmanager
+    def captured(self) -> Iterator[None]:
         sys.stdout.flush()
         self._start = self._path.stat().st_size
+        saved_descriptor, saved_stdout = os.dup(1), sys.stdout
+        target = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+        os.dup2(target, 1)
+        os.close(target)
+        try:
+            with open(1, "w", encoding="utf-8", buffering=1, closefd=False) as sys.stdout:
+                yield
+        finally:
+            sys.stdout = saved_stdout
+            os.dup2(saved_descriptor, 1)
+            os.close(saved_descriptor)
 
     def text(self) -> str:
-        sys.stdout.flush()
+        """What was written since the last capture began."""
         return self._path.read_bytes()[self._start :].decode("utf-8")
-
-
-@contextmanager
-def captured_stdout() -> Iterator[Capture]:
-    """Redirect descriptor 1, for this process and all it starts meanwhile, to a file opened for appending."""
-    sys.stdout.flush()
-    descriptor, name = tempfile.mkstemp(prefix="differential-", suffix=".out")
-    os.close(descriptor)
-    saved = os.dup(1)
-    target = os.open(name, os.O_WRONLY | os.O_APPEND)
-    os.dup2(target, 1)
-    os.close(target)
-    try:
-        yield Capture(Path(name))
-    finally:
-        sys.stdout.flush()
-        os.dup2(saved, 1)
-        os.close(saved)
-        os.unlink(name)
 
 
 def run_as_script(program: Program) -> None:

@@ -15,15 +15,16 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
+from pathlib import Path
 from types import FrameType
 
 from program_output import (
     TIME_ZONE,
-    Capture,
     Program,
-    captured_stdout,
+    StdoutFile,
     load_program,
     normalised,
     program_names,
@@ -58,27 +59,28 @@ def _run_in_reference(arguments: list[str]) -> int:
 def _record_all(names: list[str], is_check: bool) -> int:
     failed = []
     signal.signal(signal.SIGALRM, _raise_timeout)
-    with captured_stdout() as capture:
+    with tempfile.TemporaryDirectory() as folder:
+        stdout = StdoutFile(Path(folder, "stdout"))
         for name in names:
-            if not _record(load_program(name), capture, is_check):
+            if not _record(load_program(name), stdout, is_check):
                 failed.append(name)
     print(f"{len(names) - len(failed)} of {len(names)} programs fine" + (f"; failed: {failed}" if failed else ""))
     return 1 if failed else 0
 
 
-def _record(program: Program, capture: Capture, is_check: bool) -> bool:
-    capture.start()
+def _record(program: Program, stdout: StdoutFile, is_check: bool) -> bool:
     started = time.monotonic()
     signal.alarm(PROGRAM_TIMEOUT_S)
     try:
-        run_as_script(program)
+        with stdout.captured():
+            run_as_script(program)
     except (Exception, SystemExit):
         traceback.print_exc()
-        print(f"FAILED {program.name}; output so far:\n{capture.text()}", file=sys.stderr)
+        print(f"FAILED {program.name}; output so far:\n{stdout.text()}", file=sys.stderr)
         return False
     finally:
         signal.alarm(0)
-    lines = normalised(program, capture.text())
+    lines = normalised(program, stdout.text())
     print(f"{program.name}: {len(lines)} lines, {time.monotonic() - started:.1f} s", file=sys.stderr, flush=True)
     return _matches_golden(program, lines) if is_check else _write_golden(program, lines)
 

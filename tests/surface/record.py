@@ -1,7 +1,7 @@
 """Records PyFlink's public surface; run it with the Python of a PyFlink installation, named by PYFLINK_PYTHON.
 
-    python tests/surface/record.py                     # writes pyflink-2.3.0.json from PYFLINK_PYTHON
-    python tests/surface/record.py --removed OLD_PATH  # writes removed-1.x.json: what PyFlink at OLD_PATH had and 2.3 has not
+python tests/surface/record.py                     # writes pyflink-2.3.0.json from PYFLINK_PYTHON
+python tests/surface/record.py --removed OLD_PATH  # writes removed-1.x.json: what PyFlink at OLD_PATH had and 2.3 has not
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ DESCRIBE = "import json; from surface_table import describe_tree; print(json.dum
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--removed", metavar="OLD_PATH", help="directory that holds the pyflink package of a 1.x release")
+    parser.add_argument(
+        "--removed", metavar="OLD_PATH", help="directory that holds the pyflink package of a 1.x release"
+    )
     arguments = parser.parse_args()
     if arguments.removed is None:
         write(CURRENT, describe_with_reference([]))

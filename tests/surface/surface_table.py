@@ -26,6 +26,10 @@ PROTOCOL_METHODS = frozenset(
     "__iter__ __next__ __enter__ __exit__ __getitem__ __setitem__ __delitem__ __contains__ __call__ __getattr__ "
     "__len__ __lt__ __le__ __eq__".split()
 )
+# Classes that only PyFlink's own runtime uses, though their names look public.
+INTERNAL_NAME = re.compile(
+    r"^Internal(SingleValue|Iterable)|^(InternalWindowFunction|WindowOperationDescriptor)$|^Java(Function|Object)Wrapper$"
+)
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -53,7 +57,7 @@ def is_internal(name: str) -> bool:
 
 
 def describe_module(module: ModuleType) -> dict[str, Any]:
-    public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    public = {name: value for name, value in vars(module).items() if is_public(name)}
     own = {name: value for name, value in public.items() if getattr(value, "__module__", None) == module.__name__}
     described: dict[str, Any] = {
         "classes": {name: describe_class(value) for name, value in sorted(own.items()) if inspect.isclass(value)},
@@ -66,6 +70,10 @@ def describe_module(module: ModuleType) -> dict[str, Any]:
     if hasattr(module, "__path__"):
         described["exports"] = sorted(name for name, value in public.items() if inspect.isclass(value))
     return described
+
+
+def is_public(name: str) -> bool:
+    return not name.startswith("_") and not INTERNAL_NAME.search(name)
 
 
 def describe_class(cls: type) -> dict[str, Any]:
@@ -87,7 +95,8 @@ def describe_class(cls: type) -> dict[str, Any]:
 
 
 def is_described_base(base: type) -> bool:
-    return base.__module__.startswith("pyflink.") and not is_internal(base.__module__.removeprefix("pyflink."))
+    module = base.__module__.removeprefix("pyflink.")
+    return module != base.__module__ and not is_internal(module) and is_public(base.__name__)
 
 
 def is_compared_member(name: str) -> bool:

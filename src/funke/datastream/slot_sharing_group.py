@@ -10,7 +10,7 @@ from funke.engine.errors import ConfigurationError
 __all__ = ["MemorySize", "SlotSharingGroup"]
 
 _KIBI = 1024
-_UNITS = ((_KIBI**4, "tb"), (_KIBI**3, "gb"), (_KIBI**2, "mb"), (_KIBI, "kb"), (1, "bytes"))
+_UNITS = ((_KIBI**3, "gb"), (_KIBI**2, "mb"), (_KIBI, "kb"), (1, "bytes"))
 
 
 @total_ordering
@@ -62,8 +62,9 @@ class MemorySize:
         return self == other or self < other
 
     def __str__(self) -> str:
-        if self._bytes == 0:
-            return "0 bytes"
+        # Flink prints multiples of a tebibyte, zero among them, in bytes.
+        if self._bytes % _KIBI**4 == 0:
+            return f"{self._bytes} bytes"
         factor, unit = next((factor, unit) for factor, unit in _UNITS if self._bytes % factor == 0)
         return f"{self._bytes // factor} {unit}"
 

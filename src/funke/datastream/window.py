@@ -86,4 +86,4 @@ __all__ = [
 ]
 
 # The engine knows nothing of the public TypeSerializer; for programs that ask, a window serializer is one.
-TypeSerializer.register(WindowSerializer)
+TypeSerializer.register(WindowSerializer)  # type: ignore[type-abstract]

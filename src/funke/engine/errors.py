@@ -18,11 +18,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 __all__ = [
     "ConfigurationError",
@@ -39,8 +40,12 @@ __all__ = [
     "UnsupportedFeatureError",
     "at_user_line",
     "unsupported",
+    "unsupported_method",
     "user_line",
 ]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -131,6 +136,17 @@ def unsupported(feature: str, reason: str = "") -> Callable[..., Any]:
     raise_unsupported.__doc__ = f"Not supported{': ' + reason if reason else ''}."
     raise_unsupported.unsupported_feature = (feature, reason)  # type: ignore[attr-defined]
     return raise_unsupported
+
+
+def unsupported_method(feature: str, reason: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a method that is part of the API and does not work: its signature stays, the call raises."""
+
+    def replace(method: Callable[P, R]) -> Callable[P, R]:
+        replacement = functools.wraps(method)(unsupported(feature, reason))
+        replacement.unsupported_feature = (feature, reason)  # type: ignore[attr-defined]
+        return replacement
+
+    return replace
 
 
 def user_line() -> str | None:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from pyflink.common import Types
 from pyflink.datastream import BroadcastProcessFunction, RuntimeContext, StreamExecutionEnvironment
@@ -27,9 +26,7 @@ class Apply(BroadcastProcessFunction):
         except Exception as error:
             yield f"element {value} {type(error).__name__}"
 
-    def process_broadcast_element(
-        self, value: tuple[str, int], ctx: BroadcastProcessFunction.Context
-    ) -> Iterator[str]:
+    def process_broadcast_element(self, value: tuple[str, int], ctx: BroadcastProcessFunction.Context) -> Iterator[str]:
         rules = ctx.get_broadcast_state(RULES)
         names = ctx.get_broadcast_state(NAMES)
         rules.put(value[0], value[1])

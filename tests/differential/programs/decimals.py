@@ -20,7 +20,7 @@ def main() -> None:
     env.execute("tuples")
     with decimals.map(lambda value: value.copy_negate(), Types.BIG_DEC()).execute_and_collect() as results:
         print("collected", list(results))
-    with decimals.map(lambda value: repr(value), Types.STRING()).execute_and_collect() as results:
+    with decimals.map(repr, Types.STRING()).execute_and_collect() as results:
         print("function", list(results))
     wide = env.from_collection([2**90, -(2**90)], type_info=Types.BIG_INT())
     with wide.execute_and_collect() as results:

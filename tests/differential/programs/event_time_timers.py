@@ -26,16 +26,17 @@ class Alarm(KeyedProcessFunction):
         self.count.update((self.count.value() or 0) + 1)
         timers.register_event_time_timer(value[1] + 100)
         timers.register_event_time_timer(value[1] + 100)
-        timers.register_event_time_timer(1000)
+        timers.register_event_time_timer(1000 + ord(value[0]))
         if value == ("a", 3):
             timers.delete_event_time_timer(101)
             timers.delete_event_time_timer(99999)
         yield f"{value} at {ctx.timestamp()} key {ctx.get_current_key()}"
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[str]:
-        yield f"timer {ctx.get_current_key()} {timestamp} {ctx.timestamp()} {ctx.time_domain().name} {self.count.value()}"
-        if timestamp == 1000:
-            ctx.timer_service().register_event_time_timer(2000)
+        domain = ctx.time_domain().name
+        yield f"timer {ctx.get_current_key()} {timestamp} {ctx.timestamp()} {domain} {self.count.value()}"
+        if 1000 < timestamp < 2000:
+            ctx.timer_service().register_event_time_timer(timestamp + 1000)
             self.count.clear()
 
 

@@ -18,7 +18,8 @@ def main() -> None:
     print(numbers.execute_and_collect("named job", 2))
     with numbers.execute_and_collect("named job") as results:
         print(results.next(), next(results))
-    keyed = env.from_collection([("a", 1), ("b", 2), ("a", 3)]).key_by(lambda pair: pair[0], Types.STRING())
+    pairs = env.from_collection([("a", 1), ("b", 2), ("a", 3)], Types.TUPLE([Types.STRING(), Types.INT()]))
+    keyed = pairs.key_by(lambda pair: pair[0], Types.STRING())
     with keyed.execute_and_collect() as results:
         for row in results:
             print(repr(row), list(row))
@@ -28,7 +29,7 @@ def main() -> None:
     with env.from_collection([], type_info=Types.INT()).execute_and_collect() as results:
         print(list(results))
     results = numbers.filter(lambda number: number > 100).execute_and_collect()
-    print([result for result in results])
+    print(list(results))
     results.close()
 
 

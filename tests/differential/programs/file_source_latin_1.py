@@ -25,7 +25,7 @@ def main() -> None:
         )
         lines = env.from_source(source, WatermarkStrategy.no_watermarks(), "latin")
         print(lines.get_type())
-        lines.map(lambda line: repr(line), Types.STRING()).print()
+        lines.map(repr, Types.STRING()).print()
         env.execute("latin")
 
 

@@ -24,7 +24,7 @@ def main() -> None:
     with pairs.execute_and_collect() as results:
         for pair in results:
             print("collected", pair)
-    with floats.map(lambda value: repr(value), Types.STRING()).execute_and_collect() as results:
+    with floats.map(repr, Types.STRING()).execute_and_collect() as results:
         print("seen by a function", list(results))
 
 

@@ -25,7 +25,7 @@ class CountAll(KeyedProcessFunction):
             self.keys.append(value)
         self.per_key.update((self.per_key.value() or 0) + 1)
         yield f"{value} total {self.total} keys {self.keys} per key {self.per_key.value()}"
-        ctx.timer_service().register_event_time_timer(1)
+        ctx.timer_service().register_event_time_timer(ord(value))
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[str]:
         self.total += 100

@@ -52,8 +52,9 @@ class AllKinds(KeyedProcessFunction):
         self.total.add(number)
         self.average.add(number)
         yield f"{value} before {before}"
-        yield f"{value} after {self.last.value()} {list(self.all)} {sorted(self.counts.items())} {self.total.get()} " + (
-            f"{self.average.get()}"
+        yield (
+            f"{value} after {self.last.value()} {list(self.all)} {sorted(self.counts.items())} {self.total.get()} "
+            + (f"{self.average.get()}")
         )
         if number == 9:
             for state in (self.last, self.all, self.counts, self.total, self.average):

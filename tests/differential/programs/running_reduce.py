@@ -17,9 +17,9 @@ def main() -> None:
     untyped.key_by(lambda pair: pair[0]).reduce(lambda left, right: (left[0], left[1] + right[1])).print("untyped")
     env.execute("untyped")
     typed = env.from_collection(ELEMENTS, type_info=Types.TUPLE([Types.STRING(), Types.INT()]))
-    typed.key_by(lambda pair: pair[0], Types.STRING()).reduce(
-        lambda left, right: (left[0], left[1] - right[1])
-    ).print("typed")
+    typed.key_by(lambda pair: pair[0], Types.STRING()).reduce(lambda left, right: (left[0], left[1] - right[1])).print(
+        "typed"
+    )
     env.execute("typed")
     rows = env.from_collection(ELEMENTS, type_info=Types.ROW([Types.STRING(), Types.INT()]))
     rows.key_by(lambda row: row[1] % 2).reduce(lambda left, right: Row(left[0] + right[0], left[1] + right[1])).print()

@@ -25,9 +25,7 @@ class Visibility(KeyedProcessFunction):
         strict.enable_time_to_live(StateTtlConfig.new_builder(Time.milliseconds(2)).cleanup_full_snapshot().build())
         disabled = ValueStateDescriptor("disabled", Types.INT())
         disabled.enable_time_to_live(
-            StateTtlConfig.new_builder(Time.milliseconds(1))
-            .set_update_type(StateTtlConfig.UpdateType.Disabled)
-            .build()
+            StateTtlConfig.new_builder(Time.milliseconds(1)).set_update_type(StateTtlConfig.UpdateType.Disabled).build()
         )
         self.lenient = runtime_context.get_state(lenient)
         self.strict = runtime_context.get_state(strict)

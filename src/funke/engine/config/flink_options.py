@@ -49,6 +49,14 @@ GENERIC_TYPES = boolean_option("pipeline.generic-types", True, "Without effect i
 FORCE_KRYO = boolean_option("pipeline.force-kryo", False, "Without effect in Python.")
 FORCE_AVRO = boolean_option("pipeline.force-avro", False, "Without effect in Python.")
 AUTO_TYPE_REGISTRATION = boolean_option("pipeline.auto-type-registration", True, "Without effect in Python.")
+DEFAULT_KRYO_SERIALIZERS = map_option("pipeline.default-kryo-serializers", "Without effect in Python.")
+REGISTERED_KRYO_SERIALIZERS = map_option("pipeline.registered-kryo-serializers", "Without effect in Python.")
+REGISTERED_KRYO_TYPES = list_option("pipeline.registered-kryo-types", "Without effect in Python.")
+REGISTERED_POJO_TYPES = list_option("pipeline.registered-pojo-types", "Without effect in Python.")
+EXECUTION_MODE = string_option("execution.mode", "PIPELINED", "How Flink 1.x exchanged data in batch programs.")
+INPUT_DEPENDENCY_CONSTRAINT = choice_option(
+    "pipeline.default-input-dependency-constraint", "ANY", ("ANY", "ALL"), "When Flink 1.x started a task."
+)
 LATENCY_INTERVAL = duration_option("metrics.latency.interval", 0, "Pause between latency marks; 0 turns them off.")
 TASK_CANCELLATION_INTERVAL_MS = integer_option("task.cancellation.interval", 30_000, "Pause between cancel attempts.")
 TASK_CANCELLATION_TIMEOUT_MS = integer_option("task.cancellation.timeout", 180_000, "When a stuck cancel is fatal.")

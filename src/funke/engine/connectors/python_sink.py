@@ -6,6 +6,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 from funke.engine.connectors.sink import Committer, Sink, SinkWriter, WriterContext
@@ -200,7 +201,7 @@ class _FunctionWriter(SinkWriter):
             for value in values:
                 invoke(value)
             return
-        for value, timestamp in zip(values, timestamps or [None] * len(values), strict=True):
+        for value, timestamp in zip(values, timestamps or repeat(None), strict=False):
             context._timestamp = timestamp
             invoke(value, context)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -72,6 +72,7 @@ class StreamGraph:
     default_parallelism: int = 1
     default_max_parallelism: int | None = None
     is_chaining_enabled: bool = True
+    is_chaining_across_max_parallelism_enabled: bool = True
     is_batch: bool = False
     nodes: dict[int, StreamNode] = field(default_factory=dict)
 
@@ -98,11 +99,4 @@ class StreamGraph:
                 needed.add(node_id)
                 waiting.extend(edge.source for edge in self.nodes[node_id].inputs)
         nodes = {node_id: node for node_id, node in self.nodes.items() if node_id in needed}
-        return StreamGraph(
-            self.job_name,
-            self.default_parallelism,
-            self.default_max_parallelism,
-            self.is_chaining_enabled,
-            self.is_batch,
-            nodes,
-        )
+        return replace(self, nodes=nodes)

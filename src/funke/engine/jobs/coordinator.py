@@ -1,10 +1,11 @@
-"""The coordinator of one job attempt: asks sources for splits, runs epochs, hands results to those who wait for them."""
+"""The coordinator of a job attempt: asks sources for splits, runs epochs, hands on what comes of them."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from funke.engine.errors import JobCancelledError, JobExecutionError, SlotLostEr
 from funke.engine.jobs.epoch_pacer import EpochPacer
 from funke.engine.jobs.progress import ProgressLine
 from funke.engine.jobs.source_feed import SourceFeed
+from funke.engine.jobs.spark_feed import SparkFeed
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK
 from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.ingest import IngestOrder
@@ -25,6 +27,9 @@ _UNBOUNDED_EPOCH_MS = 1_000
 # Slots end themselves when nobody calls; an idle job calls often enough.
 _KEEP_ALIVE_S = 30.0
 
+# Writes what slots sent to a sink of Spark's in one epoch: (Arrow messages, epoch).
+EpochWriter = Callable[[list[bytes], int], None]
+
 
 @dataclass
 class JobFigures:
@@ -35,6 +40,11 @@ class JobFigures:
     watermark: int = MIN_WATERMARK
     ingests: dict[tuple[int, int], IngestReport] = field(default_factory=dict)
     subtasks: dict[tuple[int, int], SubtaskReport] = field(default_factory=dict)
+    epoch_ms: deque[float] = field(default_factory=lambda: deque(maxlen=200))
+
+    def reports(self) -> list[IngestReport | SubtaskReport]:
+        """The latest report of every subtask."""
+        return [*self.ingests.values(), *self.subtasks.values()]
 
 
 class Coordinator:
@@ -45,17 +55,19 @@ class Coordinator:
         runner: EpochRunner,
         feeds: list[SourceFeed],
         committers: dict[str, Committer],
+        epoch_writers: dict[str, EpochWriter],
         on_message: Callable[[str, Any], None],
         min_epoch_interval_ms: int,
     ) -> None:
         self._runner = runner
         self._feeds = feeds
         self._committers = committers
+        self._epoch_writers = epoch_writers
         self._on_message = on_message
         self._interval_s = max(0, min_epoch_interval_ms) / 1000
         self._cancelled = threading.Event()
-        is_bounded = all(feed.source.is_bounded for feed in feeds)
-        self._pacer = EpochPacer(_BOUNDED_EPOCH_MS if is_bounded else _UNBOUNDED_EPOCH_MS)
+        self._is_bounded = all(feed.source.is_bounded for feed in feeds)
+        self._pacer = EpochPacer(_BOUNDED_EPOCH_MS if self._is_bounded else _UNBOUNDED_EPOCH_MS)
         self._progress = ProgressLine()
         self._wakeup_ms: int | None = None
         self._last_epoch = 0.0
@@ -77,18 +89,25 @@ class Coordinator:
 
     def _run_next_epoch(self) -> bool:
         """Waits for something to do, does it, and says whether that was the end."""
-        started = time.monotonic()
         polled = self._poll()
         while not self._is_due(polled):
             self._wait()
             polled = self._poll()
+        self._keep_interval()
         is_final = all(feed.enumerator.is_finished for feed in self._feeds)
         orders = [order for feed, splits in polled for order in feed.orders(splits, is_final)]
         records_before = self.figures.records_read
         started = time.monotonic()
-        self._run_epoch(orders, is_final)
+        frames_of = {
+            feed.segment.id: (feed.frame, feed.source.create_reader())
+            for feed, _ in polled
+            if isinstance(feed, SparkFeed) and feed.frame is not None
+        }
+        self._run_epoch(orders, is_final, frames_of)
         self._last_epoch = time.monotonic()
-        self._pacer.observe(self.figures.records_read - records_before, (self._last_epoch - started) * 1000)
+        duration_ms = (self._last_epoch - started) * 1000
+        self.figures.epoch_ms.append(duration_ms)
+        self._pacer.observe(self.figures.records_read - records_before, duration_ms)
         self._progress.show(self.figures.records_read, self.figures.epochs, self.figures.watermark)
         return is_final
 
@@ -117,7 +136,7 @@ class Coordinator:
             return True
         now_ms = time.time() * 1000
         is_timer_due = self._wakeup_ms is not None and self._wakeup_ms <= now_ms
-        return is_timer_due or time.monotonic() - self._last_epoch > _KEEP_ALIVE_S > 0 < self._last_epoch
+        return is_timer_due or (self._last_epoch > 0 and time.monotonic() - self._last_epoch > _KEEP_ALIVE_S)
 
     def _wait(self) -> None:
         delay_s = min((feed.enumerator.next_poll_ms() for feed in self._feeds), default=50) / 1000
@@ -126,14 +145,19 @@ class Coordinator:
         self._cancelled.wait(max(0.001, delay_s))
         self._raise_if_cancelled()
 
+    def _keep_interval(self) -> None:
+        """An unbounded job lets at least the buffer timeout pass between two epochs."""
+        if not self._is_bounded:
+            self._cancelled.wait(max(0.0, self._last_epoch + self._interval_s - time.monotonic()))
+
     def _raise_if_cancelled(self) -> None:
         if self._cancelled.is_set():
             raise JobCancelledError("the job was cancelled")
 
-    def _run_epoch(self, orders: list[IngestOrder], is_final: bool) -> None:
+    def _run_epoch(self, orders: list[IngestOrder], is_final: bool, frames_of: dict[int, Any]) -> None:
         header = EpochHeader(self.figures.epochs + 1, is_final)
         try:
-            results = self._runner.run_epoch(header, orders)
+            results = self._runner.run_epoch(header, orders, frames_of)
         except Exception:
             self._raise_if_cancelled()
             raise
@@ -157,15 +181,12 @@ class Coordinator:
         figures.records_read = sum(feed.records for feed in self._feeds)
         marks = [report.watermark for report in figures.subtasks.values()] or [f.watermark for f in self._feeds]
         figures.watermark = min(marks, default=MAX_WATERMARK)
-        wakeups = [
-            report.next_wakeup_ms
-            for report in (*figures.subtasks.values(), *figures.ingests.values())
-            if report.next_wakeup_ms is not None
-        ]
+        wakeups = [report.next_wakeup_ms for report in figures.reports() if report.next_wakeup_ms is not None]
         self._wakeup_ms = min(wakeups, default=None)
 
     def _deliver_messages(self, results: list[Any]) -> None:
         committables: dict[str, list[Any]] = {}
+        for_spark: dict[str, list[bytes]] = {}
         for result in results:
             if not isinstance(result, DriverMessage):
                 continue
@@ -175,9 +196,13 @@ class Coordinator:
                 sys.stdout.write(result.payload)
             elif kind == "committables":
                 committables.setdefault(name, []).extend(result.payload)
+            elif kind == "spark":
+                for_spark.setdefault(name, []).append(result.payload)
             else:
                 self._on_message(result.channel, result.payload)
         sys.stdout.flush()
+        for sink_id, batches in for_spark.items():
+            self._epoch_writers[sink_id](batches, self.figures.epochs)
         for operator_id, items in committables.items():
             self._committers[operator_id].commit(items)
 

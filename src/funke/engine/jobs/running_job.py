@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import queue
 import secrets
+import statistics
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.sink import Committer
+from funke.engine.connectors.spark.sink import SparkSink
 from funke.engine.errors import FunkeError, JobCancelledError, JobExecutionError, SerializationError
 from funke.engine.graph.job_graph import ChainedOperator, JobGraph
 from funke.engine.graph.operations import ReadSource, WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs.coordinator import Coordinator
+from funke.engine.jobs.coordinator import Coordinator, EpochWriter
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.source_feed import SourceFeed
+from funke.engine.jobs.spark_feed import SparkFeed
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.segments import Plan, to_plan
+from funke.engine.runtime.dependencies import distribute, stage
 from funke.engine.runtime.epoch_runner import EpochRunner
+from funke.engine.runtime.spark_input import SparkBatchEnumerator, SparkStreamEnumerator
 from funke.engine.runtime.spark_session import spark_session
 from funke.engine.runtime.worker_setup import JobPackage, pack_code
+from funke.engine.types.job_status import JobStatus
+from funke.engine.types.job_summary import JobSummary
 
-
-@dataclass(frozen=True)
-class JobOutcome:
-    """What remains of a finished job."""
-
-    net_runtime_ms: int
-    accumulators: dict[str, Any] = field(default_factory=dict)
-    metrics: dict[str, Any] = field(default_factory=dict)
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 _END = object()
@@ -47,15 +50,15 @@ class RunningJob:
         self.job_graph = to_job_graph(graph)
         self._plan = to_plan(self.job_graph)
         self._sources = _sources(self._plan)
+        self._dependencies = stage(settings.python_files, settings.python_archives, settings.python_requirements)
         self._package = self._pack()
-        self._status = "CREATED"
-        self._failure: BaseException | None = None
-        self._outcome: JobOutcome | None = None
+        self._status = JobStatus.CREATED
+        self.result_future: Future[JobSummary] = Future()
         self._coordinator: Coordinator | None = None
         self._runner: EpochRunner | None = None
         self._is_cancel_requested = False
         self._collected: dict[str, queue.Queue[Any]] = {}
-        self._ended = threading.Event()
+        self._has_ended = False
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"funke-job-{self.job_id[:8]}", daemon=True)
 
@@ -68,7 +71,8 @@ class RunningJob:
             secret=secrets.token_bytes(32),
             code=_pack_code(_portable(self._plan)),
             startup=settings.startup,
-            python_paths=tuple(path for path in dict.fromkeys((*settings.python_files, *sys.path)) if path),
+            python_paths=tuple(path for path in dict.fromkeys((*self._dependencies.python_paths, *sys.path)) if path),
+            archives=self._dependencies.archives,
             job_parameters=tuple(settings.job_parameters.items()),
             auto_watermark_interval_ms=settings.auto_watermark_interval_ms,
             is_batch=self._plan.is_batch,
@@ -83,40 +87,62 @@ class RunningJob:
         started = time.monotonic()
         try:
             self._run_attempt()
-            self._status = "FINISHED"
-        except JobCancelledError as cancelled:
-            self._status, self._failure = "CANCELED", cancelled
         except BaseException as failure:
-            self._status = "CANCELED" if self._is_cancel_requested else "FAILED"
-            self._failure = failure
-        finally:
-            self._outcome = JobOutcome(int((time.monotonic() - started) * 1000), self.accumulators(), self.metrics())
-            self._ended.set()
-            with self._lock:
-                for waiting in self._collected.values():
-                    waiting.put(_END)
+            self._end(JobStatus.CANCELED if self._is_cancel_requested else JobStatus.FAILED, failure)
+        else:
+            runtime_ms = int((time.monotonic() - started) * 1000)
+            self._end(JobStatus.FINISHED, JobSummary(self.job_id, runtime_ms, self.accumulators(), self.metrics()))
+
+    def _end(self, status: JobStatus, result: JobSummary | BaseException) -> None:
+        self._status = status
+        if isinstance(result, JobSummary):
+            self.result_future.set_result(result)
+        elif status is JobStatus.CANCELED:
+            self.result_future.set_exception(JobCancelledError("the job was cancelled"))
+        elif isinstance(result, FunkeError):
+            self.result_future.set_exception(result)
+        else:
+            error = JobExecutionError(f"{type(result).__name__}: {result}")
+            error.__cause__ = result
+            self.result_future.set_exception(error)
+        with self._lock:
+            self._has_ended = True
+            for waiting in self._collected.values():
+                waiting.put(_END)
 
     def _run_attempt(self) -> None:
         spark = spark_session(self.settings.configuration)
-        feeds = [self._feed(segment_id) for segment_id in self._sources]
+        distribute(spark, self._dependencies, self.settings.jars)
+        feeds = [self._feed(segment_id, spark) for segment_id in self._sources]
         with self._lock:
             self._runner = EpochRunner(spark, self._plan, self._package)
             self._coordinator = Coordinator(
-                self._runner, feeds, _committers(self.job_graph), self._on_message, self.settings.buffer_timeout_ms
+                self._runner,
+                feeds,
+                _committers(self.job_graph),
+                _epoch_writers(self.job_graph, spark),
+                self._on_message,
+                self.settings.buffer_timeout_ms,
             )
         try:
             self._runner.deploy()
-            self._status = "RUNNING"
+            if self._is_cancel_requested:
+                raise JobCancelledError("the job was cancelled")
+            self._status = JobStatus.RUNNING
             self._coordinator.run()
         finally:
             self._runner.close()
+            self._dependencies.remove()
 
-    def _feed(self, segment_id: int) -> SourceFeed:
+    def _feed(self, segment_id: int, spark: SparkSession) -> SourceFeed:
         segment = self._plan.by_id[segment_id]
         operation = segment.operators[0].operation
         assert isinstance(operation, ReadSource)
-        enumerator = operation.source.create_enumerator(segment.parallelism)
-        return SourceFeed(segment, operation.source, enumerator, operation.watermarks)
+        source, watermarks = operation.source, operation.watermarks
+        if getattr(source, "is_spark", False):
+            enumerate_frames = SparkBatchEnumerator if source.is_bounded else SparkStreamEnumerator
+            return SparkFeed(segment, source, enumerate_frames(source, spark), watermarks)
+        return SourceFeed(segment, source, source.create_enumerator(segment.parallelism), watermarks)
 
     def _on_message(self, channel: str, payload: Any) -> None:
         kind, _, name = channel.partition(":")
@@ -127,43 +153,38 @@ class RunningJob:
         with self._lock:
             if name not in self._collected:
                 self._collected[name] = queue.Queue()
-                if self._ended.is_set():
+                if self._has_ended:
                     self._collected[name].put(_END)
             return self._collected[name]
 
-    def status(self) -> str:
-        """The name of the job's status (JobStatus)."""
+    def status(self) -> JobStatus:
+        """Where the job stands."""
         return self._status
 
-    def cancel(self) -> None:
-        """Cancels the job and waits until nothing of it is left."""
-        self._is_cancel_requested = True
+    def cancel(self) -> Future[None]:
+        """Cancels the job; the future ends when nothing of it is left."""
         with self._lock:
-            coordinator, runner = self._coordinator, self._runner
-        if not self._ended.is_set():
-            self._status = "CANCELLING"
-        if coordinator is not None and runner is not None and not self._ended.is_set():
+            has_ended, coordinator, runner = self._has_ended, self._coordinator, self._runner
+            if not has_ended:
+                self._is_cancel_requested = True
+                self._status = JobStatus.CANCELLING
+        if not has_ended and coordinator is not None and runner is not None:
             coordinator.cancel()
             runner.cancel()
-        self._ended.wait(30)
+        stopped: Future[None] = Future()
+        self.result_future.add_done_callback(lambda _: stopped.set_result(None))
+        return stopped
 
-    def result(self) -> JobOutcome:
+    def result(self) -> JobSummary:
         """Waits for the end; raises what made the job fail."""
-        while not self._ended.wait(0.1):  # in steps, so that Ctrl-C gets through
-            pass
-        if self._failure is not None:
-            if isinstance(self._failure, FunkeError):
-                raise self._failure
-            raise JobExecutionError(f"{type(self._failure).__name__}: {self._failure}") from self._failure
-        assert self._outcome is not None
-        return self._outcome
+        return self.result_future.result()
 
     def collected(self, name: str) -> Iterator[list[Any]]:
         """The batches sent to a collect sink, until the job ends; then its failure, if there was one."""
         waiting = self._queue(name)
         while (batch := waiting.get()) is not _END:
             yield batch
-        if self._failure is not None and not isinstance(self._failure, JobCancelledError):
+        if self._status is JobStatus.FAILED:
             self.result()
 
     def accumulators(self) -> dict[str, Any]:
@@ -180,12 +201,13 @@ class RunningJob:
             "records_read": figures.records_read,
             "epochs": figures.epochs,
             "watermark": figures.watermark,
+            "epoch_ms_median": statistics.median(figures.epoch_ms) if figures.epoch_ms else 0.0,
         }
         names = {op.node_id: op.name for segment in self._plan.segments for op in segment.operators}
-        for (_, subtask), report in (*figures.ingests.items(), *figures.subtasks.items()):
+        for report in figures.reports():
             for node_id, measured in report.metrics.items():
                 for metric, value in measured.items():
-                    values[f"{names[node_id]}.{subtask}.{metric}"] = value
+                    values[f"{names[node_id]}.{report.subtask}.{metric}"] = value
         return values
 
 
@@ -238,13 +260,18 @@ def _unserialisable(plan: Plan) -> str:
     return "the job"
 
 
-def _committers(graph: JobGraph) -> dict[str, Committer]:
-    committers: dict[str, Committer] = {}
+def _sinks(graph: JobGraph) -> Iterator[tuple[str, Any]]:
+    """Operator id and sink of every sink of the job."""
     for vertex in graph.vertices:
         for operator in vertex.operators:
             if isinstance(operator.operation, WriteSink):
-                committer = operator.operation.sink.create_committer()
-                if committer is not None:
-                    committers[operator.operator_id] = committer
-    return committers
+                yield operator.operator_id, operator.operation.sink
 
+
+def _committers(graph: JobGraph) -> dict[str, Committer]:
+    found = {operator_id: sink.create_committer() for operator_id, sink in _sinks(graph)}
+    return {operator_id: committer for operator_id, committer in found.items() if committer is not None}
+
+
+def _epoch_writers(graph: JobGraph, spark: SparkSession) -> dict[str, EpochWriter]:
+    return {sink.sink_id: partial(sink.write_epoch, spark) for _, sink in _sinks(graph) if isinstance(sink, SparkSink)}

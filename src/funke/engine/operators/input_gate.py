@@ -14,7 +14,9 @@ Part = tuple  # type: ignore[type-arg]
 class InputGate:
     """Watermarks of a subtask: the minimum over its active channels, never going back."""
 
-    def __init__(self, head: Operator, name: str, user_line: str | None, channels: Iterable[tuple[int, int, int]]) -> None:
+    def __init__(
+        self, head: Operator, name: str, user_line: str | None, channels: Iterable[tuple[int, int, int]]
+    ) -> None:
         """`channels` are (exchange id, upstream subtask, input index)."""
         self._head = head
         self._name = name
@@ -55,8 +57,7 @@ class InputGate:
             self._on_status((exchange_id, upstream), part[1])
 
     def _on_watermark(self, channel: tuple[int, int], watermark: int) -> None:
-        if watermark > self._watermarks[channel]:
-            self._watermarks[channel] = watermark
+        self._watermarks[channel] = max(self._watermarks[channel], watermark)
         # A watermark is activity: an idle channel that speaks counts again.
         self._idle.discard(channel)
         self._advance()

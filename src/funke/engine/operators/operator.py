@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from funke.engine.operators.clock import Clock, SystemClock
+from funke.engine.operators.record_copy import copies_of
 
 if TYPE_CHECKING:
     from funke.engine.types.type_information import TypeInformation
@@ -88,6 +89,11 @@ class Output:
         wires = self._main if tag_id is None else self._sides.setdefault(tag_id, [])
         wires.append(_Wire(target, name, user_line))
 
+    @property
+    def has_side_outputs(self) -> bool:
+        """Whether anybody reads a side output."""
+        return bool(self._sides)
+
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Sends a batch to the main output."""
         if not values:
@@ -95,13 +101,11 @@ class Output:
         self.records_out += len(values)
         if self.coerce is not None:
             values = self.coerce(values)
-        for wire in self._main:
-            wire.batch(values, timestamps)
+        _deliver(self._main, values, timestamps)
 
     def emit_side(self, tag_id: str, values: list[Any], timestamps: list[int] | None) -> None:
         """Sends a batch to a side output; one that nobody reads is dropped."""
-        for wire in self._sides.get(tag_id, ()):
-            wire.batch(values, timestamps)
+        _deliver(self._sides.get(tag_id, []), values, timestamps)
 
     def emit_watermark(self, watermark: int) -> None:
         """Sends a watermark everywhere, side outputs included."""
@@ -116,6 +120,16 @@ class Output:
 
     def _wires(self) -> list[_Wire]:
         return [*self._main, *(wire for wires in self._sides.values() for wire in wires)]
+
+
+def _deliver(wires: list[_Wire], values: list[Any], timestamps: list[int] | None) -> None:
+    if len(wires) == 1:
+        wires[0].batch(values, timestamps)
+        return
+    # Each receiver may change the records it gets, so all but the first get copies, made before anybody runs.
+    batches = [values, *(copies_of(values) for _ in wires[1:])]
+    for wire, batch in zip(wires, batches, strict=False):
+        wire.batch(batch, timestamps)
 
 
 @dataclass

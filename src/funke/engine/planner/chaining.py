@@ -26,9 +26,7 @@ def to_job_graph(graph: StreamGraph) -> JobGraph:
     head_of = _heads(graph, edges, chained)
     operator_ids = _operator_ids(graph)
     vertices = tuple(
-        _vertex(graph, head, outgoing, chained, groups, operator_ids)
-        for head in graph.nodes
-        if head_of[head] == head
+        _vertex(graph, head, outgoing, chained, groups, operator_ids) for head in graph.nodes if head_of[head] == head
     )
     exchanges = tuple(
         JobEdge(
@@ -57,6 +55,10 @@ def is_chainable(edge: StreamEdge, graph: StreamGraph, groups: dict[int, str]) -
         and downstream.chaining is ChainingStrategy.ALWAYS
         and isinstance(edge.partitioner, Forward)
         and graph.parallelism_of(upstream) == graph.parallelism_of(downstream)
+        and (
+            graph.is_chaining_across_max_parallelism_enabled
+            or max_parallelism_of(graph, upstream) == max_parallelism_of(graph, downstream)
+        )
     )
 
 
@@ -123,9 +125,7 @@ def _vertex(
         )
         waiting[:0] = [(out.target, out) for out in outgoing[node_id] if id(out) in chained]
     node = graph.nodes[head]
-    return JobVertex(
-        head, tuple(operators), graph.parallelism_of(node), max_parallelism_of(graph, node), groups[head]
-    )
+    return JobVertex(head, tuple(operators), graph.parallelism_of(node), max_parallelism_of(graph, node), groups[head])
 
 
 def _operator_ids(graph: StreamGraph) -> dict[int, str]:
@@ -138,7 +138,16 @@ def _operator_ids(graph: StreamGraph) -> dict[int, str]:
         inputs = ",".join(ids[edge.source] for edge in node.inputs)
         text = f"uid:{node.uid}" if node.uid is not None else f"{position}:{type(node.operation).__name__}:{inputs}"
         ids[node.id] = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
-    if len(set(ids.values())) < len(ids):
-        repeated = next(node.uid for node in graph.nodes.values() if list(ids.values()).count(ids[node.id]) > 1)
-        raise GraphError(f"uid '{repeated}' is used by two operators; give each its own")
+    _refuse_repeated(graph, ids)
     return ids
+
+
+def _refuse_repeated(graph: StreamGraph, ids: dict[int, str]) -> None:
+    first: dict[str, StreamNode] = {}
+    for node in graph.nodes.values():
+        other = first.setdefault(ids[node.id], node)
+        if other is not node:
+            raise GraphError(
+                f"uid '{node.uid or node.uid_hash}' is used by two operators, '{other.title}' and '{node.title}'; "
+                "give each its own"
+            )

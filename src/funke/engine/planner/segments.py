@@ -89,9 +89,7 @@ def to_plan(graph: JobGraph) -> Plan:
     exchanges = [_exchange(edge, holder) for edge in graph.edges]
     for source_node, target_node, tag in cuts:
         exchanges.append(
-            Exchange(
-                len(exchanges), holder[source_node], source_node, tag, Forward(), holder[target_node], 0
-            )
+            Exchange(len(exchanges), holder[source_node], source_node, tag, Forward(), holder[target_node], 0)
         )
     levels = _levels(drafts, exchanges)
     first_slot, slots = _slot_offsets(drafts)

@@ -10,12 +10,14 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.block_codec import encode
+from funke.engine.runtime.dependencies import unpack_archives
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.results import Failure
 from funke.engine.runtime.slot import EpochHeader
@@ -25,7 +27,9 @@ from funke.engine.runtime.worker_setup import JobPackage
 
 def start_slot(slot: int, package: JobPackage) -> SlotAddress:
     """Starts a slot process on this host and returns where it listens."""
-    birth = SlotBirth(slot, package, _executor_pid(), _host(), os.getcwd(), tuple(sys.path))
+    folder = tempfile.mkdtemp(prefix="funke-slot-")
+    unpack_archives(package.archives, folder)
+    birth = SlotBirth(slot, package, _executor_pid(), _host(), os.getcwd(), folder, tuple(sys.path))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     process = subprocess.Popen(
         [sys.executable, "-m", "funke.engine.runtime.slot_process"],
@@ -163,6 +167,4 @@ def _lost(address: SlotAddress, error: BaseException) -> Frame:
 
 def consumed_at(plan: Plan, level: int) -> frozenset[int]:
     """The exchanges whose blocks are processed at a level."""
-    return frozenset(
-        exchange.id for exchange in plan.exchanges if plan.by_id[exchange.target_segment].level == level
-    )
+    return frozenset(exchange.id for exchange in plan.exchanges if plan.by_id[exchange.target_segment].level == level)

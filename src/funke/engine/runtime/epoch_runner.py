@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,11 +18,15 @@ from funke.engine.runtime.frames import Frame
 from funke.engine.runtime.ingest import IngestOrder, run_ingest
 from funke.engine.runtime.slot import EpochHeader
 from funke.engine.runtime.slot_process import SlotAddress
+from funke.engine.runtime.spark_input import spark_frames
+from funke.engine.runtime.spark_session import is_embedded
 from funke.engine.runtime.worker_setup import JobPackage
 
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+_EXECUTOR_WAIT_S = 10.0
 
 
 class EpochRunner:
@@ -48,20 +53,48 @@ class EpochRunner:
                 yield start_slot(slot, package.value)
 
         self._enter_group("deploy")
+        self._await_executors()
         started = self._context.parallelize(range(self._plan.slots), self._plan.slots).mapPartitions(start).collect()
         self.addresses = {address.slot: address for address in started}
 
-    def run_epoch(self, header: EpochHeader, orders: list[IngestOrder], inputs: Iterable[RDD[Frame]] = ()) -> list[Any]:
-        """Runs one epoch; returns reports, messages and failures."""
-        self._enter_group(f"epoch {header.epoch}")
-        frames = self._ingest(orders)
-        for more in inputs:
-            frames = frames.union(more)
-        for level in range(1, self._plan.levels + 1):
-            frames = self._deliver(header, level, frames)
-        return [decode(frame.payload) for frame in map(_to_frame, frames.collect())]
+    def _await_executors(self) -> None:
+        """On a cluster, waits a while for as many cores as there are slots, so that slots spread over executors."""
+        if is_embedded(self._spark):
+            return
+        cores = int(self._context.getConf().get("spark.executor.cores", "1") or 1)
+        end = time.monotonic() + _EXECUTOR_WAIT_S
+        while time.monotonic() < end:
+            executors = self._context._jsc.sc().getExecutorMemoryStatus().size() - 1
+            if executors * cores >= self._plan.slots:
+                return
+            time.sleep(0.1)
 
-    def _ingest(self, orders: list[IngestOrder]) -> RDD[Any]:
+    def run_epoch(
+        self, header: EpochHeader, orders: list[IngestOrder], frames_of: dict[int, tuple[DataFrame, Any]] | None = None
+    ) -> list[Any]:
+        """Runs one epoch; returns reports, messages and failures.
+
+        `frames_of` holds, by segment, the DataFrame whose rows its subtasks ingest and the source that converts them.
+        """
+        self._enter_group(f"epoch {header.epoch}")
+        blocks = self._ingest(orders, frames_of or {})
+        for level in range(1, self._plan.levels + 1):
+            blocks = self._deliver(header, level, blocks)
+        return [decode(frame.payload) for frame in map(_to_frame, blocks.collect())]
+
+    def _ingest(self, orders: list[IngestOrder], frames_of: dict[int, tuple[DataFrame, Any]]) -> RDD[Any]:
+        plain = [encode(order) for order in orders if order.segment_id not in frames_of]
+        inputs: list[RDD[Any]] = []
+        for segment_id, (frame, reader) in frames_of.items():
+            own = [encode(order) for order in orders if order.segment_id == segment_id]
+            blocks, left_over = spark_frames(frame, self._package, own, reader)
+            inputs.append(blocks)
+            plain += left_over
+        if plain or not inputs:
+            inputs.append(self._ingest_splits(plain))
+        return inputs[0] if len(inputs) == 1 else self._context.union(inputs)
+
+    def _ingest_splits(self, orders: list[bytes]) -> RDD[Any]:
         package = self._package
 
         def ingest(assigned: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
@@ -69,14 +102,13 @@ class EpochRunner:
                 for frame in run_ingest(package.value, order):
                     yield frame.slot, frame[1:]
 
-        encoded = [encode(order) for order in orders]
-        return self._context.parallelize(encoded, max(1, len(orders))).mapPartitions(ingest)
+        return self._context.parallelize(orders, max(1, len(orders))).mapPartitions(ingest)
 
     def _deliver(self, header: EpochHeader, level: int, frames: RDD[Any]) -> RDD[Any]:
         addresses, secret = self.addresses, self._secret
         consumed = consumed_at(self._plan, level)
 
-        def delivery(slot: int, pairs: Iterator[Any]) -> Iterator[tuple[int, Any]]:
+        def delivery(slot: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
             arriving = map(_to_frame, pairs)
             for frame in deliver(addresses[slot], secret, header, level, consumed, arriving):
                 yield frame.slot, frame[1:]
@@ -128,7 +160,7 @@ def _to_frame(pair: Any) -> Frame:
 def _ship_funke(spark: SparkSession) -> None:
     """On a cluster, gives the executors this very package."""
     context = spark.sparkContext
-    if context.master.startswith("local") or getattr(context, "_funke_is_shipped", False):
+    if is_embedded(spark) or getattr(context, "_funke_is_shipped", False):
         return
     root = Path(__file__).resolve().parents[2]
     archive = os.path.join(tempfile.mkdtemp(prefix="funke-ship-"), "funke.zip")

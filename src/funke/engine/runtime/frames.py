@@ -60,7 +60,7 @@ class FrameSocket:
         return self._read(size)
 
     def _read(self, size: int) -> bytes:
-        data = self._reader.read(size)
+        data: bytes = self._reader.read(size)
         if len(data) < size:
             raise ConnectionError("the other side closed the connection")
         return data

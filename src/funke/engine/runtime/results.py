@@ -41,7 +41,7 @@ class SubtaskReport:
     watermark: int
     next_wakeup_ms: int | None
     busy_ms: float
-    metrics: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 from funke.engine.errors import JobExecutionError
-from funke.engine.graph.partitioners import Broadcast, Custom, Forward, Global, Hash, Partitioner, Rebalance, Rescale, Shuffle
+from funke.engine.graph.partitioners import (
+    Broadcast,
+    Custom,
+    Forward,
+    Global,
+    Hash,
+    Partitioner,
+    Rebalance,
+    Rescale,
+    Shuffle,
+)
 from funke.engine.runtime.block_codec import encode
 from funke.engine.types.stable_hash import key_group
 
@@ -202,7 +212,7 @@ class _ByUser(_Indexed):
         wrong = next((index for index in indices if not 0 <= index < count), None)
         if wrong is not None:
             raise JobExecutionError(
-                f"partition_custom() chose receiver {wrong}, but there are {count}: return a number from 0 to {count - 1}"
+                f"partition_custom() chose receiver {wrong}: with {count} receivers, return 0 to {count - 1}"
             )
         return indices
 
@@ -250,5 +260,7 @@ def senders_to(partitioner: Partitioner, receiver: int, parallelism: int, receiv
     if isinstance(partitioner, Forward):
         return [receiver]
     if isinstance(partitioner, Rescale):
-        return [sender for sender in range(parallelism) if receiver in rescale_receivers(sender, parallelism, receivers)]
+        return [
+            sender for sender in range(parallelism) if receiver in rescale_receivers(sender, parallelism, receivers)
+        ]
     return list(range(parallelism))

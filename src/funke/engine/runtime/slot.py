@@ -110,7 +110,9 @@ class Slot:
         """Puts a message for the driver among the results of the epoch."""
         self._outbox.append(Frame(0, RESULT, 0, encode(DriverMessage(channel, subtask, payload))))
 
-    def run_level(self, header: EpochHeader, level: int, frames: Iterator[Frame], send: Callable[[Frame], None]) -> None:
+    def run_level(
+        self, header: EpochHeader, level: int, frames: Iterator[Frame], send: Callable[[Frame], None]
+    ) -> None:
         """Processes the blocks of one level and ends the level's part of the epoch."""
         active = [subtask for subtask in self.subtasks if subtask.segment.level == level]
         before = [subtask.busy_s for subtask in active]

@@ -13,10 +13,10 @@ import io
 import os
 import pickle
 import queue
+import shutil
 import socket
 import struct
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -55,6 +55,7 @@ class SlotBirth:
     watched_pid: int
     host: str
     executor: str
+    folder: str
     sys_path: tuple[str, ...]
 
 
@@ -66,7 +67,7 @@ class _SlotProcess:
         self._last_call = time.monotonic()
         self._is_broken = False
         self._kept: tuple[tuple[int, int], list[Frame]] | None = None
-        self._folder = tempfile.mkdtemp(prefix="funke-slot-")
+        self._folder = birth.folder
         self._slot: Slot | None = None
         self._startup_failure: Failure | None = None
 
@@ -80,9 +81,7 @@ class _SlotProcess:
             threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
         address = tcp.getsockname()
-        return SlotAddress(
-            self._birth.slot, self._birth.host, address[1], path, os.getpid(), self._birth.executor
-        )
+        return SlotAddress(self._birth.slot, self._birth.host, address[1], path, os.getpid(), self._birth.executor)
 
     def start(self) -> None:
         """Makes the operators; a failure is reported to the first delivery."""
@@ -173,9 +172,7 @@ class _SlotProcess:
 
     def end(self) -> None:
         """Ends the process at once, closing user functions as far as that is possible from another thread."""
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(self._folder, "s"))
-            os.rmdir(self._folder)
+        shutil.rmtree(self._folder, ignore_errors=True)
         os._exit(0)
 
 
@@ -219,6 +216,8 @@ def main() -> None:
     for path in birth.sys_path:
         if path not in sys.path:
             sys.path.append(path)
+    if birth.package.archives:
+        os.chdir(birth.folder)
     process = _SlotProcess(birth)
     answer = pickle.dumps(process.listen(), 5)
     sys.stdout.buffer.write(struct.pack("!q", len(answer)) + answer)

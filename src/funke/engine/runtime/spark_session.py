@@ -52,5 +52,10 @@ def spark_session(configuration: dict[str, str]) -> SparkSession:
     return session
 
 
+def is_embedded(spark: SparkSession) -> bool:
+    """Whether Spark runs inside this machine's driver process rather than on a cluster."""
+    return str(spark.sparkContext.master).startswith("local")
+
+
 def _first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -24,6 +24,7 @@ class JobPackage:
     code: bytes
     startup: tuple[str, ...] = ()
     python_paths: tuple[str, ...] = ()
+    archives: tuple[tuple[str, str], ...] = ()
     job_parameters: tuple[tuple[str, str], ...] = ()
     auto_watermark_interval_ms: int = 200
     is_batch: bool = False
@@ -64,9 +65,8 @@ def unpack(package: JobPackage) -> Plan:
     """The plan, made once per process and attempt."""
     plan = _unpacked.get(package.key)
     if plan is None:
-        for path in package.python_paths:
-            if path not in sys.path and os.path.exists(path):
-                sys.path.insert(0, path)
+        wanted = [path for path in package.python_paths if path not in sys.path and os.path.exists(path)]
+        sys.path[:0] = wanted
         for hook in package.startup:
             module, _, function = hook.partition(":")
             getattr(importlib.import_module(module), function)()

@@ -6,9 +6,11 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = ["Counter", "Distribution", "Meter", "Metric", "MetricGroup", "MetricRegistry"]
+
+M = TypeVar("M")
 
 
 class Metric(ABC):
@@ -181,11 +183,11 @@ class MetricRegistry(MetricGroup):
         """Return the distribution of that name."""
         return self._register(name, _Distribution, _Distribution)
 
-    def _register(self, name: str, kind: type[Any], create: Callable[[], Any]) -> Any:
-        metric = self._metrics.setdefault(name, None)
-        # As in Flink, a second metric of the same name and another kind does not replace the first; it is not reported.
+    def _register(self, name: str, kind: type[M], create: Callable[[], M]) -> M:
+        metric = self._metrics.get(name)
         if metric is None:
             metric = self._metrics[name] = create()
+        # As in Flink, a second metric of the same name and another kind works, but is not reported.
         return metric if isinstance(metric, kind) else create()
 
     def report(self) -> dict[str, Any]:

@@ -76,13 +76,19 @@ def _of_datetime(key: datetime.datetime) -> int:
     return _of_sequence((key.toordinal(), key.hour, key.minute, key.second, key.microsecond))
 
 
+def _of_time(key: datetime.time) -> int:
+    offset = key.utcoffset() or datetime.timedelta()
+    of_day = datetime.timedelta(hours=key.hour, minutes=key.minute, seconds=key.second, microseconds=key.microsecond)
+    return _of_number((of_day - offset) // datetime.timedelta(microseconds=1))
+
+
 _BY_CLASS: dict[type, Callable[[Any], int]] = {
     str: _of_str,
     int: _of_number,
     bool: _of_number,
     float: _of_float,
     complex: _of_number,
-    Decimal: lambda key: _of_number(key) if not math.isnan(key) else 0x7FF8,
+    Decimal: lambda key: 0x7FF8 if key.is_nan() else _of_number(key),
     Fraction: _of_number,
     type(None): lambda _: _NONE_HASH,
     bytes: _of_bytes,
@@ -95,7 +101,7 @@ _BY_CLASS: dict[type, Callable[[Any], int]] = {
     Row: _of_row,
     datetime.date: lambda key: _of_number(key.toordinal()),
     datetime.datetime: _of_datetime,
-    datetime.time: lambda key: _of_str(key.isoformat()),
+    datetime.time: _of_time,
     datetime.timedelta: lambda key: _of_sequence((key.days, key.seconds, key.microseconds)),
     Instant: lambda key: _of_sequence((key.seconds, key.nanos)),
     Time: lambda key: _of_number(key.to_milliseconds()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 from funke.engine.connectors.file_sink.date_pattern import compile_date_pattern, find_zone
@@ -43,7 +44,7 @@ class BucketAssigner(ABC):
         """Sorts a batch into buckets, keeping the order within each."""
         context = BucketContext(now_ms)
         buckets: dict[str, list[Any]] = {}
-        for value, timestamp in zip(values, timestamps or [None] * len(values), strict=True):
+        for value, timestamp in zip(values, timestamps or repeat(None), strict=False):
             context._timestamp = timestamp
             buckets.setdefault(self.get_bucket_id(value, context), []).append(value)
         return buckets

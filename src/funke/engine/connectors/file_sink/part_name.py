@@ -23,7 +23,9 @@ class OutputFileConfig:
     def __post_init__(self) -> None:
         """Refuses None, which would appear in file names as a word."""
         if not isinstance(self.prefix, str) or not isinstance(self.suffix, str):
-            raise ConfigurationError(f"prefix and suffix of part files must be text, got {self.prefix!r}, {self.suffix!r}")
+            raise ConfigurationError(
+                f"prefix and suffix of part files must be text, got {self.prefix!r}, {self.suffix!r}"
+            )
 
     def part_name(self, writer_id: str, counter: int) -> str:
         """The name of a finished file.

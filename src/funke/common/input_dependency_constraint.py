@@ -1,0 +1,14 @@
+"""When a task of Flink 1.x could start."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["InputDependencyConstraint"]
+
+
+class InputDependencyConstraint(Enum):
+    """Which inputs must have data before a task starts: any of them, or all."""
+
+    ANY = 0
+    ALL = 1

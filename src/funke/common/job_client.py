@@ -1,0 +1,84 @@
+"""Watches and commands one running job."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from funke.common.completable_future import CompletableFuture
+from funke.common.job_execution_result import JobExecutionResult
+from funke.common.job_id import JobID
+from funke.engine.errors import unsupported_method
+from funke.engine.types.job_status import JobStatus
+from funke.engine.types.job_summary import JobSummary
+
+__all__ = ["JobClient", "JobHandle"]
+
+_SAVEPOINTS_REASON = "savepoints cannot be taken yet"
+
+
+class JobHandle(Protocol):
+    """What the engine offers for a submitted job."""
+
+    @property
+    def job_id(self) -> str:
+        """The identity of the job."""
+
+    @property
+    def result_future(self) -> Future[JobSummary]:
+        """Ends with the summary of the job, or with the error it failed with."""
+
+    def status(self) -> JobStatus:
+        """Return the current state."""
+
+    def cancel(self) -> Future[None]:
+        """Ask the job to stop; the future ends when it has stopped."""
+
+    def accumulators(self) -> dict[str, Any]:
+        """Return the current values of the accumulators."""
+
+    def metrics(self) -> dict[str, Any]:
+        """Return the current metrics."""
+
+
+class JobClient:
+    """A client of one job."""
+
+    def __init__(self, job: JobHandle) -> None:
+        self._job = job
+
+    def get_job_id(self) -> JobID:
+        """Return the identity of the job."""
+        return JobID(self._job.job_id)
+
+    def get_job_status(self) -> CompletableFuture:
+        """Return a future of the :class:`JobStatus`."""
+        return CompletableFuture.completed(self._job.status())
+
+    def cancel(self) -> CompletableFuture:
+        """Cancel the job; the future ends when it has stopped."""
+        return CompletableFuture(self._job.cancel())
+
+    @unsupported_method("JobClient.stop_with_savepoint", _SAVEPOINTS_REASON)
+    def stop_with_savepoint(
+        self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
+    ) -> CompletableFuture:
+        """Stop the job after a savepoint."""
+        raise NotImplementedError
+
+    @unsupported_method("JobClient.trigger_savepoint", _SAVEPOINTS_REASON)
+    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
+        """Take a savepoint while the job goes on."""
+        raise NotImplementedError
+
+    def get_accumulators(self) -> CompletableFuture:
+        """Return a future of the accumulators by name; it may be asked while the job runs."""
+        return CompletableFuture.completed(dict(self._job.accumulators()))
+
+    def get_metrics(self) -> dict[str, Any]:
+        """Return the current metrics of the job (beyond PyFlink)."""
+        return dict(self._job.metrics())
+
+    def get_job_execution_result(self) -> CompletableFuture:
+        """Return a future of the :class:`JobExecutionResult`."""
+        return CompletableFuture(self._job.result_future, JobExecutionResult)

@@ -1,0 +1,151 @@
+"""How elements become bytes and bytes become elements."""
+
+from __future__ import annotations
+
+import codecs
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from funke.common.legacy_schemas import find_legacy_schema
+from funke.engine.errors import TypeMismatchError
+from funke.engine.types import TypeInformation, Types
+from funke.engine.types.text_form import text_writer
+
+__all__ = [
+    "SerializationSchema",
+    "DeserializationSchema",
+    "SimpleStringSchema",
+    "ByteArraySchema",
+    "Encoder",
+    "BulkWriterFactory",
+    "RowFieldExtractorSchema",
+]
+
+
+class SerializationSchema(ABC):
+    """Turns an element into the bytes of a message."""
+
+    @abstractmethod
+    def serialize(self, value: Any) -> bytes:
+        """Return the bytes of one element."""
+
+
+class DeserializationSchema(ABC):
+    """Turns the bytes of a message into an element."""
+
+    @abstractmethod
+    def deserialize(self, message: bytes) -> Any:
+        """Return the element of one message."""
+
+    def get_produced_type(self) -> TypeInformation:
+        """Return the type of the elements."""
+        return Types.PICKLED_BYTE_ARRAY()
+
+
+class SimpleStringSchema(SerializationSchema, DeserializationSchema):
+    """Text in a character set."""
+
+    def __init__(self, charset: str = "UTF-8") -> None:
+        self._charset = codecs.lookup(charset).name
+
+    def serialize(self, value: Any) -> bytes:
+        """Return the encoded text."""
+        if not isinstance(value, str):
+            raise TypeMismatchError(f"SimpleStringSchema needs a str, got {type(value).__name__}: {value!r}")
+        return value.encode(self._charset, "replace")
+
+    def deserialize(self, message: bytes) -> str:
+        """Return the decoded text; bytes that are no characters become replacement characters, as in Java."""
+        return message.decode(self._charset, "replace")
+
+    def get_produced_type(self) -> TypeInformation:
+        """Return the type of text."""
+        return Types.STRING()
+
+
+class ByteArraySchema(SerializationSchema, DeserializationSchema):
+    """Bytes as they are."""
+
+    def serialize(self, value: Any) -> bytes:
+        """Return the bytes."""
+        return _require_bytes("ByteArraySchema", value)
+
+    def deserialize(self, message: bytes) -> bytes:
+        """Return the bytes."""
+        return message
+
+    def get_produced_type(self) -> TypeInformation:
+        """Return the type of bytes."""
+        return Types.PRIMITIVE_ARRAY(Types.BYTE())
+
+
+class RowFieldExtractorSchema(SerializationSchema):
+    """One field of a row, which must be bytes; for example the key of a Kafka message."""
+
+    def __init__(self, field_index: int) -> None:
+        if field_index < 0:
+            raise ValueError(f"field_index must not be negative, got {field_index}")
+        self._field_index = field_index
+
+    def serialize(self, value: Any) -> bytes:
+        """Return the bytes of the field; a missing value gives no bytes."""
+        field = value[self._field_index]
+        return b"" if field is None else _require_bytes(f"field {self._field_index} of the row", field)
+
+
+def _require_bytes(what: str, value: Any) -> bytes:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    raise TypeMismatchError(f"{what} needs bytes, got {type(value).__name__}: {value!r}")
+
+
+class Encoder(ABC):
+    """Writes the elements of a file in row format."""
+
+    @abstractmethod
+    def to_writer(self, type_info: TypeInformation | None) -> Callable[[Any], bytes]:
+        """Return the function that turns an element of the given type into its bytes in the file."""
+
+    def encode(self, value: Any, type_info: TypeInformation | None = None) -> bytes:
+        """Return the bytes of one element."""
+        return self.to_writer(type_info)(value)
+
+    @staticmethod
+    def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
+        """Return an encoder that writes one line of text per element."""
+        return _SimpleStringEncoder(charset_name)
+
+
+class _SimpleStringEncoder(Encoder):
+    """Flink's text form of the element and a line end."""
+
+    def __init__(self, charset_name: str) -> None:
+        self._charset = codecs.lookup(charset_name).name
+
+    def to_writer(self, type_info: TypeInformation | None) -> Callable[[Any], bytes]:
+        write, charset = text_writer(type_info), self._charset
+        return lambda value: (write(value) + "\n").encode(charset, "replace")
+
+
+class BulkWriterFactory:
+    """Writes whole files in a columnar format; ``bulk_format`` is the engine's description of it."""
+
+    def __init__(self, bulk_format: Any) -> None:
+        self.bulk_format = bulk_format
+
+
+class RowDataBulkWriterFactory(BulkWriterFactory):
+    """A bulk format for rows of one type."""
+
+    def __init__(self, row_type: Any, bulk_format: Any = None) -> None:
+        super().__init__(bulk_format)
+        self._row_type = row_type
+
+    def get_row_type(self) -> Any:
+        """Return the type of the rows."""
+        return self._row_type
+
+
+def __getattr__(name: str) -> Any:
+    return find_legacy_schema(__name__, name)

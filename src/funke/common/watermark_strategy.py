@@ -1,0 +1,106 @@
+"""How a stream gets its timestamps and watermarks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.types.time import Duration
+from funke.engine.types.watermark_spec import (
+    TimestampAssigner,
+    WatermarkGenerator,
+    WatermarkGeneratorFactory,
+    WatermarkOutput,
+    WatermarkSpec,
+)
+
+__all__ = [
+    "AssignerWithPeriodicWatermarksWrapper",
+    "TimestampAssigner",
+    "WatermarkGenerator",
+    "WatermarkOutput",
+    "WatermarkStrategy",
+]
+
+_DEFAULT_ALIGNMENT_INTERVAL = Duration.of_seconds(1)
+
+
+class WatermarkStrategy:
+    """Describes which timestamps elements have, and how far event time has come.
+
+    >>> strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
+    >>> strategy.with_idleness(Duration.of_minutes(1)).to_spec().out_of_orderness_ms
+    5000
+    """
+
+    def __init__(self, spec: WatermarkSpec) -> None:
+        self._spec = spec
+
+    @staticmethod
+    def for_monotonous_timestamps() -> WatermarkStrategy:
+        """Timestamps never go back within a split; the watermark follows the newest one."""
+        return WatermarkStrategy(WatermarkSpec(kind="monotonous"))
+
+    @staticmethod
+    def for_bounded_out_of_orderness(max_out_of_orderness: Duration) -> WatermarkStrategy:
+        """Elements are late by at most the given duration; the watermark stays that much behind the newest one."""
+        if max_out_of_orderness.to_nanos() < 0:
+            raise ConfigurationError("max_out_of_orderness must not be negative")
+        return WatermarkStrategy(WatermarkSpec(kind="bounded", out_of_orderness_ms=max_out_of_orderness.to_millis()))
+
+    @staticmethod
+    def no_watermarks() -> WatermarkStrategy:
+        """Event time does not advance before the input ends."""
+        return WatermarkStrategy(WatermarkSpec(kind="none"))
+
+    @staticmethod
+    def for_generator(factory: WatermarkGeneratorFactory) -> WatermarkStrategy:
+        """Watermarks come from a :class:`WatermarkGenerator`; the factory creates one per split (beyond PyFlink)."""
+        return WatermarkStrategy(WatermarkSpec(kind="custom", generator_factory=factory))
+
+    def with_timestamp_assigner(self, timestamp_assigner: TimestampAssigner) -> WatermarkStrategy:
+        """Read timestamps with the given assigner; changes this strategy, as in PyFlink, and returns it."""
+        self._spec = replace(self._spec, timestamp_assigner=timestamp_assigner)
+        return self
+
+    def with_idleness(self, idle_timeout: Duration) -> WatermarkStrategy:
+        """Let a split without elements for the given time no longer hold back the watermark."""
+        if idle_timeout.to_nanos() <= 0:
+            raise ConfigurationError("idle_timeout must be greater than zero")
+        return WatermarkStrategy(replace(self._spec, idle_timeout_ms=idle_timeout.to_millis()))
+
+    def with_watermark_alignment(
+        self,
+        watermark_group: str,
+        max_allowed_watermark_drift: Duration,
+        update_interval: Duration | None = None,
+    ) -> WatermarkStrategy:
+        """Pause a source that is ahead of the slowest of its group by more than the given drift."""
+        interval = update_interval or _DEFAULT_ALIGNMENT_INTERVAL
+        return WatermarkStrategy(
+            replace(
+                self._spec,
+                alignment_group=watermark_group,
+                alignment_drift_ms=max_allowed_watermark_drift.to_millis(),
+                alignment_interval_ms=interval.to_millis(),
+            )
+        )
+
+    def to_spec(self) -> WatermarkSpec:
+        """Return the description that the engine works with."""
+        return self._spec
+
+    @property
+    def _timestamp_assigner(self) -> TimestampAssigner | None:
+        return self._spec.timestamp_assigner
+
+
+class AssignerWithPeriodicWatermarksWrapper:
+    """Stands for a Java assigner in PyFlink; write a :class:`WatermarkGenerator` in Python instead."""
+
+    def __init__(self, assigner: Any) -> None:
+        raise UnsupportedFeatureError(
+            "AssignerWithPeriodicWatermarksWrapper",
+            "it wraps a Java object; use WatermarkStrategy.for_generator() with a WatermarkGenerator",
+        )

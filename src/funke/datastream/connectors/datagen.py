@@ -1,0 +1,75 @@
+"""A source that makes its elements up, with the names of Flink's Java API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from funke.common.typeinfo import TypeInformation
+from funke.datastream.connectors.base import Source
+from funke.engine.connectors.generator import GeneratorSource
+from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+
+__all__ = ["DataGeneratorSource", "RateLimiterStrategy"]
+
+# Java programs say "endless" with the largest long.
+_LARGEST_COUNT = (1 << 63) - 1
+
+
+class RateLimiterStrategy:
+    """How fast elements are made."""
+
+    def __init__(self, records_per_second: float | None) -> None:
+        self.records_per_second = records_per_second
+
+    @staticmethod
+    def per_second(records_per_second: float) -> RateLimiterStrategy:
+        """Make this many elements per second, all subtasks together."""
+        if records_per_second <= 0:
+            raise ConfigurationError(f"a rate of {records_per_second} records per second is not positive")
+        return RateLimiterStrategy(records_per_second)
+
+    @staticmethod
+    def per_checkpoint(records_per_checkpoint: int) -> RateLimiterStrategy:
+        """Refuse: the pace of checkpoints does not reach the source."""
+        raise UnsupportedFeatureError("RateLimiterStrategy.per_checkpoint", "use per_second")
+
+    @staticmethod
+    def no_op() -> RateLimiterStrategy:
+        """Make elements as fast as they are taken."""
+        return RateLimiterStrategy(None)
+
+
+class DataGeneratorSource(Source):
+    """Makes the elements `generator_function(0)`, `generator_function(1)` and so on.
+
+    The function is a callable or an object with a method `map`. Without a `count` the source never ends. With
+    `with_timestamps` the function returns pairs of an element and its event time in milliseconds.
+    """
+
+    def __init__(
+        self,
+        generator_function: Any,
+        count: int | None = None,
+        type_info: TypeInformation | None = None,
+        rate_limiter_strategy: RateLimiterStrategy | None = None,
+        with_timestamps: bool = False,
+    ) -> None:
+        super().__init__(
+            GeneratorSource(
+                _to_callable(generator_function),
+                None if count == _LARGEST_COUNT else count,
+                rate_limiter_strategy.records_per_second if rate_limiter_strategy else None,
+                type_info,
+                with_timestamps,
+            )
+        )
+
+
+def _to_callable(generator_function: Any) -> Callable[[int], Any]:
+    function = getattr(generator_function, "map", generator_function)
+    if not callable(function):
+        raise ConfigurationError(
+            f"a generator function is a callable or has a method map(index), got {type(generator_function).__name__}"
+        )
+    return function  # type: ignore[no-any-return]

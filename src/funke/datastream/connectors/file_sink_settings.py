@@ -1,0 +1,185 @@
+"""Where a file sink puts its files, how it names them, and when it begins a new one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funke.engine.connectors.file_sink import bucket_assigner as engine_buckets
+from funke.engine.connectors.file_sink import part_name, rolling_policy
+from funke.engine.errors import ConfigurationError
+
+__all__ = [
+    "BucketAssigner",
+    "DefaultRollingPolicy",
+    "FileCompactStrategy",
+    "FileCompactor",
+    "OnCheckpointRollingPolicy",
+    "OutputFileConfig",
+    "RollingPolicy",
+]
+
+
+class BucketAssigner(engine_buckets.BucketAssigner):
+    """Names the bucket (the directory below the base path) of each element.
+
+    Besides the ready-made ones, a subclass may define `get_bucket_id(element, context)`; the context has
+    `timestamp()` and `current_processing_time()`.
+    """
+
+    _assigner: engine_buckets.BucketAssigner | None = None
+
+    def __init__(self, engine_assigner: engine_buckets.BucketAssigner | None = None) -> None:
+        self._assigner = engine_assigner
+
+    def get_bucket_id(self, element: Any, context: engine_buckets.BucketContext) -> str:
+        """Return the path of the element's bucket below the base path."""
+        if self._assigner is None:
+            raise NotImplementedError(f"{type(self).__name__} must define get_bucket_id(element, context)")
+        return self._assigner.get_bucket_id(element, context)
+
+    def assign(self, values: list[Any], timestamps: list[int] | None, now_ms: int) -> dict[str, list[Any]]:
+        """Sort a batch into buckets."""
+        if self._assigner is not None:
+            return self._assigner.assign(values, timestamps, now_ms)
+        return super().assign(values, timestamps, now_ms)
+
+    @staticmethod
+    def base_path_bucket_assigner() -> BucketAssigner:
+        """Return the assigner that puts all files into the base path."""
+        return BucketAssigner(engine_buckets.BasePathBucketAssigner())
+
+    @staticmethod
+    def date_time_bucket_assigner(format_str: str = "yyyy-MM-dd--HH", timezone_id: str | None = None) -> BucketAssigner:
+        """Return the assigner that names buckets after the processing time, in Java's date patterns."""
+        return BucketAssigner(engine_buckets.DateTimeBucketAssigner(format_str, timezone_id))
+
+
+class RollingPolicy:
+    """When a part file is closed and a new one begun."""
+
+    def __init__(self, engine_policy: rolling_policy.RollingPolicy) -> None:
+        self.engine_policy = engine_policy
+
+    @staticmethod
+    def default_rolling_policy(
+        part_size: int = 1024 * 1024 * 128, rollover_interval: int = 60 * 1000, inactivity_interval: int = 60 * 1000
+    ) -> DefaultRollingPolicy:
+        """Return the policy that rolls by size in bytes, and by age and inactivity in milliseconds."""
+        return DefaultRollingPolicy(rolling_policy.RollingPolicy(part_size, rollover_interval, inactivity_interval))
+
+    @staticmethod
+    def on_checkpoint_rolling_policy() -> OnCheckpointRollingPolicy:
+        """Return the policy that rolls at every checkpoint, and only there."""
+        return OnCheckpointRollingPolicy(rolling_policy.RollingPolicy.on_checkpoint())
+
+
+class DefaultRollingPolicy(RollingPolicy):
+    """Rolls by size, age and inactivity."""
+
+
+class OnCheckpointRollingPolicy(RollingPolicy):
+    """Rolls at every checkpoint."""
+
+
+class OutputFileConfig:
+    """Prefix and suffix of part files."""
+
+    def __init__(self, part_prefix: str, part_suffix: str) -> None:
+        self.engine_config = part_name.OutputFileConfig(part_prefix, part_suffix)
+
+    @staticmethod
+    def builder() -> OutputFileConfig.OutputFileConfigBuilder:
+        """Start with the prefix `part` and no suffix."""
+        return OutputFileConfig.OutputFileConfigBuilder()
+
+    def get_part_prefix(self) -> str:
+        """Return the prefix."""
+        return self.engine_config.prefix
+
+    def get_part_suffix(self) -> str:
+        """Return the suffix."""
+        return self.engine_config.suffix
+
+    class OutputFileConfigBuilder:
+        """Collects prefix and suffix."""
+
+        def __init__(self) -> None:
+            self.part_prefix = "part"
+            self.part_suffix = ""
+
+        def with_part_prefix(self, prefix: str) -> OutputFileConfig.OutputFileConfigBuilder:
+            """Set the prefix."""
+            self.part_prefix = prefix
+            return self
+
+        def with_part_suffix(self, suffix: str) -> OutputFileConfig.OutputFileConfigBuilder:
+            """Set the suffix."""
+            self.part_suffix = suffix
+            return self
+
+        def build(self) -> OutputFileConfig:
+            """Return the configuration."""
+            return OutputFileConfig(self.part_prefix, self.part_suffix)
+
+
+class FileCompactStrategy:
+    """When small files would be joined; `enable_compact` does not support it."""
+
+    def __init__(self, num_checkpoints: int = -1, size_threshold: int = -1, num_threads: int = 1) -> None:
+        self.num_checkpoints_before_compaction = num_checkpoints
+        self.size_threshold = size_threshold
+        self.num_compact_threads = num_threads
+
+    @staticmethod
+    def builder() -> FileCompactStrategy.Builder:
+        """Start with no condition set."""
+        return FileCompactStrategy.Builder()
+
+    class Builder:
+        """Collects the conditions."""
+
+        def __init__(self) -> None:
+            self._num_checkpoints = -1
+            self._size_threshold = -1
+            self._num_threads = 1
+
+        def enable_compaction_on_checkpoint(
+            self, num_checkpoints_before_compaction: int
+        ) -> FileCompactStrategy.Builder:
+            """Join files after a number of checkpoints."""
+            self._num_checkpoints = num_checkpoints_before_compaction
+            return self
+
+        def set_size_threshold(self, size_threshold: int) -> FileCompactStrategy.Builder:
+            """Join files once they have this size together."""
+            self._size_threshold = size_threshold
+            return self
+
+        def set_num_compact_threads(self, num_compact_threads: int) -> FileCompactStrategy.Builder:
+            """Join files in several threads."""
+            self._num_threads = num_compact_threads
+            return self
+
+        def build(self) -> FileCompactStrategy:
+            """Return the strategy; it needs at least one condition."""
+            if self._num_checkpoints <= 0 and self._size_threshold <= 0:
+                raise ConfigurationError("a compact strategy needs a number of checkpoints or a size threshold")
+            return FileCompactStrategy(self._num_checkpoints, self._size_threshold, self._num_threads)
+
+
+class FileCompactor:
+    """How small files would be joined; `enable_compact` does not support it."""
+
+    def __init__(self, kind: str, file_delimiter: bytes | None = None) -> None:
+        self.kind = kind
+        self.file_delimiter = file_delimiter
+
+    @staticmethod
+    def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
+        """Put the files one after the other, with a delimiter between them if there is one."""
+        return FileCompactor("concat", file_delimiter)
+
+    @staticmethod
+    def identical_file_compactor() -> FileCompactor:
+        """Copy the only file."""
+        return FileCompactor("identical")

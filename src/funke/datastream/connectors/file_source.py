@@ -1,0 +1,116 @@
+"""Reading files, once or as they arrive."""
+
+from __future__ import annotations
+
+from funke.common.time import Duration
+from funke.datastream.connectors.base import Source
+from funke.engine.connectors.files.file_source import FileSource as EngineFileSource
+from funke.engine.errors import ConfigurationError
+from funke.engine.formats.file_format import FileFormat
+from funke.engine.formats.text_lines import TextLineFormat
+from funke.engine.formats.whole_files import WholeFileFormat
+
+__all__ = [
+    "BulkFormat",
+    "FileEnumeratorProvider",
+    "FileSource",
+    "FileSourceBuilder",
+    "FileSplitAssignerProvider",
+    "StreamFormat",
+]
+
+
+class FileEnumeratorProvider:
+    """How files are found and cut into splits."""
+
+    def __init__(self, is_splittable: bool = True) -> None:
+        self.is_splittable = is_splittable
+
+    @staticmethod
+    def default_splittable_file_enumerator() -> FileEnumeratorProvider:
+        """Cut large files into several splits, unless they are compressed; hidden files are left out."""
+        return FileEnumeratorProvider()
+
+    @staticmethod
+    def default_non_splittable_file_enumerator() -> FileEnumeratorProvider:
+        """Read each file as one split; hidden files are left out."""
+        return FileEnumeratorProvider(is_splittable=False)
+
+
+class FileSplitAssignerProvider:
+    """Which reader gets which split."""
+
+    @staticmethod
+    def locality_aware_split_assigner() -> FileSplitAssignerProvider:
+        """Prefer splits that lie on the reader's host; Spark's scheduler sees to that."""
+        return FileSplitAssignerProvider()
+
+
+class StreamFormat:
+    """A format that is read record by record; `engine_format` is what the engine reads with."""
+
+    def __init__(self, engine_format: FileFormat) -> None:
+        self.engine_format = engine_format
+
+    @staticmethod
+    def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
+        """Return the format of text files whose lines are the records."""
+        return StreamFormat(TextLineFormat(charset_name))
+
+
+class BulkFormat:
+    """A format that is read in batches, such as Parquet; `engine_format` is what the engine reads with."""
+
+    def __init__(self, engine_format: FileFormat) -> None:
+        self.engine_format = engine_format
+
+
+class FileSourceBuilder:
+    """Collects the settings of a file source."""
+
+    def __init__(self, engine_format: FileFormat, paths: tuple[str, ...]) -> None:
+        self._format = engine_format
+        self._paths = paths
+        self._discovery_interval_ms: int | None = None
+        self._is_splittable = True
+
+    def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
+        """Keep the job running and look for new files every `discovery_interval`."""
+        interval_ms = discovery_interval.to_millis()
+        if interval_ms <= 0:
+            raise ConfigurationError(f"the discovery interval must be positive, got {discovery_interval}")
+        self._discovery_interval_ms = interval_ms
+        return self
+
+    def process_static_file_set(self) -> FileSourceBuilder:
+        """Read the files that are there when the job starts, and end; this is the default."""
+        self._discovery_interval_ms = None
+        return self
+
+    def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder:
+        """Choose how files are found and cut."""
+        self._is_splittable = file_enumerator.is_splittable
+        return self
+
+    def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
+        """Choose which reader gets which split; there is one choice only."""
+        return self
+
+    def build(self) -> FileSource:
+        """Return the source."""
+        file_format = self._format if self._is_splittable else WholeFileFormat(self._format)
+        return FileSource(EngineFileSource(self._paths, file_format, self._discovery_interval_ms))
+
+
+class FileSource(Source):
+    """Reads all files under the given paths, once or continuously."""
+
+    @staticmethod
+    def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
+        """Start building a source for a format that is read record by record."""
+        return FileSourceBuilder(stream_format.engine_format, paths)
+
+    @staticmethod
+    def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
+        """Start building a source for a format that is read in batches."""
+        return FileSourceBuilder(bulk_format.engine_format, paths)

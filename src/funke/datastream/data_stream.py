@@ -1,0 +1,569 @@
+"""Streams and the operations on them; every method appends a node to the environment's graph."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NoReturn, overload
+
+from funke.datastream.closeable_iterator import CloseableIterator
+from funke.datastream.connected_streams import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
+from funke.datastream.data_stream_sink import DataStreamSink
+from funke.datastream.operator_settings import OperatorSettings, require_max_parallelism
+from funke.datastream.slot_sharing_group import SlotSharingGroup
+from funke.datastream.stream_ends import to_engine_sink, to_engine_sink_function
+from funke.datastream.stream_types import OutputType, declared_type, keyed_type, reported_type
+from funke.datastream.upstream import Upstream
+from funke.datastream.windowed_stream import AllWindowedStream, WindowedStream
+from funke.engine.connectors.print_sink import PrintSink
+from funke.engine.connectors.sink import Sink as EngineSink
+from funke.engine.errors import ConfigurationError, GraphError, TypeMismatchError, at_user_line
+from funke.engine.graph import operations as op
+from funke.engine.graph import partitioners
+from funke.engine.graph.stream_graph import ChainingStrategy, StreamNode
+from funke.engine.operators.aggregations import FieldAggregation, Kind, identity, projection
+from funke.engine.operators.functions.process_functions import KeyedProcessFunction, ProcessFunction
+from funke.engine.operators.key_functions import KeyFunction, key_function, keyed_row, partition_function
+from funke.engine.operators.windowing.assigner import WindowAssigner
+from funke.engine.operators.windowing.assigners import CountSlidingWindowAssigner, CountTumblingWindowAssigner
+from funke.engine.state.descriptors import MapStateDescriptor
+from funke.engine.types.composite_types import TupleTypeInfo
+from funke.engine.types.functions import FilterFunction, FlatMapFunction, KeySelector, MapFunction, ReduceFunction
+from funke.engine.types.functions import Partitioner as UserPartitioner
+from funke.engine.types.output_tag import OutputTag
+from funke.engine.types.type_information import TypeInformation
+
+if TYPE_CHECKING:
+    from funke.common.execution_config import ExecutionConfig
+    from funke.common.watermark_strategy import WatermarkStrategy
+    from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+__all__ = [
+    "CloseableIterator",
+    "DataStream",
+    "KeyedStream",
+    "ConnectedStreams",
+    "WindowedStream",
+    "DataStreamSink",
+    "BroadcastStream",
+    "BroadcastConnectedStream",
+]
+
+
+class DataStream(OperatorSettings):
+    """A stream of elements of one type.
+
+    A stream is immutable: operations return new ones, and nothing runs before `execute()`.
+
+    >>> env = StreamExecutionEnvironment.get_execution_environment()  # doctest: +SKIP
+    >>> env.from_collection([1, 2, 3]).map(lambda x: x * 2).print()  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment,
+        upstreams: Sequence[Upstream],
+        type_info: TypeInformation | None,
+        node: StreamNode | None = None,
+    ) -> None:
+        self._env = env
+        self._upstreams = tuple(upstreams)
+        self._type_info = type_info
+        self._node = node
+
+    def get_name(self) -> str:
+        """Return the name of the operator that produces this stream."""
+        return self._settable("get_name()").name
+
+    def set_max_parallelism(self, max_parallelism: int) -> DataStream:
+        """Set the number of key groups, which bounds the parallelism that a snapshot can be restored to."""
+        node = self._settable("set_max_parallelism()")
+        require_max_parallelism(max_parallelism, f"the maximum parallelism of '{node.title}'")
+        if node.is_parallelism_fixed and max_parallelism != 1:
+            raise ConfigurationError(
+                at_user_line(f"'{node.title}' cannot run in parallel: its maximum parallelism must be 1")
+            )
+        node.max_parallelism = max_parallelism
+        return self
+
+    def get_type(self) -> TypeInformation:
+        """Return the type of the elements."""
+        return reported_type(self._type_info)
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """Return the environment that this stream belongs to."""
+        return self._env
+
+    def get_execution_config(self) -> ExecutionConfig:
+        """Return the settings of the job."""
+        return self._env.get_config()
+
+    def force_non_parallel(self) -> DataStream:
+        """Let the operator have one subtask, and refuse any other parallelism from now on."""
+        node = self._settable("force_non_parallel()")
+        node.parallelism = node.max_parallelism = 1
+        node.is_parallelism_fixed = True
+        return self
+
+    def set_buffer_timeout(self, timeout_millis: int) -> DataStream:
+        """Set how long records may wait to be sent together; the shortest of a job's timeouts paces its epochs."""
+        if timeout_millis < -1:
+            raise ConfigurationError(at_user_line(f"a buffer timeout must be at least -1, got {timeout_millis}"))
+        node = self._settable("set_buffer_timeout()")
+        node.buffer_timeout_ms = None if timeout_millis == -1 else timeout_millis
+        return self
+
+    def start_new_chain(self) -> DataStream:
+        """Begin a chain with this operator: it is not fused with the one before it."""
+        self._settable("start_new_chain()").chaining = ChainingStrategy.HEAD
+        return self
+
+    def map(self, func: Callable[..., Any] | MapFunction, output_type: OutputType = None) -> DataStream:
+        """Replace every element by the function's result."""
+        _require_function(func, MapFunction, "map()")
+        return self._transform(op.Map(func, self._key), "Map", declared_type(output_type))
+
+    def flat_map(self, func: Callable[..., Any] | FlatMapFunction, output_type: OutputType = None) -> DataStream:
+        """Replace every element by any number of elements."""
+        _require_function(func, FlatMapFunction, "flat_map()")
+        return self._transform(op.FlatMap(func, self._key), "FlatMap", declared_type(output_type))
+
+    def filter(self, func: Callable[..., Any] | FilterFunction) -> DataStream:
+        """Keep the elements for which the function is true."""
+        _require_function(func, FilterFunction, "filter()")
+        return self._transform(op.Filter(func, self._key), "Filter", self._type_info)
+
+    def process(self, func: ProcessFunction, output_type: OutputType = None) -> DataStream:
+        """Apply a process function, which sees timestamps and can emit to side outputs."""
+        if not isinstance(func, ProcessFunction):
+            raise TypeError(f"process() needs a ProcessFunction, got {type(func).__name__}")
+        return self._transform(op.Process(func), "PROCESS", declared_type(output_type))
+
+    def key_by(
+        self, key_selector: Callable[..., Any] | KeySelector, key_type: TypeInformation | None = None
+    ) -> KeyedStream:
+        """Send all elements with the same key to the same subtask, where state is kept per key."""
+        return KeyedStream(self, key_function(key_selector, key_type), key_type)
+
+    def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
+        """Group the elements of all keys into windows."""
+        return AllWindowedStream(self, window_assigner)
+
+    def union(self, *streams: DataStream) -> DataStream:
+        """Merge this stream with others of the same type."""
+        united = [self, *streams]
+        other = next((stream for stream in streams if _value_type(stream) != _value_type(self)), None)
+        if other is not None:
+            raise TypeMismatchError(
+                at_user_line(f"union() needs streams of one type, got {_value_type(self)} and {_value_type(other)}")
+            )
+        upstreams = [upstream for stream in united for upstream in stream._upstreams]
+        return DataStream(self._env, upstreams, self._type_info)
+
+    @overload
+    def connect(self, ds: DataStream) -> ConnectedStreams: ...
+
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+
+    def connect(self, ds: DataStream | BroadcastStream) -> ConnectedStreams | BroadcastConnectedStream:
+        """Bring two streams of any types together in one function."""
+        if isinstance(ds, BroadcastStream):
+            return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
+        if not isinstance(ds, DataStream):
+            raise TypeError(f"connect() needs a DataStream or a BroadcastStream, got {type(ds).__name__}")
+        return ConnectedStreams(self, ds)
+
+    def shuffle(self) -> DataStream:
+        """Send every element to a random subtask."""
+        return self._partitioned(partitioners.Shuffle())
+
+    def project(self, *field_indexes: int) -> DataStream:
+        """Keep some fields of a stream of tuples, in the given order."""
+        if not isinstance(self._type_info, TupleTypeInfo):
+            raise TypeMismatchError(at_user_line(f"project() needs a stream of tuples, got {self.get_type()}"))
+        fields = self._type_info.get_field_types()
+        if not field_indexes or any(not 0 <= index < len(fields) for index in field_indexes):
+            raise ConfigurationError(
+                at_user_line(f"project() needs positions from 0 to {len(fields) - 1}, got {list(field_indexes)}")
+            )
+        output_type = TupleTypeInfo([fields[index] for index in field_indexes])
+        return self._values()._transform(op.Map(projection(field_indexes)), "Projection", output_type)
+
+    def rescale(self) -> DataStream:
+        """Send elements in turn to the subtasks that belong to the sending one."""
+        return self._partitioned(partitioners.Rescale())
+
+    def rebalance(self) -> DataStream:
+        """Send elements to all subtasks in turn."""
+        return self._partitioned(partitioners.Rebalance())
+
+    def forward(self) -> DataStream:
+        """Send elements to the subtask with the same number; both operators need the same parallelism."""
+        return self._partitioned(partitioners.Forward())
+
+    def global_(self) -> DataStream:
+        """Send all elements to the first subtask."""
+        return self._partitioned(partitioners.Global())
+
+    @overload
+    def broadcast(self) -> DataStream: ...
+
+    @overload
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> BroadcastStream: ...
+
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> DataStream | BroadcastStream:
+        """Send every element to every subtask; with descriptors, to be connected as broadcast state."""
+        everywhere = self._partitioned(partitioners.Broadcast())
+        if broadcast_state_descriptor is None:
+            return everywhere
+        descriptors = [broadcast_state_descriptor, *other_broadcast_state_descriptors]
+        for descriptor in descriptors:
+            if not isinstance(descriptor, MapStateDescriptor):
+                raise TypeError(f"broadcast() needs MapStateDescriptors, got {type(descriptor).__name__}")
+        return BroadcastStream(everywhere, descriptors)
+
+    def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
+        """Give elements event times, and the stream watermarks."""
+        operation = op.AssignTimestamps(watermark_strategy.to_spec())
+        return self._values()._transform(operation, "Timestamps/Watermarks", self._type_info)
+
+    def partition_custom(
+        self, partitioner: Callable[..., Any] | UserPartitioner, key_selector: Callable[..., Any] | KeySelector
+    ) -> DataStream:
+        """Send elements where the partitioner says, by their key and the number of subtasks."""
+        rule = partitioners.Custom(partition_function(partitioner), key_function(key_selector))
+        # An operator of its own: the subtasks that the partitioner counts are those of this one, as in PyFlink.
+        return self._partitioned(rule)._transform(op.Map(identity), "Partition", self._type_info)
+
+    def add_sink(self, sink_func: Any) -> DataStreamSink:
+        """Write the stream to a sink function."""
+        return self._write(to_engine_sink_function(sink_func), "Unnamed")
+
+    def sink_to(self, sink: Any) -> DataStreamSink:
+        """Write the stream to a sink."""
+        get_transformer = getattr(sink, "get_transformer", None)
+        transformer = get_transformer() if get_transformer is not None else None
+        stream = self if transformer is None else transformer.apply(self)
+        return stream._write(to_engine_sink(sink), "Writer")
+
+    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Print every element on the standard output, with the subtask's number when there are several."""
+        return self._write(PrintSink(sink_identifier), "Print to Std. Out")
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> CloseableIterator | list[Any]:
+        """Run the job that computes this stream and return its elements: an iterator, or a list of at most `limit`."""
+        results = self._env._collect(self._upstreams, self._type_info, job_execution_name)
+        if limit is None:
+            return results
+        with results:
+            return list(itertools.islice(results, limit))
+
+    def get_side_output(self, output_tag: OutputTag) -> DataStream:
+        """Return the stream of elements that the operator emits with the given tag."""
+        self._settable("get_side_output()")
+        tagged = [replace(upstream, tag=output_tag) for upstream in self._upstreams]
+        # An operator of its own, as in PyFlink: elements are made to fit the tag's type, and it can be named.
+        side = DataStream(self._env, tagged, output_tag.type_info)
+        return side._transform(op.Map(identity), "Map", output_tag.type_info)
+
+    def cache(self) -> CachedDataStream:
+        """Keep the elements of this bounded stream when a job computes them, for later jobs to read."""
+        node = self._settable("cache()")
+        self._env._cache(node)
+        return CachedDataStream(self._env, self._upstreams, self._type_info, node)
+
+    _key: KeyFunction | None = None
+
+    def _values(self) -> DataStream:
+        return self
+
+    def _partitioned(self, partitioner: partitioners.Partitioner) -> DataStream:
+        upstreams = [replace(upstream, partitioner=partitioner) for upstream in self._upstreams]
+        return DataStream(self._env, upstreams, self._type_info)
+
+    def _transform(self, operation: op.Operation, name: str, output_type: TypeInformation | None) -> DataStream:
+        return self._connected(operation, name, output_type, ())
+
+    def _connected(
+        self,
+        operation: op.Operation,
+        name: str,
+        output_type: TypeInformation | None,
+        others: Sequence[DataStream],
+    ) -> DataStream:
+        """The result of an operation whose first input is this stream."""
+        inputs = [self._upstreams, *(stream._upstreams for stream in others)]
+        node = self._env._append(operation, name, inputs, output_type)
+        return DataStream(self._env, [Upstream(node.id)], output_type, node)
+
+    def _write(self, sink: EngineSink, name: str) -> DataStreamSink:
+        node = self._env._append(op.WriteSink(sink), name, [self._upstreams], self._type_info)
+        return DataStreamSink(node)
+
+
+class KeyedStream(DataStream):
+    """A stream whose elements are partitioned by key; functions on it have state and timers per key."""
+
+    class AccumulateType(Enum):
+        """The running aggregates of a keyed stream."""
+
+        MIN = 1
+        MAX = 2
+        MIN_BY = 3
+        MAX_BY = 4
+        SUM = 5
+
+    def __init__(self, origin_stream: DataStream, key: KeyFunction, key_type: TypeInformation | None = None) -> None:
+        partitioned = origin_stream._partitioned(partitioners.Hash(key))
+        super().__init__(origin_stream._env, partitioned._upstreams, origin_stream._type_info)
+        self._origin_stream = origin_stream
+        self._key = key
+        self._key_type = key_type
+
+    def get_type(self) -> TypeInformation:
+        """Return the type of the rows of key and element that a keyed stream consists of."""
+        return keyed_type(self._key_type, self._type_info)
+
+    def reduce(self, func: Callable[..., Any] | ReduceFunction) -> DataStream:
+        """Combine each element with the result so far of its key, and emit the new result."""
+        _require_function(func, ReduceFunction, "reduce()")
+        assert self._key is not None
+        return self._transform(op.Reduce(func, self._key), "Reduce", self._type_info)
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream:
+        """Emit the running sum of a field per key."""
+        return self._accumulate("sum", position_to_sum)
+
+    def min(self, position_to_min: int | str = 0) -> DataStream:
+        """Emit the running minimum of a field per key."""
+        return self._accumulate("min", position_to_min)
+
+    def max(self, position_to_max: int | str = 0) -> DataStream:
+        """Emit the running maximum of a field per key."""
+        return self._accumulate("max", position_to_max)
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
+        """Emit per key the element with the smallest field so far."""
+        return self._accumulate("min_by", position_to_min_by)
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
+        """Emit per key the element with the largest field so far."""
+        return self._accumulate("max_by", position_to_max_by)
+
+    def _accumulate(self, kind: Kind, position: int | str) -> DataStream:
+        return self.reduce(FieldAggregation(kind, position))
+
+    def key_by(
+        self, key_selector: Callable[..., Any] | KeySelector, key_type: TypeInformation | None = None
+    ) -> KeyedStream:
+        """Partition the elements by another key."""
+        return self._origin_stream.key_by(key_selector, key_type)
+
+    def process(self, func: KeyedProcessFunction, output_type: OutputType = None) -> DataStream:  # type: ignore[override]
+        """Apply a process function with state and timers per key."""
+        if not isinstance(func, KeyedProcessFunction):
+            raise TypeError(f"process() of a keyed stream needs a KeyedProcessFunction, got {type(func).__name__}")
+        return self._transform(op.Process(func, self._key), "KEYED PROCESS", declared_type(output_type))
+
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
+        """Group the elements of each key into windows."""
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Group the elements of each key into windows of `size` elements, a new one every `slide` elements."""
+        if slide == 0:
+            return WindowedStream(self, CountTumblingWindowAssigner(size))
+        return WindowedStream(self, CountSlidingWindowAssigner(size, slide))
+
+    def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
+        """Group the elements of all keys into windows."""
+        return AllWindowedStream(self._origin_stream, window_assigner)
+
+    def union(self, *streams: DataStream) -> DataStream:
+        """Merge the elements, without their keys, with other streams."""
+        return self._values().union(*streams)
+
+    def add_sink(self, sink_func: Any) -> DataStreamSink:
+        """Write the elements, without their keys, to a sink function."""
+        return self._values().add_sink(sink_func)
+
+    def sink_to(self, sink: Any) -> DataStreamSink:
+        """Write rows of key and element to a sink."""
+        return self._rows_with_key().sink_to(sink)
+
+    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Print the elements, without their keys."""
+        return self._values().print(sink_identifier)
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> CloseableIterator | list[Any]:
+        """Run the job that computes this stream and return rows of key and element."""
+        with self._env._temporary_nodes():
+            return self._rows_with_key().execute_and_collect(job_execution_name, limit)
+
+    def _values(self) -> DataStream:
+        """The same elements where their keys put them, as a stream without keys."""
+        return DataStream(self._env, self._upstreams, self._type_info)
+
+    def _rows_with_key(self) -> DataStream:
+        assert self._key is not None
+        row_type = keyed_type(self._key_type, self._type_info)
+        return self._values()._transform(op.Map(keyed_row(self._key)), "Key", row_type)
+
+    def shuffle(self) -> NoReturn:
+        """Not possible: the key decides where an element goes."""
+        _refuse("shuffle()", "KeyedStream")
+
+    def rescale(self) -> NoReturn:
+        """Not possible: the key decides where an element goes."""
+        _refuse("rescale()", "KeyedStream")
+
+    def rebalance(self) -> NoReturn:
+        """Not possible: the key decides where an element goes."""
+        _refuse("rebalance()", "KeyedStream")
+
+    def forward(self) -> NoReturn:
+        """Not possible: the key decides where an element goes."""
+        _refuse("forward()", "KeyedStream")
+
+    def global_(self) -> NoReturn:
+        """Not possible: the key decides where an element goes."""
+        _refuse("global_()", "KeyedStream")
+
+    def broadcast(self, *args: Any) -> NoReturn:  # type: ignore[override]
+        """Not possible: the key decides where an element goes."""
+        _refuse("broadcast()", "KeyedStream")
+
+    def partition_custom(
+        self, partitioner: Callable[..., Any] | UserPartitioner, key_selector: Callable[..., Any] | KeySelector
+    ) -> NoReturn:
+        """Not possible: the key decides where an element goes."""
+        _refuse("partition_custom()", "KeyedStream")
+
+    def set_parallelism(self, parallelism: int) -> NoReturn:
+        """Not possible: a keyed stream is no operator."""
+        _refuse("set_parallelism()", "KeyedStream")
+
+    def name(self, name: str) -> NoReturn:
+        """Not possible: a keyed stream is no operator."""
+        _refuse("name()", "KeyedStream")
+
+    def get_name(self) -> NoReturn:
+        """Not possible: a keyed stream is no operator."""
+        _refuse("get_name()", "KeyedStream")
+
+    def uid(self, uid: str) -> NoReturn:
+        """Not possible: a keyed stream is no operator."""
+        _refuse("uid()", "KeyedStream")
+
+    def set_uid_hash(self, uid_hash: str) -> NoReturn:
+        """Not possible: a keyed stream is no operator."""
+        _refuse("set_uid_hash()", "KeyedStream")
+
+    def set_max_parallelism(self, max_parallelism: int) -> NoReturn:
+        """Not possible: a keyed stream is no operator."""
+        _refuse("set_max_parallelism()", "KeyedStream")
+
+    def force_non_parallel(self) -> NoReturn:
+        """Not possible: a keyed stream is no operator."""
+        _refuse("force_non_parallel()", "KeyedStream")
+
+    def set_buffer_timeout(self, timeout_millis: int) -> NoReturn:
+        """Not possible: a keyed stream is no operator."""
+        _refuse("set_buffer_timeout()", "KeyedStream")
+
+    def start_new_chain(self) -> NoReturn:
+        """Not possible: a keyed stream is no operator."""
+        _refuse("start_new_chain()", "KeyedStream")
+
+    def disable_chaining(self) -> NoReturn:
+        """Not possible: a keyed stream is no operator."""
+        _refuse("disable_chaining()", "KeyedStream")
+
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> NoReturn:
+        """Not possible: a keyed stream is no operator."""
+        _refuse("slot_sharing_group()", "KeyedStream")
+
+    def cache(self) -> NoReturn:
+        """Not possible: a keyed stream is no operator."""
+        _refuse("cache()", "KeyedStream")
+
+
+class CachedDataStream(DataStream):
+    """A stream that is computed once and then read from memory."""
+
+    def invalidate(self) -> None:
+        """Forget the elements; the next job computes them again."""
+        assert self._node is not None
+        self._env._forget_cached(self._node)
+
+    def set_parallelism(self, parallelism: int) -> NoReturn:
+        """Not possible: set it before cache()."""
+        _refuse("set_parallelism()", "CachedDataStream")
+
+    def name(self, name: str) -> NoReturn:
+        """Not possible: set it before cache()."""
+        _refuse("name()", "CachedDataStream")
+
+    def get_name(self) -> NoReturn:
+        """Not possible: ask before cache()."""
+        _refuse("get_name()", "CachedDataStream")
+
+    def uid(self, uid: str) -> NoReturn:
+        """Not possible: set it before cache()."""
+        _refuse("uid()", "CachedDataStream")
+
+    def set_uid_hash(self, uid_hash: str) -> NoReturn:
+        """Not possible: set it before cache()."""
+        _refuse("set_uid_hash()", "CachedDataStream")
+
+    def set_max_parallelism(self, max_parallelism: int) -> NoReturn:
+        """Not possible: set it before cache()."""
+        _refuse("set_max_parallelism()", "CachedDataStream")
+
+    def force_non_parallel(self) -> NoReturn:
+        """Not possible: set it before cache()."""
+        _refuse("force_non_parallel()", "CachedDataStream")
+
+    def set_buffer_timeout(self, timeout_millis: int) -> NoReturn:
+        """Not possible: set it before cache()."""
+        _refuse("set_buffer_timeout()", "CachedDataStream")
+
+    def start_new_chain(self) -> NoReturn:
+        """Not possible: set it before cache()."""
+        _refuse("start_new_chain()", "CachedDataStream")
+
+    def disable_chaining(self) -> NoReturn:
+        """Not possible: set it before cache()."""
+        _refuse("disable_chaining()", "CachedDataStream")
+
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> NoReturn:
+        """Not possible: set it before cache()."""
+        _refuse("slot_sharing_group()", "CachedDataStream")
+
+
+def _require_function(func: Any, function_class: type, method: str) -> None:
+    if not isinstance(func, function_class) and not callable(func):
+        raise TypeError(f"{method} needs a {function_class.__name__} or a callable, got {type(func).__name__}")
+
+
+def _value_type(stream: DataStream) -> TypeInformation:
+    return reported_type(stream._type_info)
+
+
+def _refuse(method: str, stream: str) -> NoReturn:
+    raise GraphError(at_user_line(f"{method} is not possible on a {stream}; call it on the stream before or after it"))

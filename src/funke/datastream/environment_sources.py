@@ -1,0 +1,92 @@
+"""The ways in which an environment makes a stream: collections, sources, files, sockets, sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+from funke.common.watermark_strategy import WatermarkStrategy
+from funke.datastream.data_stream import DataStream
+from funke.datastream.environment_graph import EnvironmentGraph
+from funke.datastream.stream_ends import to_engine_source
+from funke.datastream.time_characteristic import TimeCharacteristic
+from funke.datastream.upstream import Upstream
+from funke.engine.connectors.collection import CollectionSource
+from funke.engine.connectors.files.file_source import FileSource
+from funke.engine.connectors.sequence import SequenceSource
+from funke.engine.connectors.socket import SocketSource
+from funke.engine.connectors.source import Source
+from funke.engine.formats.text_lines import TextLineFormat
+from funke.engine.graph.operations import ReadSource
+from funke.engine.operators.ingestion_time import INGESTION_TIME
+from funke.engine.types.type_catalog import Types
+from funke.engine.types.type_information import TypeInformation
+from funke.engine.types.watermark_spec import WatermarkSpec
+
+if TYPE_CHECKING:
+    from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+
+class EnvironmentSources(EnvironmentGraph):
+    """Adds sources to the graph of the environment."""
+
+    def from_collection(self, collection: Iterable[Any], type_info: TypeInformation | None = None) -> DataStream:
+        """Make a stream of the elements of a collection; it has one subtask."""
+        return self._add_source(CollectionSource(list(collection), type_info), "Collection Source", type_info)
+
+    def from_elements(self, *elements: Any, type_info: TypeInformation | None = None) -> DataStream:
+        """Make a stream of the given elements (beyond PyFlink)."""
+        return self.from_collection(elements, type_info)
+
+    def from_sequence(self, start: int, end: int) -> DataStream:
+        """Make a stream of the numbers from `start` to `end`, both included (beyond PyFlink)."""
+        return self._add_source(SequenceSource(start, end), "Sequence Source", Types.LONG())
+
+    def from_source(
+        self,
+        source: Any,
+        watermark_strategy: WatermarkStrategy,
+        source_name: str,
+        type_info: TypeInformation | None = None,
+    ) -> DataStream:
+        """Make a stream of what a source reads; watermarks are generated for each of its splits."""
+        engine_source = to_engine_source(source)
+        output_type = type_info if type_info is not None else engine_source.produced_type
+        return self._add_source(engine_source, source_name, output_type, watermark_strategy.to_spec())
+
+    def add_source(
+        self, source_func: Any, source_name: str = "Custom Source", type_info: TypeInformation | None = None
+    ) -> DataStream:
+        """Make a stream of what a source function reads."""
+        engine_source = to_engine_source(source_func)
+        output_type = type_info if type_info is not None else engine_source.produced_type
+        return self._add_source(engine_source, source_name, output_type)
+
+    def create_input(self, input_format: Any, type_info: TypeInformation | None = None) -> DataStream:
+        """Make a stream of what an input format reads."""
+        if type_info is None and hasattr(input_format, "get_produced_type"):
+            type_info = input_format.get_produced_type()
+        return self.add_source(input_format, "Custom File source", type_info)
+
+    def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream:
+        """Make a stream of the lines of a file, or of all files in a folder."""
+        source = FileSource([file_path], TextLineFormat(charset_name))
+        return self._add_source(source, "Custom File Source", Types.STRING())
+
+    def socket_text_stream(self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0) -> DataStream:
+        """Make a stream of the lines that a server sends (beyond PyFlink); it has one subtask."""
+        return self._add_source(SocketSource(hostname, port, delimiter, max_retry), "Socket Stream", Types.STRING())
+
+    def _add_source(
+        self, source: Source, name: str, output_type: TypeInformation | None, watermarks: WatermarkSpec | None = None
+    ) -> DataStream:
+        # Ingestion time belongs to Flink 1.x; a strategy that makes watermarks itself goes before it.
+        if self.get_stream_time_characteristic() is TimeCharacteristic.IngestionTime and (
+            watermarks is None or watermarks.kind == "none"
+        ):
+            watermarks = INGESTION_TIME
+        node = self._append(ReadSource(source, watermarks), name, (), output_type)
+        if source.fixed_parallelism is not None:
+            node.parallelism = source.fixed_parallelism
+            node.is_parallelism_fixed = source.fixed_parallelism == 1
+        return DataStream(cast("StreamExecutionEnvironment", self), [Upstream(node.id)], output_type, node)

@@ -1,0 +1,3 @@
+"""File and message formats: CSV, JSON, Parquet, ORC and Avro."""
+
+from __future__ import annotations

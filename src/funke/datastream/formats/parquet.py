@@ -1,0 +1,67 @@
+"""Parquet files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funke.common.configuration import Configuration
+from funke.common.serialization import BulkWriterFactory, RowDataBulkWriterFactory
+from funke.datastream.connectors.file_system import BulkFormat, StreamFormat
+from funke.datastream.formats.avro import AvroSchema
+from funke.engine.connectors.file_sink.arrow_formats import ParquetBulkFormat
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.formats.column_types import to_row_type
+from funke.engine.formats.parquet_reader import ParquetFileFormat
+
+__all__ = ["AvroParquetReaders", "AvroParquetWriters", "ParquetColumnarRowInputFormat", "ParquetBulkWriters"]
+
+_COMPRESSION = "parquet.compression"
+
+
+class AvroParquetReaders:
+    """Reads Parquet files as Avro records."""
+
+    @staticmethod
+    def for_generic_record(schema: AvroSchema) -> StreamFormat:
+        """Refuse: Avro does not work yet."""
+        raise UnsupportedFeatureError("AvroParquetReaders", "use ParquetColumnarRowInputFormat to read rows instead")
+
+
+class AvroParquetWriters:
+    """Writes Avro records into Parquet files."""
+
+    @staticmethod
+    def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
+        """Refuse: Avro does not work yet."""
+        raise UnsupportedFeatureError("AvroParquetWriters", "use ParquetBulkWriters to write rows instead")
+
+
+class ParquetColumnarRowInputFormat(BulkFormat):
+    """Reads the columns of a row type from Parquet files."""
+
+    def __init__(
+        self,
+        row_type: Any,
+        hadoop_config: Configuration | None = None,
+        batch_size: int = 2048,
+        is_utc_timestamp: bool = False,
+        is_case_sensitive: bool = True,
+    ) -> None:
+        self.row_type = to_row_type(row_type)
+        self.hadoop_config = hadoop_config
+        self.batch_size = batch_size
+        self.is_utc_timestamp = is_utc_timestamp
+        self.is_case_sensitive = is_case_sensitive
+        super().__init__(ParquetFileFormat(self.row_type, batch_size, is_case_sensitive))
+
+
+class ParquetBulkWriters:
+    """Writes rows into Parquet files."""
+
+    @staticmethod
+    def for_row_type(
+        row_type: Any, hadoop_config: Configuration | None = None, utc_timestamp: bool = False
+    ) -> BulkWriterFactory:
+        """Return a factory that writes rows of a type; `parquet.compression` chooses the compression."""
+        compression = "snappy" if hadoop_config is None else hadoop_config.get_string(_COMPRESSION, "snappy")
+        return RowDataBulkWriterFactory(row_type, ParquetBulkFormat(to_row_type(row_type), compression.lower()))

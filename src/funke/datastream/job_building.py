@@ -1,0 +1,98 @@
+"""From an environment's nodes and settings to what the engine is given: a graph and job settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from funke import alias
+from funke.engine.config import flink_options as options
+from funke.engine.config.settings import Settings
+from funke.engine.errors import GraphError
+from funke.engine.graph.operations import ReadSource
+from funke.engine.graph.stream_graph import StreamGraph
+from funke.engine.jobs import JobSettings
+
+DEFAULT_JOB_NAME = "Flink Streaming Job"
+DEFAULT_BATCH_JOB_NAME = "Flink Batch Job"
+
+
+def job_graph_of(nodes: StreamGraph, roots: set[int], settings: Settings, job_name: str | None) -> StreamGraph:
+    """The graph of a job: the given nodes and all that they need, with the environment's defaults."""
+    graph = nodes.with_only_ancestors_of(roots)
+    if settings.get(options.AUTO_GENERATE_UIDS) is False:
+        _require_uids(graph)
+    is_batch = runs_in_batch_mode(graph, settings)
+    default_name = DEFAULT_BATCH_JOB_NAME if is_batch else DEFAULT_JOB_NAME
+    max_parallelism = settings.get(options.MAX_PARALLELISM)
+    return replace(
+        graph,
+        job_name=job_name or settings.get(options.JOB_NAME) or default_name,
+        default_parallelism=max(1, settings.get(options.PARALLELISM) or 1),
+        default_max_parallelism=max_parallelism if max_parallelism > 0 else None,
+        is_chaining_enabled=settings.get(options.OPERATOR_CHAINING),
+        is_chaining_across_max_parallelism_enabled=settings.get(options.CHAIN_DIFFERENT_MAX_PARALLELISM),
+        is_batch=is_batch,
+    )
+
+
+def runs_in_batch_mode(graph: StreamGraph, settings: Settings) -> bool:
+    """Whether the job gives one result at the end: by choice, or automatically when all sources are bounded."""
+    unbounded = [node for node in graph.nodes.values() if _is_unbounded(node.operation)]
+    mode = settings.get(options.RUNTIME_MODE)
+    if mode == "BATCH" and unbounded:
+        raise GraphError(
+            f"'{unbounded[0].title}' is unbounded, so the job cannot run in BATCH mode; "
+            "set execution.runtime-mode to STREAMING or AUTOMATIC"
+        )
+    return bool(mode == "BATCH" or (mode == "AUTOMATIC" and not unbounded))
+
+
+def _is_unbounded(operation: Any) -> bool:
+    return isinstance(operation, ReadSource) and not operation.source.is_bounded
+
+
+def _require_uids(graph: StreamGraph) -> None:
+    missing = next((node for node in graph.nodes.values() if node.uid is None and node.uid_hash is None), None)
+    if missing is not None:
+        where = f"\n  in your job: {missing.user_line}" if missing.user_line else ""
+        raise GraphError(f"'{missing.title}' needs a uid: automatic uids are switched off{where}")
+
+
+def job_settings_of(graph: StreamGraph, settings: Settings, cached_files: Mapping[str, str]) -> JobSettings:
+    """The environment's settings at this moment."""
+    requirements = settings.get(options.PYTHON_REQUIREMENTS)
+    return JobSettings(
+        job_name=graph.job_name,
+        configuration=settings.to_text_dict(),
+        job_parameters=dict(settings.get(options.GLOBAL_JOB_PARAMETERS)),
+        auto_watermark_interval_ms=settings.get(options.AUTO_WATERMARK_INTERVAL).to_millis(),
+        buffer_timeout_ms=_buffer_timeout_ms(graph, settings),
+        is_batch=graph.is_batch,
+        python_files=_split_at_commas(settings.get(options.PYTHON_FILES)),
+        python_archives=tuple(_split_at_hash(item) for item in _split_at_commas(settings.get(options.PYTHON_ARCHIVES))),
+        python_requirements=_split_at_hash(requirements) if requirements else None,
+        python_executable=settings.get(options.PYTHON_EXECUTABLE),
+        jars=(*settings.get(options.JARS), *settings.get(options.CLASSPATHS)),
+        cached_files=dict(cached_files),
+        startup=("funke.alias:install",) if alias.is_installed() else (),
+    )
+
+
+def _buffer_timeout_ms(graph: StreamGraph, settings: Settings) -> int:
+    """The shortest wait that anybody asked for: one epoch serves the whole job."""
+    own = [node.buffer_timeout_ms for node in graph.nodes.values() if node.buffer_timeout_ms is not None]
+    if not settings.get(options.BUFFER_TIMEOUT_ENABLED):
+        return min(own, default=-1)
+    return int(min([*own, settings.get(options.BUFFER_TIMEOUT).to_millis()]))
+
+
+def _split_at_commas(items: list[str]) -> tuple[str, ...]:
+    # Flink separates files by commas inside one value.
+    return tuple(part.strip() for item in items for part in item.split(",") if part.strip())
+
+
+def _split_at_hash(item: str) -> tuple[str, str | None]:
+    path, _, target = item.partition("#")
+    return path, target or None

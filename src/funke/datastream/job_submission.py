@@ -1,0 +1,31 @@
+"""Hands jobs to the engine, or to whoever stands in for it while a program is only looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from funke.engine.graph.stream_graph import StreamGraph
+from funke.engine.jobs import JobSettings, RunningJob, submit_job
+
+__all__ = ["Submitter", "submit", "submitting_with"]
+
+Submitter = Callable[[StreamGraph, JobSettings], RunningJob]
+
+_submitter: ContextVar[Submitter] = ContextVar("funke_submitter", default=submit_job)
+
+
+def submit(graph: StreamGraph, settings: JobSettings) -> RunningJob:
+    """Start a job."""
+    return _submitter.get()(graph, settings)
+
+
+@contextmanager
+def submitting_with(submitter: Submitter) -> Iterator[None]:
+    """Let all jobs go to another submitter, such as one that shows their graphs or keeps a list of them."""
+    token = _submitter.set(submitter)
+    try:
+        yield
+    finally:
+        _submitter.reset(token)

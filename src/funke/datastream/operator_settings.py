@@ -1,0 +1,91 @@
+"""The settings that a stream's operator and a sink share: name, uid, parallelism, chaining, slots."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+from funke.datastream.slot_sharing_group import SlotSharingGroup
+from funke.engine.errors import ConfigurationError, GraphError, at_user_line
+from funke.engine.graph.stream_graph import ChainingStrategy, StreamNode
+
+_T = TypeVar("_T", bound="OperatorSettings")
+
+_UID_HASH = re.compile(r"[0-9a-fA-F]{32}")
+_LARGEST_MAX_PARALLELISM = 1 << 15
+_DEFAULT_PARALLELISM = -1
+
+
+class OperatorSettings:
+    """Setters of one node of the graph; each returns the object it was called on."""
+
+    _node: StreamNode | None
+
+    def _settable(self, setting: str) -> StreamNode:
+        """The node, unless the stream has none of its own (after rebalance(), union() and the like)."""
+        if self._node is None:
+            raise GraphError(
+                at_user_line(f"{setting} needs an operator such as map() or process() before it, not a bare stream")
+            )
+        return self._node
+
+    def name(self: _T, name: str) -> _T:
+        """Set the name that plans, metrics and error messages show."""
+        self._settable("name()").name = name
+        return self
+
+    def uid(self: _T, uid: str) -> _T:
+        """Set the id under which snapshots keep the operator's state; it must be unique in the job."""
+        self._settable("uid()").uid = uid
+        return self
+
+    def set_uid_hash(self: _T, uid_hash: str) -> _T:
+        """Set the operator's id itself, 32 hexadecimal digits, as an earlier job may have logged it."""
+        if not _UID_HASH.fullmatch(uid_hash):
+            raise ConfigurationError(at_user_line(f"a uid hash has 32 hexadecimal digits, got {uid_hash!r}"))
+        self._settable("set_uid_hash()").uid_hash = uid_hash.lower()
+        return self
+
+    def set_parallelism(self: _T, parallelism: int) -> _T:
+        """Set the number of subtasks; -1 takes the job's."""
+        node = self._settable("set_parallelism()")
+        if node.is_parallelism_fixed and parallelism != 1:
+            raise ConfigurationError(
+                at_user_line(f"'{node.title}' cannot run in parallel: its parallelism must be 1, got {parallelism}")
+            )
+        require_parallelism(parallelism, f"the parallelism of '{node.title}'")
+        node.parallelism = None if parallelism == _DEFAULT_PARALLELISM else parallelism
+        return self
+
+    def set_description(self: _T, description: str) -> _T:
+        """Set the text that the execution plan shows for the operator."""
+        self._settable("set_description()").description = description
+        return self
+
+    def disable_chaining(self: _T) -> _T:
+        """Let the operator run in a task of its own."""
+        self._settable("disable_chaining()").chaining = ChainingStrategy.NEVER
+        return self
+
+    def slot_sharing_group(self: _T, slot_sharing_group: str | SlotSharingGroup) -> _T:
+        """Put the operator into a slot sharing group; operators behind it follow unless they say otherwise."""
+        is_group = isinstance(slot_sharing_group, SlotSharingGroup)
+        group = slot_sharing_group.get_name() if is_group else slot_sharing_group  # type: ignore[union-attr]
+        self._settable("slot_sharing_group()").slot_sharing_group = str(group)
+        return self
+
+
+def require_parallelism(parallelism: int, what: str) -> None:
+    """Refuse a parallelism that no operator can have."""
+    if isinstance(parallelism, bool) or not isinstance(parallelism, int):
+        raise ConfigurationError(at_user_line(f"{what} must be an integer, got {parallelism!r}"))
+    if parallelism < 1 and parallelism != _DEFAULT_PARALLELISM:
+        raise ConfigurationError(at_user_line(f"{what} must be at least 1, or -1 for the default, got {parallelism}"))
+
+
+def require_max_parallelism(max_parallelism: int, what: str) -> None:
+    """Refuse a number of key groups outside Flink's bounds."""
+    if not 0 < max_parallelism <= _LARGEST_MAX_PARALLELISM:
+        raise ConfigurationError(
+            at_user_line(f"{what} must lie between 1 and {_LARGEST_MAX_PARALLELISM}, got {max_parallelism}")
+        )

@@ -1,0 +1,270 @@
+"""How state is kept while a job runs."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from enum import Enum
+from typing import Any
+
+from funke.datastream.checkpoint_storage import (
+    FileSystemCheckpointStorage,
+    JobManagerCheckpointStorage,
+    require_threshold,
+)
+from funke.engine.config import flink_options as options
+from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+
+__all__ = [
+    "StateBackend",
+    "HashMapStateBackend",
+    "EmbeddedRocksDBStateBackend",
+    "MemoryStateBackend",
+    "FsStateBackend",
+    "RocksDBStateBackend",
+    "CustomStateBackend",
+    "PredefinedOptions",
+]
+
+_TYPE = options.STATE_BACKEND.key
+_INCREMENTAL = options.INCREMENTAL_CHECKPOINTS.key
+_LOCAL_DIRECTORIES = options.ROCKSDB_LOCAL_DIRECTORY.key
+_PREDEFINED_OPTIONS = "state.backend.rocksdb.predefined-options"
+_TRANSFER_THREADS = "state.backend.rocksdb.checkpoint.transfer.thread.num"
+_SAVEPOINT_DIRECTORY = options.SAVEPOINT_DIRECTORY.key
+
+
+class PredefinedOptions(Enum):
+    """Sets of RocksDB settings for kinds of disks."""
+
+    DEFAULT = 0
+    SPINNING_DISK_OPTIMIZED = 1
+    SPINNING_DISK_OPTIMIZED_HIGH_MEM = 2
+    FLASH_SSD_OPTIMIZED = 3
+
+
+class StateBackend(ABC):
+    """A way to keep state."""
+
+    @abstractmethod
+    def to_options(self) -> dict[str, str]:
+        """Return the options that choose this way."""
+
+    def __str__(self) -> str:
+        settings = ", ".join(f"{key}={value}" for key, value in sorted(self.to_options().items()) if key != _TYPE)
+        return f"{type(self).__name__}({settings})"
+
+
+class HashMapStateBackend(StateBackend):
+    """Keeps state as objects in memory."""
+
+    def to_options(self) -> dict[str, str]:
+        """Return the options that choose this backend."""
+        return {_TYPE: "hashmap"}
+
+
+class _RocksDB(StateBackend):
+    """Settings that both RocksDB backends have."""
+
+    def __init__(self, enable_incremental_checkpointing: bool | None) -> None:
+        _require_flag("enable_incremental_checkpointing", enable_incremental_checkpointing)
+        self._incremental = enable_incremental_checkpointing
+        self._db_storage_paths: list[str] = []
+        self._predefined_options: PredefinedOptions | None = None
+        self._transfer_threads: int | None = None
+
+    def set_db_storage_paths(self, *paths: str) -> None:
+        """Set the local directories in which RocksDB keeps its files; none means the default."""
+        self._db_storage_paths = [_local_path(path) for path in paths]
+
+    def get_db_storage_paths(self) -> list[str]:
+        """Return the local directories in which RocksDB keeps its files."""
+        return list(self._db_storage_paths)
+
+    def is_incremental_checkpoints_enabled(self) -> bool:
+        """Tell whether a checkpoint holds only what changed since the last one."""
+        return bool(self._incremental)
+
+    def set_predefined_options(self, options: PredefinedOptions) -> None:
+        """Choose a set of settings for a kind of disk."""
+        self._predefined_options = options
+
+    def get_predefined_options(self) -> PredefinedOptions:
+        """Return the set of settings for a kind of disk."""
+        return self._predefined_options or PredefinedOptions.DEFAULT
+
+    def set_options(self, options_factory_class_name: str) -> None:
+        """Refuse: PyFlink loads a class of the JVM here."""
+        raise UnsupportedFeatureError("RocksDB options factory", "it is a class of Flink's JVM")
+
+    def get_options(self) -> str | None:
+        """Return the name of the options factory; there is never one."""
+        return None
+
+    def to_options(self) -> dict[str, str]:
+        """Return the options that choose this backend."""
+        chosen = {_TYPE: "rocksdb"}
+        if self._incremental is not None:
+            chosen[_INCREMENTAL] = "true" if self._incremental else "false"
+        if self._db_storage_paths:
+            chosen[_LOCAL_DIRECTORIES] = ",".join(self._db_storage_paths)
+        if self._predefined_options is not None:
+            chosen[_PREDEFINED_OPTIONS] = self._predefined_options.name
+        if self._transfer_threads is not None:
+            chosen[_TRANSFER_THREADS] = str(self._transfer_threads)
+        return chosen
+
+    def _get_transfer_threads(self) -> int:
+        return 4 if self._transfer_threads is None else self._transfer_threads
+
+    def _set_transfer_threads(self, number: int) -> None:
+        if number <= 0:
+            raise ConfigurationError(f"RocksDB needs at least 1 transfer thread, got {number}")
+        self._transfer_threads = number
+
+
+class EmbeddedRocksDBStateBackend(_RocksDB):
+    """Keeps state in RocksDB, for state that is larger than memory."""
+
+    def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:
+        super().__init__(enable_incremental_checkpointing)
+
+    def get_number_of_transfer_threads(self) -> int:
+        """Return how many threads copy files of a checkpoint."""
+        return self._get_transfer_threads()
+
+    def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
+        """Set how many threads copy files of a checkpoint."""
+        self._set_transfer_threads(number_of_transfering_threads)
+
+
+class MemoryStateBackend(StateBackend):
+    """Flink 1.x: keeps state as objects and checkpoints in the memory of the coordinator."""
+
+    DEFAULT_MAX_STATE_SIZE = 5 * 1024 * 1024
+
+    def __init__(
+        self,
+        checkpoint_path: str | None = None,
+        savepoint_path: str | None = None,
+        max_state_size: int | None = None,
+        using_asynchronous_snapshots: bool | None = None,
+    ) -> None:
+        _require_flag("using_asynchronous_snapshots", using_asynchronous_snapshots)
+        self._storage = JobManagerCheckpointStorage(checkpoint_path, max_state_size)
+        self._savepoint_path = savepoint_path
+        self._using_asynchronous_snapshots = using_asynchronous_snapshots
+
+    def get_max_state_size(self) -> int:
+        """Return how many bytes the state of one subtask may have."""
+        return self._storage.get_max_state_size()
+
+    def is_using_asynchronous_snapshots(self) -> bool:
+        """Tell whether snapshots are written while the job goes on."""
+        return self._using_asynchronous_snapshots is not False
+
+    def to_options(self) -> dict[str, str]:
+        """Return the options that choose this backend."""
+        return {_TYPE: "hashmap", **self._storage.to_options(), **_savepoint_options(self._savepoint_path)}
+
+
+class FsStateBackend(StateBackend):
+    """Flink 1.x: keeps state as objects and writes checkpoints into a directory."""
+
+    def __init__(
+        self,
+        checkpoint_directory_uri: str | None = None,
+        default_savepoint_directory_uri: str | None = None,
+        file_state_size_threshold: int | None = None,
+        write_buffer_size: int | None = None,
+        using_asynchronous_snapshots: bool | None = None,
+    ) -> None:
+        if checkpoint_directory_uri is None:
+            raise ValueError("FsStateBackend needs a checkpoint_directory_uri")
+        _require_flag("using_asynchronous_snapshots", using_asynchronous_snapshots)
+        threshold = require_threshold(file_state_size_threshold, FileSystemCheckpointStorage.MAX_FILE_STATE_THRESHOLD)
+        buffer_size = -1 if write_buffer_size is None else write_buffer_size
+        self._storage = FileSystemCheckpointStorage(checkpoint_directory_uri, threshold, buffer_size)
+        self._savepoint_path = default_savepoint_directory_uri
+        self._using_asynchronous_snapshots = using_asynchronous_snapshots
+
+    def get_checkpoint_path(self) -> str:
+        """Return the directory."""
+        return self._storage.get_checkpoint_path()
+
+    def get_min_file_size_threshold(self) -> int:
+        """Return up to how many bytes state is written into the metadata instead of a file."""
+        return self._storage.get_min_file_size_threshold()
+
+    def is_using_asynchronous_snapshots(self) -> bool:
+        """Tell whether snapshots are written while the job goes on."""
+        return self._using_asynchronous_snapshots is not False
+
+    def get_write_buffer_size(self) -> int:
+        """Return how many bytes are collected before they are written."""
+        return self._storage.get_write_buffer_size()
+
+    def to_options(self) -> dict[str, str]:
+        """Return the options that choose this backend."""
+        return {_TYPE: "hashmap", **self._storage.to_options(), **_savepoint_options(self._savepoint_path)}
+
+
+class RocksDBStateBackend(_RocksDB):
+    """Flink 1.x: keeps state in RocksDB and writes checkpoints where another backend says, or into a directory."""
+
+    def __init__(
+        self,
+        checkpoint_data_uri: str | None = None,
+        enable_incremental_checkpointing: bool | None = None,
+        checkpoint_stream_backend: StateBackend | None = None,
+    ) -> None:
+        super().__init__(enable_incremental_checkpointing)
+        if checkpoint_data_uri is not None:
+            self._checkpoint_backend: StateBackend = FsStateBackend(checkpoint_data_uri)
+        elif isinstance(checkpoint_stream_backend, StateBackend):
+            self._checkpoint_backend = checkpoint_stream_backend
+        else:
+            raise ValueError("RocksDBStateBackend needs a checkpoint_data_uri or a checkpoint_stream_backend")
+
+    def get_checkpoint_backend(self) -> StateBackend:
+        """Return the backend that says where checkpoints are written."""
+        return self._checkpoint_backend
+
+    def get_number_of_transfering_threads(self) -> int:
+        """Return how many threads copy files of a checkpoint."""
+        return self._get_transfer_threads()
+
+    def set_number_of_transfering_threads(self, number_of_transfering_threads: int) -> None:
+        """Set how many threads copy files of a checkpoint."""
+        self._set_transfer_threads(number_of_transfering_threads)
+
+    def to_options(self) -> dict[str, str]:
+        """Return the options that choose this backend."""
+        return {**self._checkpoint_backend.to_options(), **super().to_options()}
+
+
+class CustomStateBackend(StateBackend):
+    """PyFlink's wrapper of a backend class of the JVM."""
+
+    def __init__(self, backend: Any) -> None:
+        raise UnsupportedFeatureError("CustomStateBackend", "it wraps a class of Flink's JVM")
+
+    def to_options(self) -> dict[str, str]:
+        """Return nothing: there are no instances."""
+        return {}
+
+
+def _require_flag(name: str, value: object) -> None:
+    if value not in (None, True, False):
+        raise TypeError(f"{name} must be True, False or None, got {value!r}")
+
+
+def _savepoint_options(savepoint_path: str | None) -> dict[str, str]:
+    return {} if savepoint_path is None else {_SAVEPOINT_DIRECTORY: savepoint_path}
+
+
+def _local_path(path: str) -> str:
+    local = path.removeprefix("file://").removeprefix("file:")
+    if not os.path.isabs(local):
+        raise ConfigurationError(f"RocksDB's directories must be absolute, got '{path}'")
+    return local

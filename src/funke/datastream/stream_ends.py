@@ -1,0 +1,51 @@
+"""Sources and sinks as programs give them, turned into what the engine reads and writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funke.engine.connectors import sink as engine_sink
+from funke.engine.connectors import source as engine_source
+from funke.engine.connectors.python_sink import FunctionSink, PythonSinkAdapter, UserSink
+from funke.engine.errors import ConfigurationError, at_user_line
+from funke.engine.types.functions import SinkFunction, SourceFunction
+
+
+def to_engine_sink(sink: Any) -> engine_sink.Sink:
+    """The sink behind a facade object, an engine sink itself, or an adapter around a sink written in Python."""
+    found = getattr(sink, "engine_sink", sink)
+    if isinstance(found, engine_sink.Sink):
+        return found
+    if isinstance(found, UserSink):
+        return PythonSinkAdapter(found)
+    if isinstance(found, SinkFunction):
+        return to_engine_sink_function(found.sink_func)
+    raise ConfigurationError(
+        at_user_line(f"sink_to() needs a sink such as FileSink or a PythonSink, got {type(sink).__name__}")
+    )
+
+
+def to_engine_sink_function(sink: Any) -> engine_sink.Sink:
+    """As `to_engine_sink`; any callable or object with `invoke` will do as well."""
+    found = getattr(sink, "engine_sink", sink)
+    if isinstance(found, (engine_sink.Sink, UserSink)):
+        return to_engine_sink(found)
+    if isinstance(found, SinkFunction):
+        return to_engine_sink_function(found.sink_func)
+    if not callable(found) and not callable(getattr(found, "invoke", None)):
+        raise ConfigurationError(
+            at_user_line(f"add_sink() needs a SinkFunction, a sink or a callable, got {type(sink).__name__}")
+        )
+    return FunctionSink(found)
+
+
+def to_engine_source(source: Any) -> engine_source.Source:
+    """The source behind a facade object, an engine source itself, or an adapter around a source written in Python."""
+    found = getattr(source, "engine_source", source)
+    if isinstance(found, engine_source.Source):
+        return found
+    if isinstance(found, SourceFunction):
+        return to_engine_source(found.source_func)
+    raise ConfigurationError(
+        at_user_line(f"a source such as FileSource or a PythonSource is needed, got {type(source).__name__}")
+    )

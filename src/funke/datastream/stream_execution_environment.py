@@ -1,0 +1,110 @@
+"""The environment of a program: it holds the graph, knows the settings, and runs jobs."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from funke.common.configuration import Configuration
+from funke.common.job_client import JobClient
+from funke.common.job_execution_result import JobExecutionResult
+from funke.datastream.cached_results import CachedResults
+from funke.datastream.closeable_iterator import CloseableIterator
+from funke.datastream.environment_sources import EnvironmentSources
+from funke.datastream.job_building import DEFAULT_JOB_NAME, job_graph_of, job_settings_of
+from funke.datastream.job_submission import submit
+from funke.datastream.submitted_job import SubmittedJob, to_summary
+from funke.datastream.upstream import Upstream
+from funke.engine.config.job_defaults import job_defaults
+from funke.engine.connectors.collect_sink import CollectSink
+from funke.engine.errors import GraphError, at_user_line
+from funke.engine.graph.operations import WriteSink
+from funke.engine.graph.plan_json import to_plan_json
+from funke.engine.graph.stream_graph import StreamGraph, StreamNode
+from funke.engine.jobs import RunningJob
+from funke.engine.types.type_information import TypeInformation
+
+__all__ = ["StreamExecutionEnvironment"]
+
+
+class StreamExecutionEnvironment(EnvironmentSources):
+    """The context in which a streaming program runs.
+
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> env.set_parallelism(2).get_parallelism()
+    2
+    """
+
+    def __init__(self, serializer: Any = None, *, configuration: Configuration | None = None) -> None:
+        settings = job_defaults()
+        if configuration is not None:
+            settings.update(configuration._settings)
+        super().__init__(settings)
+        self.serializer = serializer
+        self._cached_results = CachedResults()
+
+    @staticmethod
+    def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
+        """Create an environment with the settings of the cluster and the command line, and then the given ones."""
+        return StreamExecutionEnvironment(configuration=configuration)
+
+    def execute(self, job_name: str | None = None) -> JobExecutionResult:
+        """Run everything that was added since the last job, and wait for its end."""
+        job = self._submit(self._take_graph(job_name))
+        try:
+            return JobExecutionResult(to_summary(job))
+        except KeyboardInterrupt:
+            job.cancel()
+            raise
+
+    def execute_async(self, job_name: str = DEFAULT_JOB_NAME) -> JobClient:
+        """Run everything that was added since the last job, and return at once."""
+        return JobClient(SubmittedJob(self._submit(self._take_graph(job_name))))
+
+    def get_execution_plan(self) -> str:
+        """Return the plan of the next job as JSON, in the form that Flink's plan visualizer reads."""
+        return to_plan_json(self._pending_graph(None))
+
+    def close(self) -> None:
+        """Forget everything that was cached."""
+        self._cached_results.clear()
+
+    def _pending_graph(self, job_name: str | None) -> StreamGraph:
+        if not self._pending:
+            raise GraphError(at_user_line("there is nothing to execute: add operators and sinks to a stream first"))
+        return self._graph_of(self._pending, job_name)
+
+    def _take_graph(self, job_name: str | None) -> StreamGraph:
+        graph = self._pending_graph(job_name)
+        self._pending.clear()
+        return graph
+
+    def _graph_of(self, roots: set[int], job_name: str | None) -> StreamGraph:
+        nodes = self._cached_results.with_cached_sources(self._nodes)
+        return job_graph_of(nodes, roots, self._settings, job_name)
+
+    def _submit(self, graph: StreamGraph) -> RunningJob:
+        graph = self._cached_results.with_collecting_sinks(graph)
+        job = submit(graph, job_settings_of(graph, self._settings, self._cached_files))
+        self._cached_results.fill_from(job, graph)
+        return job
+
+    def _collect(
+        self, upstreams: Sequence[Upstream], type_info: TypeInformation | None, job_name: str | None
+    ) -> CloseableIterator:
+        """Run the job that a stream needs, and nothing else, and hand out the stream's elements."""
+        channel = uuid.uuid4().hex
+        with self._temporary_nodes():
+            sink = self._append(WriteSink(CollectSink(channel)), "Collect", [upstreams], type_info)
+            sink.parallelism = self._nodes.nodes[upstreams[0].node_id].parallelism
+            graph = self._graph_of({sink.id}, job_name)
+        self._pending.difference_update(graph.nodes)
+        return CloseableIterator(self._submit(graph), channel, type_info)
+
+    def _cache(self, node: StreamNode) -> None:
+        graph = self._nodes.with_only_ancestors_of({node.id})
+        self._cached_results.add(node, graph)
+
+    def _forget_cached(self, node: StreamNode) -> None:
+        self._cached_results.forget(node)

@@ -1,0 +1,129 @@
+"""CSV as a bulk format, with the quoting of Flink's writer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any
+
+from funke.engine.connectors.file_sink.bulk_format import BulkFormat, BulkWriter
+from funke.engine.errors import ConfigurationError
+from funke.engine.types.arrow_types import field_names
+from funke.engine.types.basic_types import BasicType, BasicTypeInfo
+from funke.engine.types.collection_types import (
+    BasicArrayTypeInfo,
+    ListTypeInfo,
+    ObjectArrayTypeInfo,
+    PrimitiveArrayTypeInfo,
+)
+from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
+from funke.engine.types.row import Row
+from funke.engine.types.text_form import text_writer
+from funke.engine.types.type_information import TypeInformation
+
+if TYPE_CHECKING:
+    from funke.engine.types.text_form import TextWriter
+
+__all__ = ["CsvBulkFormat", "CsvDialect", "row_writer"]
+
+_NEVER_QUOTED = frozenset(BasicType) - {BasicType.STRING, BasicType.CHAR, BasicType.INSTANT}
+# Longer texts are quoted without a look at their characters.
+_LONGEST_CHECKED = 24
+
+
+@dataclass(frozen=True)
+class CsvDialect:
+    """The signs of a CSV file; `quote` and `escape` may be None."""
+
+    separator: str = ","
+    quote: str | None = '"'
+    escape: str | None = None
+    line_end: str = "\n"
+    array_separator: str = ";"
+    # Columns whose arrays are separated differently: pairs of a column's name and its separator.
+    column_separators: tuple[tuple[str, str], ...] = ()
+    null_text: str = ""
+
+    def quoting(self) -> Callable[[str], str]:
+        """Return the function that quotes a text if it needs it."""
+        if self.quote is None:
+            return lambda text: text
+        quote, escape = self.quote, self.escape
+        # The rule of Jackson's writer: a text is safe when all its characters lie above all special ones.
+        specials = self.separator + quote + (escape or "") + "\r\n"
+        first_safe = chr(max(map(ord, specials)) + 1)
+
+        def write(text: str) -> str:
+            if not text or (len(text) <= _LONGEST_CHECKED and min(text) >= first_safe):
+                return text
+            if escape is not None:
+                text = text.replace(escape, escape * 2)
+            return f"{quote}{text.replace(quote, quote * 2)}{quote}"
+
+        return write
+
+
+def row_writer(row_type: RowTypeInfo | TupleTypeInfo, dialect: CsvDialect) -> TextWriter:
+    """Return the function that writes one row as a line, without the line's end."""
+    quote = dialect.quoting()
+    named = zip(field_names(row_type), row_type.get_field_types(), strict=True)
+    writers = [_field_writer(field_type, dialect, name, quote) for name, field_type in named]
+    null_text, separator = dialect.null_text, dialect.separator
+
+    def write(row: Any) -> str:
+        values = row._values if isinstance(row, Row) else row
+        fields = zip(writers, values, strict=True)
+        return separator.join([null_text if value is None else write(value) for write, value in fields])
+
+    return write
+
+
+def _field_writer(
+    field_type: TypeInformation, dialect: CsvDialect, column: str, quote: Callable[[str], str]
+) -> TextWriter:
+    if isinstance(field_type, (PrimitiveArrayTypeInfo, BasicArrayTypeInfo, ObjectArrayTypeInfo, ListTypeInfo)):
+        item, null_text = text_writer(field_type.element_type), dialect.null_text
+        separator = dict(dialect.column_separators).get(column, dialect.array_separator)
+        return lambda values: quote(separator.join([null_text if v is None else item(v) for v in values]))
+    to_text = text_writer(field_type)
+    if isinstance(field_type, BasicTypeInfo) and field_type.basic_type in _NEVER_QUOTED:
+        return to_text
+    return lambda value: quote(to_text(value))
+
+
+@dataclass(frozen=True)
+class CsvBulkFormat(BulkFormat):
+    """CSV files with the columns of `row_type`, or of the stream's type when it is None."""
+
+    row_type: RowTypeInfo | TupleTypeInfo | None = None
+    dialect: CsvDialect = field(default_factory=CsvDialect)
+    has_header: bool = False
+
+    def create_writer(self, stream: IO[bytes], input_type: TypeInformation | None) -> BulkWriter:
+        """Makes the writer of a new file."""
+        row_type = self.row_type or input_type
+        if not isinstance(row_type, (RowTypeInfo, TupleTypeInfo)):
+            raise ConfigurationError(f"CSV needs a stream of rows or tuples, got {row_type}; give the stream a type")
+        writer = _CsvWriter(stream, row_writer(row_type, self.dialect), self.dialect.line_end)
+        if self.has_header:
+            writer.write_line(self.dialect.separator.join(map(self.dialect.quoting(), field_names(row_type))))
+        return writer
+
+
+class _CsvWriter(BulkWriter):
+    def __init__(self, stream: IO[bytes], to_line: TextWriter, line_end: str) -> None:
+        self._stream = stream
+        self._to_line = to_line
+        self._line_end = line_end
+
+    def write_line(self, line: str) -> None:
+        """Writes one line."""
+        self._stream.write((line + self._line_end).encode())
+
+    def write(self, values: list[Any]) -> None:
+        """Writes the lines of a batch at once."""
+        if values:
+            self.write_line(self._line_end.join(map(self._to_line, values)))
+
+    def finish(self) -> None:
+        """Nothing is left to write."""

@@ -1,0 +1,192 @@
+"""Where part files are kept: the local file system, or anything pyarrow.fs has a URI for."""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import ABC, abstractmethod
+from typing import IO, Any
+from urllib.parse import unquote, urlparse
+
+from funke.engine.errors import ConfigurationError, SinkError
+
+__all__ = ["ArrowStorage", "LocalStorage", "Storage", "open_storage", "to_absolute_path"]
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
+_ARROW_SCHEMES = frozenset({"s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss"})
+
+
+class Storage(ABC):
+    """The few things the file sink does with files; `root` is the sink's base path in the form the methods take."""
+
+    # Whether a file can be cut to a length and written on after a restart.
+    can_resume: bool
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    def join(self, *parts: str) -> str:
+        """The path of something below a directory; empty parts do not count."""
+        return "/".join(part for part in parts if part)
+
+    @abstractmethod
+    def create(self, path: str) -> IO[bytes]:
+        """Opens a new file for writing, making its directory."""
+
+    @abstractmethod
+    def resume(self, path: str, size: int) -> IO[bytes]:
+        """Opens a file for writing on after its first `size` bytes; what follows them is dropped."""
+
+    @abstractmethod
+    def sync(self, stream: IO[bytes]) -> None:
+        """Makes what was written survive a crash, as far as the storage can."""
+
+    @abstractmethod
+    def size(self, path: str) -> int | None:
+        """The size of a file, None when there is none."""
+
+    @abstractmethod
+    def truncate(self, path: str, size: int) -> None:
+        """Cuts a closed file to its first `size` bytes."""
+
+    @abstractmethod
+    def move(self, source: str, target: str) -> None:
+        """Renames a file."""
+
+    @abstractmethod
+    def delete(self, path: str) -> None:
+        """Removes a file if it is there."""
+
+    @abstractmethod
+    def list_names(self, directory: str) -> list[str]:
+        """The names of the files in a directory; none when it does not exist."""
+
+
+class LocalStorage(Storage):
+    """Files of the machine itself."""
+
+    can_resume = True
+
+    def create(self, path: str) -> IO[bytes]:
+        """Opens a new file."""
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return open(path, "xb")
+
+    def resume(self, path: str, size: int) -> IO[bytes]:
+        """Cuts the file and opens it at its end."""
+        self.truncate(path, size)
+        return open(path, "ab")
+
+    def sync(self, stream: IO[bytes]) -> None:
+        """Flushes down to the disk."""
+        stream.flush()
+        os.fsync(stream.fileno())
+
+    def size(self, path: str) -> int | None:
+        """The size of a file."""
+        try:
+            return os.stat(path).st_size
+        except FileNotFoundError:
+            return None
+
+    def truncate(self, path: str, size: int) -> None:
+        """Cuts the file."""
+        os.truncate(path, size)
+
+    def move(self, source: str, target: str) -> None:
+        """Renames in one step."""
+        os.replace(source, target)
+
+    def delete(self, path: str) -> None:
+        """Removes a file."""
+        try:
+            os.remove(path)
+        except FileNotFoundError:
+            return
+
+    def list_names(self, directory: str) -> list[str]:
+        """The names in a directory."""
+        try:
+            return sorted(os.listdir(directory))
+        except FileNotFoundError:
+            return []
+
+
+class ArrowStorage(Storage):
+    """Files of a store that pyarrow.fs reaches; object stores cannot write on after a restart."""
+
+    can_resume = False
+
+    def __init__(self, file_system: Any, root: str) -> None:
+        super().__init__(root)
+        self._file_system = file_system
+
+    def create(self, path: str) -> IO[bytes]:
+        """Opens a new file."""
+        self._file_system.create_dir(path.rpartition("/")[0], recursive=True)
+        stream: IO[bytes] = self._file_system.open_output_stream(path)
+        return stream
+
+    def resume(self, path: str, size: int) -> IO[bytes]:
+        """Never called: `can_resume` is False."""
+        raise SinkError(f"{path} cannot be written on: this storage cannot append to files")
+
+    def sync(self, stream: IO[bytes]) -> None:
+        """Flushes; the store keeps the file once it is closed."""
+        stream.flush()
+
+    def size(self, path: str) -> int | None:
+        """The size of a file."""
+        info = self._file_system.get_file_info(path)
+        return info.size if info.is_file else None
+
+    def truncate(self, path: str, size: int) -> None:
+        """Never needed: files are closed before anything is remembered about them."""
+        raise SinkError(f"{path} cannot be cut to {size} bytes: this storage cannot change files")
+
+    def move(self, source: str, target: str) -> None:
+        """Renames; object stores copy and delete."""
+        self._file_system.move(source, target)
+
+    def delete(self, path: str) -> None:
+        """Removes a file."""
+        if self.size(path) is not None:
+            self._file_system.delete_file(path)
+
+    def list_names(self, directory: str) -> list[str]:
+        """The names in a directory."""
+        from pyarrow.fs import FileSelector
+
+        found = self._file_system.get_file_info(FileSelector(directory, allow_not_found=True))
+        return sorted(info.base_name for info in found if info.is_file)
+
+
+def to_absolute_path(path: str) -> str:
+    """A local path without scheme and relative parts, since workers run elsewhere; other URIs as they are.
+
+    >>> to_absolute_path("file:///tmp/out/"), to_absolute_path("s3://bucket/out")
+    ('/tmp/out', 's3://bucket/out')
+    """
+    matched = _SCHEME.match(path)
+    if matched is None:
+        return os.path.abspath(path)
+    scheme = matched[1].lower()
+    if scheme == "file":
+        return os.path.abspath(unquote(urlparse(path).path))
+    if scheme not in _ARROW_SCHEMES:
+        known = ", ".join(sorted(_ARROW_SCHEMES))
+        raise ConfigurationError(f"the file sink cannot write to {path!r}: schemes it knows are file, {known}")
+    return path
+
+
+def open_storage(base_path: str) -> Storage:
+    """Connects to the storage of a base path that `to_absolute_path` has made."""
+    if _SCHEME.match(base_path) is None:
+        return LocalStorage(base_path)
+    from pyarrow.fs import FileSystem
+
+    try:
+        file_system, root = FileSystem.from_uri(base_path)
+    except Exception as error:
+        raise SinkError(f"the storage of {base_path!r} cannot be reached: {error}") from error
+    return ArrowStorage(file_system, root)

@@ -1,0 +1,1 @@
+"""Reading files: finding them, cutting them into splits, reading the splits."""

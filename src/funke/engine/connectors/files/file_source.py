@@ -1,0 +1,75 @@
+"""Reads files: text lines, CSV, JSON lines, Parquet, also compressed, once or as they arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from typing import Any
+
+from funke.engine.connectors.files.file_enumerator import FileRange, FileSplitEnumerator
+from funke.engine.connectors.source import Batch, Source, Split, SplitReader
+from funke.engine.errors import ConfigurationError, SourceError
+from funke.engine.formats.file_format import FileFormat
+from funke.engine.formats.input_file import reading_errors
+from funke.engine.operators.clock import Clock, SystemClock
+
+__all__ = ["FileSource", "FileSplitReader"]
+
+
+class FileSource(Source):
+    """Reads the files under some paths; with a discovery interval, also those that come later.
+
+    >>> from funke.engine.formats.text_lines import TextLineFormat
+    >>> source = FileSource(["logs/*.txt", "more/logs.gz"], TextLineFormat())
+    >>> source.is_bounded, source.produced_type
+    (True, String)
+    """
+
+    def __init__(
+        self,
+        paths: Iterable[str],
+        file_format: FileFormat,
+        discovery_interval_ms: int | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._paths = (paths,) if isinstance(paths, str) else tuple(map(str, paths))
+        if not self._paths:
+            raise ConfigurationError("a file source needs at least one path")
+        if discovery_interval_ms is not None and discovery_interval_ms <= 0:
+            raise ConfigurationError(f"the discovery interval must be positive, not {discovery_interval_ms} ms")
+        self._format = file_format
+        self._discovery_interval_ms = discovery_interval_ms
+        self._clock = clock or SystemClock()
+        self.is_bounded = discovery_interval_ms is None
+        self.produced_type = file_format.produced_type
+
+    def create_enumerator(self, parallelism: int, restored: Any = None) -> FileSplitEnumerator:
+        """Look for the files, or go on with those that an earlier enumerator had left."""
+        return FileSplitEnumerator(
+            self._paths, self._format, parallelism, self._clock, self._discovery_interval_ms, restored
+        )
+
+    def create_reader(self) -> FileSplitReader:
+        """Return the reader of the format."""
+        return FileSplitReader(self._format)
+
+
+class FileSplitReader(SplitReader):
+    """Reads ranges of files."""
+
+    def __init__(self, file_format: FileFormat) -> None:
+        self._format = file_format
+
+    def read(self, split: Split) -> Generator[Batch, None, Any]:
+        """Yield the records of a range; no format knows timestamps."""
+        part: FileRange = split.payload
+        batches = iter(self._format.read(part.file, part.start, part.end))
+        while True:
+            try:
+                values = next(batches)
+            except StopIteration:
+                return None
+            except FileNotFoundError:
+                raise SourceError(f"file '{part.file.name}' was there and has disappeared") from None
+            except reading_errors() as error:
+                raise SourceError(f"cannot read file '{part.file.name}': {error}") from error
+            yield values, None

@@ -1,0 +1,146 @@
+"""Generates records from their index, as fast as they are taken or at a given rate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.connectors.sequence import NumberRange, SequenceReader
+from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator, SplitReader
+from funke.engine.errors import ConfigurationError
+from funke.engine.operators.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from funke.engine.types.type_information import TypeInformation
+
+__all__ = ["GeneratorSource"]
+
+# An epoch that takes long is made up for, a job that is too slow for the rate is not.
+_MOST_SECONDS_TO_MAKE_UP = 10
+
+
+class GeneratorSource(Source):
+    """Calls a function with 0, 1, 2 and so on; the records of an epoch are divided among the subtasks.
+
+    Without a count it never ends. `records_per_second` is the rate of all subtasks together. With `with_timestamps` the
+    function returns pairs of a value and its event time in milliseconds.
+
+    >>> source = GeneratorSource(lambda index: index * index, count=4)
+    >>> [split.payload for split in source.create_enumerator(2).poll(100)]
+    [NumberRange(id='0', start=0, end=2), NumberRange(id='1', start=2, end=4)]
+    """
+
+    def __init__(
+        self,
+        function: Callable[[int], Any],
+        count: int | None = None,
+        records_per_second: float | None = None,
+        type_info: TypeInformation | None = None,
+        with_timestamps: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
+        if count is not None and count < 0:
+            raise ConfigurationError(f"a generator cannot make {count} records")
+        if records_per_second is not None and records_per_second <= 0:
+            raise ConfigurationError(f"a rate of {records_per_second} records per second is not positive")
+        self._function = function
+        self._count = count
+        self._records_per_second = records_per_second
+        self._with_timestamps = with_timestamps
+        self._clock = clock or SystemClock()
+        self.is_bounded = count is not None
+        self.produced_type = type_info
+
+    def create_enumerator(self, parallelism: int, restored: Any = None) -> GeneratorEnumerator:
+        """Start at index 0, or behind the indices of an earlier enumerator."""
+        rate = None if self._records_per_second is None else RateLimit(self._records_per_second, self._clock)
+        return GeneratorEnumerator(self._count, parallelism, rate, restored or 0)
+
+    def create_reader(self) -> GeneratorReader:
+        """Return the reader that calls the function."""
+        return GeneratorReader(self._function, self.produced_type, self._with_timestamps)
+
+
+class RateLimit:
+    """Knows how many records are due by now; the first one is due at once."""
+
+    def __init__(self, records_per_second: float, clock: Clock) -> None:
+        self._per_ms = records_per_second / 1000
+        self._clock = clock
+        self._most = max(1.0, records_per_second * _MOST_SECONDS_TO_MAKE_UP)
+        self._due = 1.0
+        self._updated_ms: int | None = None
+
+    def take(self, most: int) -> int:
+        """Return how many records may go now, and count them as gone."""
+        now = self._clock.now_ms()
+        elapsed = 0 if self._updated_ms is None else max(0, now - self._updated_ms)
+        self._updated_ms = now
+        self._due = min(self._most, self._due + elapsed * self._per_ms)
+        taken = min(most, int(self._due))
+        self._due -= taken
+        return taken
+
+    def wait_ms(self) -> int:
+        """Return how long it takes until the next record is due."""
+        return max(1, int((1 - self._due) / self._per_ms))
+
+
+class GeneratorEnumerator(SplitEnumerator):
+    """Hands out indices in order; each subtask's pieces are one ongoing split."""
+
+    def __init__(self, count: int | None, parallelism: int, rate: RateLimit | None, position: int) -> None:
+        self._count = count
+        self._parallelism = parallelism
+        self._rate = rate
+        self._position = position
+
+    def poll(self, max_records: int) -> list[Split]:
+        """Return the next indices, as many as the rate allows."""
+        amount = max_records if self._count is None else min(max_records, self._count - self._position)
+        if self._rate is not None:
+            amount = self._rate.take(amount)
+        start, self._position = self._position, self._position + amount
+        pieces = self._parallelism
+        bounds = [start + amount * piece // pieces for piece in range(pieces + 1)]
+        return [
+            # Shifted, so that few records do not always go to the same subtask.
+            self._piece(str((start + piece) % pieces), *bounds[piece : piece + 2])
+            for piece in range(pieces)
+            if bounds[piece] < bounds[piece + 1]
+        ]
+
+    def _piece(self, split_id: str, start: int, end: int) -> Split:
+        return Split(split_id, NumberRange(split_id, start, end), self.is_finished, end - start)
+
+    @property
+    def is_finished(self) -> bool:
+        """True when the count is reached."""
+        return self._count is not None and self._position >= self._count
+
+    def next_poll_ms(self) -> int:
+        """Wait until a record is due."""
+        return super().next_poll_ms() if self._rate is None else self._rate.wait_ms()
+
+    def snapshot(self) -> int:
+        """Return the number of indices that were handed out."""
+        return self._position
+
+
+class GeneratorReader(SplitReader):
+    """Calls the user's function for every index."""
+
+    def __init__(self, function: Callable[[int], Any], type_info: TypeInformation | None, is_timed: bool) -> None:
+        self._function = function
+        self._type_info = type_info
+        self._is_timed = is_timed
+
+    def read(self, split: Split) -> Generator[Batch, None, Any]:
+        """Yield the values of a range of indices."""
+        for indices, _ in SequenceReader().read(split):
+            values: list[Any] = list(map(self._function, indices))
+            timestamps = None
+            if self._is_timed:
+                timestamps = [timestamp for _, timestamp in values]
+                values = [value for value, _ in values]
+            yield values if self._type_info is None else self._type_info.coerce_list(values), timestamps

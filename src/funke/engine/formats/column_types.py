@@ -1,0 +1,57 @@
+"""Table types as stream types, so that file formats can be described by either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from funke.engine.errors import TypeMismatchError
+from funke.engine.types.composite_types import RowTypeInfo
+from funke.engine.types.type_catalog import Types
+from funke.engine.types.type_information import TypeInformation
+
+__all__ = ["to_row_type", "to_type_info"]
+
+# By name: the Table API's types lie in a layer above this one.
+_SIMPLE: dict[str, Callable[[], TypeInformation]] = {
+    "BooleanType": Types.BOOLEAN,
+    "TinyIntType": Types.BYTE,
+    "SmallIntType": Types.SHORT,
+    "IntType": Types.INT,
+    "BigIntType": Types.LONG,
+    "FloatType": Types.FLOAT,
+    "DoubleType": Types.DOUBLE,
+    "DecimalType": Types.BIG_DEC,
+    "CharType": Types.STRING,
+    "VarCharType": Types.STRING,
+    "DateType": Types.SQL_DATE,
+    "TimeType": Types.SQL_TIME,
+    "TimestampType": Types.SQL_TIMESTAMP,
+    "LocalZonedTimestampType": Types.INSTANT,
+}
+
+
+def to_row_type(row_type: Any) -> RowTypeInfo:
+    """Return the stream type of rows."""
+    converted = to_type_info(row_type)
+    if not isinstance(converted, RowTypeInfo):
+        raise TypeMismatchError(f"a row type was expected, got {row_type}")
+    return converted
+
+
+def to_type_info(data_type: Any) -> TypeInformation:
+    """Return the stream type of a table type; a stream type is returned as it is."""
+    if isinstance(data_type, TypeInformation):
+        return data_type
+    name = type(data_type).__name__
+    if name in _SIMPLE:
+        return _SIMPLE[name]()
+    if name in ("BinaryType", "VarBinaryType"):
+        return Types.PRIMITIVE_ARRAY(Types.BYTE())
+    if name == "ArrayType":
+        return Types.LIST(to_type_info(data_type.element_type))
+    if name == "MapType":
+        return Types.MAP(to_type_info(data_type.key_type), to_type_info(data_type.value_type))
+    if name == "RowType":
+        return Types.ROW_NAMED(list(data_type.field_names()), [to_type_info(each) for each in data_type.field_types()])
+    raise TypeMismatchError(f"{data_type!r} is neither a TypeInformation nor a DataType")

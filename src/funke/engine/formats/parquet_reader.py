@@ -1,0 +1,86 @@
+"""Parquet files, read by Arrow into rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from funke.engine.formats.arrow_rows import ArrowRows, row_type_of
+from funke.engine.formats.file_format import BATCH_RECORDS, FileFormat
+from funke.engine.types.arrow_types import to_arrow
+from funke.engine.types.composite_types import RowTypeInfo
+from funke.engine.types.type_information import TypeInformation
+
+if TYPE_CHECKING:
+    from funke.engine.formats.input_file import InputFile
+
+__all__ = ["ParquetFileFormat"]
+
+
+@dataclass(frozen=True)
+class ParquetFileFormat(FileFormat):
+    """Reads the columns that a row type names, or all of them; row groups are read by different subtasks."""
+
+    row_type: RowTypeInfo | None = None
+    batch_size: int = BATCH_RECORDS
+    is_case_sensitive: bool = True
+
+    @property
+    def produced_type(self) -> TypeInformation | None:
+        """The row type, if it was given; files may differ otherwise."""
+        return self.row_type
+
+    def units(self, file: InputFile) -> list[int]:
+        """Return the number of rows of every row group."""
+        with file.open() as raw:
+            metadata = pq.read_metadata(raw)
+            return [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
+
+    def read(self, file: InputFile, start: int, end: int) -> Iterator[list[Any]]:
+        """Yield the rows of some row groups."""
+        with file.open() as raw:
+            # Other tasks use the other cores.
+            parquet = pq.ParquetFile(raw, pre_buffer=False)
+            columns = self._columns(parquet.schema_arrow)
+            row_type = self.row_type or row_type_of(parquet.schema_arrow)
+            to_rows = ArrowRows(row_type)
+            groups = list(range(start, end))
+            for batch in parquet.iter_batches(self.batch_size, groups, columns, use_threads=False):
+                yield to_rows.rows(self._fitted(batch, columns))
+
+    def _columns(self, schema: Any) -> list[str]:
+        """Return the names in the file of the columns to read."""
+        if self.row_type is None:
+            return list(schema.names)
+        found = {self._folded(name): name for name in schema.names}
+        wanted = self.row_type.get_field_names()
+        missing = [name for name in wanted if self._folded(name) not in found]
+        if missing:
+            raise ValueError(f"it has no column {', '.join(missing)}; its columns are {', '.join(schema.names)}")
+        return [found[self._folded(name)] for name in wanted]
+
+    def _folded(self, name: str) -> str:
+        return name if self.is_case_sensitive else name.lower()
+
+    def _fitted(self, batch: Any, columns: list[str]) -> Any:
+        """Return the columns in the order and with the types of the row type."""
+        if self.row_type is None:
+            return batch
+        arrays = [
+            _cast(batch.column(name), name, to_arrow(field_type))
+            for name, field_type in zip(columns, self.row_type.get_field_types())
+        ]
+        return pa.record_batch(arrays, names=columns)
+
+
+def _cast(values: Any, name: str, wanted: Any) -> Any:
+    if values.type == wanted or pa.types.is_decimal(values.type) or pa.types.is_nested(wanted):
+        return values
+    try:
+        return values.cast(wanted, safe=not pa.types.is_temporal(wanted))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise ValueError(f"column {name} is {values.type}, the row type says {wanted}: {error}") from None

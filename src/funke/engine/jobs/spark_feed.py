@@ -1,0 +1,31 @@
+"""The feed of a source that Spark reads: a whole DataFrame, or one micro-batch, per epoch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from funke.engine.connectors.source import ReadOutcome, Split
+from funke.engine.jobs.source_feed import SourceFeed
+from funke.engine.runtime.ingest import IngestOrder
+from funke.engine.runtime.results import IngestReport
+
+
+@dataclass
+class SparkFeed(SourceFeed):
+    """Gives every subtask an order; the rows reach those that Spark has a partition for."""
+
+    frame: Any = None
+
+    def orders(self, splits: list[Split], is_final: bool) -> list[IngestOrder]:
+        """Orders without splits: the rows come through the DataFrame in `frame`."""
+        self.frame = splits[0].payload if splits else None
+        return super().orders([], is_final)
+
+    def accept(self, report: IngestReport) -> None:
+        """Takes what a subtask reported; the enumerator hears once that the epoch is over."""
+        outcomes, slim = report.outcomes, IngestReport(**{**vars(report), "outcomes": ()})
+        super().accept(slim)
+        if outcomes and self.frame is not None:
+            self.frame = None
+            self.enumerator.report(ReadOutcome(outcomes[0].split, report.records))

@@ -1,0 +1,75 @@
+"""An operator around a user function: opens and closes it, counts records, reports metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorContext
+from funke.engine.operators.record_copy import ResultGuard
+from funke.engine.operators.result_batch import ResultBatch
+from funke.engine.operators.runtime_context import StreamingRuntimeContext
+from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.types.functions import Function
+
+__all__ = ["FunctionOperator", "method_of"]
+
+
+def method_of(function: Any, name: str) -> Callable[..., Any]:
+    """The callable to use: a method of a function object, or the plain callable itself."""
+    if not isinstance(function, Function) and callable(function):
+        return function
+    method: Callable[..., Any] = getattr(function, name)
+    return method
+
+
+class FunctionOperator(Operator):
+    """Runs one user function; subclasses say what its methods get and what becomes of their results."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self._opened: list[Any] = []
+        self.input_watermark = MIN_WATERMARK
+
+    def setup(self, context: OperatorContext) -> None:
+        """Makes what the function may ask for in `open`."""
+        super().setup(context)
+        self.runtime_context = StreamingRuntimeContext(context, self.create_backend())
+
+    def create_backend(self) -> KeyedBackend | None:
+        """The backend for keyed state; None on streams without keys."""
+        return None
+
+    def open(self) -> None:
+        """Opens the function; all receivers are connected by now."""
+        self.guard = ResultGuard(self.output.has_side_outputs)
+        self.results = ResultBatch(self.output)
+        self.open_function(self.function)
+
+    def open_function(self, function: Any) -> None:
+        """Calls `open` of a function object and remembers to close it."""
+        if isinstance(function, Function) or not callable(function):
+            self._opened.append(function)
+            if hasattr(function, "open"):
+                function.open(self.runtime_context)
+
+    def process_watermark(self, watermark: int) -> None:
+        """Event time has advanced."""
+        self.input_watermark = watermark
+        self.output.emit_watermark(watermark)
+
+    def metrics(self) -> dict[str, Any]:
+        """Flink's metrics of an operator, and those the function registered."""
+        return {
+            "numRecordsIn": self.records_in,
+            "numRecordsOut": self.output.records_out,
+            "currentInputWatermark": self.input_watermark,
+            **self.runtime_context.get_metrics_group().to_values(),
+        }
+
+    def close(self) -> None:
+        """Closes what was opened, once."""
+        while self._opened:
+            function = self._opened.pop()
+            if hasattr(function, "close"):
+                function.close()

@@ -1,0 +1,114 @@
+"""An operator on a keyed stream: keyed state, timers, and their snapshots by key group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from funke.engine.graph.operations import KeySelector
+from funke.engine.operators.function_operator import FunctionOperator, method_of
+from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, OperatorContext
+from funke.engine.operators.timers import KeyedTimerService
+from funke.engine.state.hashmap_backend import HashMapBackend
+from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.storage_keys import storage_keys
+from funke.engine.types.functions import Function
+
+__all__ = ["KeyedOperator"]
+
+
+class KeyedOperator(FunctionOperator):
+    """Runs a user function under the key of each record.
+
+    Subclasses take the stored keys of a batch from `keys_of` and assign `backend.current_key` before each call; those
+    that use timers override `on_event_timer` and `on_processing_timer`.
+    """
+
+    backend: KeyedBackend
+    timer_service: KeyedTimerService
+
+    def __init__(self, function: Any, *key_selectors: KeySelector) -> None:
+        super().__init__(function)
+        self._key_selectors = key_selectors
+        self._select_key = [method_of(selector, "get_key") for selector in key_selectors]
+
+    def setup(self, context: OperatorContext) -> None:
+        """Makes the backend and the timers."""
+        super().setup(context)
+        self.timer_service = KeyedTimerService(self.backend, context.task.clock)
+
+    def create_backend(self) -> KeyedBackend:
+        """The backend for keyed state."""
+        task = self.context.task
+        self.backend = HashMapBackend(task.max_parallelism, task.clock.now_ms)
+        return self.backend
+
+    def open(self) -> None:
+        """Opens key selectors and the function."""
+        for selector in self._key_selectors:
+            if isinstance(selector, Function):
+                self.open_function(selector)
+        super().open()
+
+    def keys_of(self, values: list[Any], input_index: int = 0) -> list[Any]:
+        """The stored keys of a batch."""
+        return storage_keys(list(map(self._select_key[input_index], values)))
+
+    def process_watermark(self, watermark: int) -> None:
+        """Fires timers, then passes the watermark on."""
+        self.advance_event_time(watermark)
+        self.output.emit_watermark(watermark)
+
+    def advance_event_time(self, watermark: int) -> None:
+        """Fires the event-time timers that are due, and sends their results."""
+        self.input_watermark = self.timer_service.watermark = watermark
+        self.timer_service.event_timers.fire(watermark, self.on_event_timer)
+        self.results.send()
+
+    def on_processing_time(self, now_ms: int) -> None:
+        """Fires the processing-time timers that are due, and sends their results."""
+        self.timer_service.processing_timers.fire(now_ms, self.on_processing_timer)
+        self.results.send()
+
+    def next_wakeup_ms(self) -> int | None:
+        """The earliest processing-time timer."""
+        return self.timer_service.processing_timers.next_time()
+
+    def on_event_timer(self, time: int, entry: Any) -> None:
+        """An event-time timer is due; `entry` is the stored key."""
+
+    def on_processing_timer(self, time: int, entry: Any) -> None:
+        """A processing-time timer is due; `entry` is the stored key."""
+
+    def key_of_timer(self, entry: Any) -> Any:
+        """The stored key in a timer's entry."""
+        return entry
+
+    def finish_key(self, key: Any) -> None:
+        """In batch mode, the current key has no more records: fires all its timers and forgets its state."""
+        self.advance_event_time(MAX_WATERMARK)
+        self.on_processing_time(MAX_WATERMARK)
+        self.timer_service.watermark = MIN_WATERMARK
+        self.backend.drop_key(key)
+
+    def end_epoch(self) -> None:
+        """Lets go of what is not needed any more."""
+        self.backend.prune()
+
+    def keyed_snapshot(self) -> dict[int, Any]:
+        """State and timers by key group, picklable; what it holds is still in use."""
+        max_parallelism = self.context.task.max_parallelism
+        state = self.backend.snapshot()
+        event = self.timer_service.event_timers.snapshot(max_parallelism, self.key_of_timer)
+        processing = self.timer_service.processing_timers.snapshot(max_parallelism, self.key_of_timer)
+        return {
+            group: (state.get(group, {}), event.get(group, []), processing.get(group, []))
+            for group in {*state, *event, *processing}
+        }
+
+    def restore_keyed(self, parts: Mapping[int, Any]) -> None:
+        """Takes back the key groups of this subtask; called after `setup` and before `open`."""
+        self.backend.restore({group: part[0] for group, part in parts.items()})
+        for _, event, processing in parts.values():
+            self.timer_service.event_timers.restore(event)
+            self.timer_service.processing_timers.restore(processing)

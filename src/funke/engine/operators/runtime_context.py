@@ -1,0 +1,96 @@
+"""What the operators tell user functions about the subtask they run in."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from funke.engine.errors import StateError
+from funke.engine.operators.functions.runtime_context import RuntimeContext
+from funke.engine.operators.metrics import MetricGroup
+from funke.engine.operators.operator import OperatorContext
+from funke.engine.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
+from funke.engine.state.interfaces import AggregatingState, ListState, MapState, ReducingState, ValueState
+from funke.engine.state.keyed_backend import KeyedBackend
+
+__all__ = ["StreamingRuntimeContext"]
+
+
+class StreamingRuntimeContext(RuntimeContext):
+    """The runtime context of one function; it has state when its stream is keyed."""
+
+    def __init__(self, context: OperatorContext, backend: KeyedBackend | None = None) -> None:
+        self._context = context
+        self._task = context.task
+        self._backend = backend
+        self._metrics = MetricGroup()
+
+    def get_task_name(self) -> str:
+        """Return the name of the task."""
+        return self._task.task_name
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        """Return the parallelism of the task."""
+        return self._task.parallelism
+
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        """Return the number of key groups."""
+        return self._task.max_parallelism
+
+    def get_index_of_this_subtask(self) -> int:
+        """Return the number of this subtask, counted from 0."""
+        return self._task.subtask
+
+    def get_attempt_number(self) -> int:
+        """Return how often this subtask was started before."""
+        return self._task.attempt
+
+    def get_task_name_with_subtasks(self) -> str:
+        """Return the task's name with the subtask's number and the attempt, as in `count (3/6)#0`."""
+        task = self._task
+        return f"{task.task_name} ({task.subtask + 1}/{task.parallelism})#{task.attempt}"
+
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        """Return a global job parameter."""
+        return self._task.job_parameters.get(key, default_value)
+
+    def get_metrics_group(self) -> MetricGroup:
+        """Return the group in which the function registers its metrics."""
+        return self._metrics
+
+    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
+        """Return a handle on one value per key."""
+        return self._keyed(state_descriptor)  # type: ignore[no-any-return]
+
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """Return a handle on one list per key."""
+        return self._keyed(state_descriptor)  # type: ignore[no-any-return]
+
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+        """Return a handle on one map per key."""
+        return self._keyed(state_descriptor)  # type: ignore[no-any-return]
+
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+        """Return a handle on one value per key that a reduce function keeps up to date."""
+        return self._keyed(state_descriptor)  # type: ignore[no-any-return]
+
+    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState[Any, Any]:
+        """Return a handle on one accumulator per key that an aggregate function keeps up to date."""
+        return self._keyed(state_descriptor)  # type: ignore[no-any-return]
+
+    def _keyed(self, descriptor: StateDescriptor) -> Any:
+        if self._backend is None:
+            self._refuse(descriptor)
+        return self._backend.get_state(descriptor)
+
+    def _refuse(self, descriptor: StateDescriptor) -> NoReturn:
+        raise StateError(
+            f"operator '{self._context.operator_name}' asks for state '{descriptor.name}', but this state is only "
+            "accessible by functions executed on a KeyedStream; call key_by() first"
+        )

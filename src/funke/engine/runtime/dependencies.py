@@ -1,0 +1,125 @@
+"""The job's own files on the workers: Python files, archives, requirements and jars."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from funke.engine.errors import ConfigurationError
+from funke.engine.runtime.spark_session import is_embedded
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """Where a worker finds the job's files: folders and archives for `sys.path`, and archives to unpack.
+
+    Each archive is (file, folder name): functions in slots see its content below that name in their working folder.
+    """
+
+    python_paths: tuple[str, ...] = ()
+    archives: tuple[tuple[str, str], ...] = ()
+    folder: str | None = None
+
+    def remove(self) -> None:
+        """Deletes what was staged."""
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def stage(
+    python_files: tuple[str, ...],
+    archives: tuple[tuple[str, str | None], ...],
+    requirements: tuple[str, str | None] | None,
+) -> Dependencies:
+    """Gathers a job's files in one folder of the driver's machine."""
+    if not (python_files or archives or requirements):
+        return Dependencies()
+    folder = tempfile.mkdtemp(prefix="funke-files-")
+    paths = [_staged_file(file, folder) for file in python_files]
+    if requirements is not None:
+        paths.append(_installed(requirements, folder))
+    targets = tuple((_existing(path), target or os.path.basename(path)) for path, target in archives)
+    # Of two files with the same module the one added last wins, so later ones come first on the path.
+    return Dependencies(tuple(dict.fromkeys(reversed(paths))), targets, folder)
+
+
+def _existing(path: str) -> str:
+    plain = path.removeprefix("file://")
+    if not os.path.exists(plain):
+        raise ConfigurationError(f"the file '{path}' does not exist")
+    return os.path.abspath(plain)
+
+
+def _staged_file(path: str, folder: str) -> str:
+    """What to put on `sys.path` for a file: its copy's folder for a module, the file itself for a zip or a folder."""
+    found = _existing(path)
+    if not found.endswith(".py"):
+        return found
+    modules = os.path.join(folder, "modules")
+    os.makedirs(modules, exist_ok=True)
+    shutil.copy(found, modules)
+    return modules
+
+
+def _installed(requirements: tuple[str, str | None], folder: str) -> str:
+    target = os.path.join(folder, "requirements")
+    command = [sys.executable, "-m", "pip", "install", "-q", "--target", target, "-r", _existing(requirements[0])]
+    if requirements[1] is not None:
+        command += ["--no-index", "--find-links", _existing(requirements[1])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise ConfigurationError(f"the requirements in '{requirements[0]}' cannot be installed: {last}")
+    return target
+
+
+def distribute(spark: SparkSession, dependencies: Dependencies, jars: tuple[str, ...]) -> None:
+    """Gives the files to the executors of a cluster; embedded Spark reads them in place."""
+    context = spark.sparkContext
+    for jar in jars:
+        context._jsc.addJar(_existing(jar))
+    if is_embedded(spark):
+        return
+    for path in dependencies.python_paths:
+        context.addPyFile(_as_archive(path))
+    for archive, _ in dependencies.archives:
+        context.addFile(archive)
+
+
+def _as_archive(path: str) -> str:
+    if os.path.isdir(path):
+        return shutil.make_archive(os.path.join(tempfile.mkdtemp(prefix="funke-ship-"), "modules"), "zip", path)
+    return path
+
+
+def unpack_archives(archives: tuple[tuple[str, str], ...], folder: str) -> None:
+    """Unpacks the job's archives below a slot's working folder."""
+    for archive, target in archives:
+        destination = Path(folder) / target
+        source = archive if os.path.exists(archive) else _from_spark(archive)
+        shutil.unpack_archive(source, destination, _archive_format(archive))
+
+
+def _from_spark(archive: str) -> str:
+    from pyspark import SparkFiles
+
+    return str(SparkFiles.get(os.path.basename(archive)))
+
+
+def _archive_format(name: str) -> str:
+    for ending, kind in ((".zip", "zip"), (".whl", "zip"), (".egg", "zip"), (".jar", "zip"), (".tar", "tar")):
+        if name.endswith(ending):
+            return kind
+    for ending, kind in ((".tar.gz", "gztar"), (".tgz", "gztar"), (".tar.bz2", "bztar"), (".tar.xz", "xztar")):
+        if name.endswith(ending):
+            return kind
+    raise ConfigurationError(f"the archive '{name}' is neither a zip nor a tar file")

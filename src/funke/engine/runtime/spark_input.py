@@ -1,0 +1,119 @@
+"""Input that Spark itself reads: the rows of a DataFrame become the input of a source's subtasks."""
+
+from __future__ import annotations
+
+import queue
+import tempfile
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.connectors.source import ReadOutcome, Split, SplitEnumerator
+from funke.engine.errors import SourceError
+from funke.engine.runtime.frames import Frame
+from funke.engine.runtime.ingest import run_ingest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark import RDD, Broadcast
+    from pyspark.sql import DataFrame, SparkSession
+
+    from funke.engine.runtime.worker_setup import JobPackage
+
+_FRAME_SCHEMA = "slot int, exchange int, upstream int, payload binary"
+
+
+def spark_frames(
+    frame: DataFrame, package: Broadcast[JobPackage], orders: list[bytes], reader: Any
+) -> tuple[RDD[Any], list[bytes]]:
+    """The blocks that come of a DataFrame's rows, and the orders of the subtasks that got no partition of it."""
+    rows = frame.coalesce(len(orders))
+    partitions = rows.rdd.getNumPartitions()
+
+    def ingest(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        order = orders[context.partitionId()]
+        for block in run_ingest(package.value, order, reader.read_rows(batches)):
+            yield _to_batch(block)
+
+    blocks = rows.mapInArrow(ingest, _FRAME_SCHEMA).rdd
+    return blocks.map(_to_pair), orders[partitions:]
+
+
+def _to_batch(frame: Frame) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    kinds = (pa.int32(), pa.int32(), pa.int32(), pa.binary())
+    columns = [pa.array([cell], kind) for cell, kind in zip(frame, kinds)]
+    return pa.RecordBatch.from_arrays(columns, names=["slot", "exchange", "upstream", "payload"])
+
+
+def _to_pair(row: Any) -> tuple[int, Any]:
+    return row[0], (row[1], row[2], bytes(row[3]))
+
+
+class SparkBatchEnumerator(SplitEnumerator):
+    """A bounded DataFrame: one split, read in one epoch."""
+
+    def __init__(self, source: Any, spark: SparkSession) -> None:
+        self._frame: DataFrame | None = source.dataframe_factory(spark)
+
+    def poll(self, max_records: int) -> list[Split]:
+        """The whole DataFrame, once."""
+        frame, self._frame = self._frame, None
+        return [] if frame is None else [Split("spark", frame)]
+
+    @property
+    def is_finished(self) -> bool:
+        """True once it was handed out."""
+        return self._frame is None
+
+
+class SparkStreamEnumerator(SplitEnumerator):
+    """A streaming DataFrame: each micro-batch of its query waits until an epoch has taken it."""
+
+    def __init__(self, source: Any, spark: SparkSession) -> None:
+        self._waiting: queue.SimpleQueue[DataFrame] = queue.SimpleQueue()
+        self._taken = threading.Event()
+        self._is_closed = False
+        frame = source.dataframe_factory(spark)
+        if not frame.isStreaming:
+            raise SourceError("SparkSource.stream() needs a DataFrame made with spark.readStream")
+        options = dict(getattr(source, "trigger", None) or {})
+        writer = frame.writeStream.foreachBatch(self._on_batch).option(
+            "checkpointLocation", tempfile.mkdtemp(prefix="funke-query-")
+        )
+        self._query = (writer.trigger(**options) if options else writer).start()
+
+    def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
+        self._taken.clear()
+        self._waiting.put(frame)
+        while not self._taken.wait(0.2):
+            if self._is_closed:
+                return
+
+    def poll(self, max_records: int) -> list[Split]:
+        """The micro-batch that waits, if any."""
+        if self._waiting.empty():
+            error = self._query.exception()
+            if error is not None:
+                raise SourceError(f"Spark's streaming query failed: {str(error).splitlines()[0]}")
+            return []
+        return [Split("spark", self._waiting.get(), is_last=False)]
+
+    def report(self, outcome: ReadOutcome) -> None:
+        """The epoch is done: the query may go on."""
+        self._taken.set()
+
+    @property
+    def is_finished(self) -> bool:
+        """True when the query has ended by itself (a trigger such as availableNow)."""
+        return not self._query.isActive and self._waiting.empty()
+
+    def close(self) -> None:
+        """Stops the query."""
+        self._is_closed = True
+        self._query.stop()

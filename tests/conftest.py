@@ -1,0 +1,25 @@
+"""One Spark session for all tests, ended with the run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The embedded session that jobs in tests share."""
+    from funke.engine.runtime.spark_session import spark_session
+
+    session = spark_session({})
+    yield session
+    session.stop()

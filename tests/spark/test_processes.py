@@ -1,0 +1,112 @@
+"""No process outlives its job: not after success, failure, cancellation, Ctrl-C, or the death of the driver."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.spark, pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc")]
+
+HEAD = """
+import time
+from pyflink.common import WatermarkStrategy
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(2)
+
+def endless():
+    source = DataGeneratorSource(lambda index: index, None, RateLimiterStrategy.per_second(50))
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+    return numbers.key_by(lambda number: number % 2).reduce(lambda a, b: a + b)
+"""
+SUCCESS = HEAD + "env.from_collection([1, 2, 3]).key_by(lambda x: x).reduce(lambda a, b: a + b).print()\nenv.execute()\n"
+FAILURE = HEAD + "env.from_collection([1, 0]).key_by(lambda x: x).map(lambda x: 1 // x).print()\nenv.execute()\n"
+CANCEL = HEAD + "endless().print()\nclient = env.execute_async()\ntime.sleep(4)\nclient.cancel().result()\n"
+ENDLESS = HEAD + "endless().print()\nenv.execute()\n"
+
+
+def processes_with(mark: str) -> list[int]:
+    """The processes that inherited the mark in their environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if mark.encode() in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.2)
+    return condition()
+
+
+@pytest.fixture
+def launch(tmp_path: Path):  # type: ignore[no-untyped-def]
+    """Starts a program as a user would, marked; ends it with the test whatever happens."""
+    mark = f"FUNKE_MARK={uuid.uuid4()}"
+    started: list[subprocess.Popen[str]] = []
+
+    def start(text: str) -> tuple[subprocess.Popen[str], str]:
+        program = tmp_path / "job.py"
+        program.write_text(text)
+        name, value = mark.split("=")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "funke", str(program)],
+            env={**os.environ, name: value},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(process)
+        return process, mark
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+    for pid in processes_with(mark):
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("program", "code"), [(SUCCESS, 0), (FAILURE, 1), (CANCEL, 0)], ids=["success", "failure", "cancel"])
+def test_nothing_is_left_when_the_program_ends(launch, program: str, code: int) -> None:  # type: ignore[no-untyped-def]
+    process, mark = launch(program)
+    _, errors = process.communicate(timeout=90)
+    assert process.returncode == code, errors
+    assert wait_until(lambda: not processes_with(mark), 10)
+
+
+def test_nothing_is_left_after_ctrl_c(launch) -> None:  # type: ignore[no-untyped-def]
+    process, mark = launch(ENDLESS)
+    assert process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert wait_until(lambda: not processes_with(mark), 10)
+
+
+def test_nothing_is_left_after_the_driver_is_killed(launch) -> None:  # type: ignore[no-untyped-def]
+    process, mark = launch(ENDLESS)
+    assert process.stdout.readline()
+    process.kill()
+    process.wait()
+    assert wait_until(lambda: not processes_with(mark), 20)

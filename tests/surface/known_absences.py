@@ -1,0 +1,13 @@
+"""What PyFlink has and Funke has not, each with the reason."""
+
+from __future__ import annotations
+
+_JVM_ERRORS = "it turns errors of the JVM into Python's; there is no JVM gateway"
+
+KNOWN_ABSENCES: dict[str, str] = {
+    "util.exceptions.capture_java_exception": _JVM_ERRORS,
+    "util.exceptions.convert_py4j_exception": _JVM_ERRORS,
+    "util.exceptions.install_exception_handler": _JVM_ERRORS,
+    "util.exceptions.install_py4j_hooks": _JVM_ERRORS,
+    "common.configuration.Configuration.parse_jars_value": "its second argument is a JVM handle, so it is optional here",
+}

@@ -1,0 +1,223 @@
+"""Funke has every public name of PyFlink, in the same place and with the same signature; nothing may disappear."""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import inspect
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from funke import alias
+from tests.surface.known_absences import KNOWN_ABSENCES
+from tests.surface.surface_table import describe_callable, describe_class
+
+HERE = Path(__file__).parent
+TABLES = {name: json.loads((HERE / f"{name}.json").read_text()) for name in ("pyflink-2.3.0", "removed-1.x")}
+ROOTS = ("funke", "pyflink")
+CASES = [(root, table, module) for root in ROOTS for table, modules in TABLES.items() for module in modules]
+
+
+@pytest.fixture(autouse=True)
+def alias_installed() -> Iterator[None]:
+    alias.install()
+    yield
+    alias.uninstall()
+
+
+@pytest.mark.parametrize(("root", "table", "module"), CASES)
+def test_module_has_pyflinks_names(root: str, table: str, module: str) -> None:
+    differences = [found for found in differences_in(root, module, TABLES[table][module]) if not is_known(found)]
+
+    assert not differences, "\n" + "\n".join(differences)
+
+
+def test_known_absences_are_still_absent() -> None:
+    """An entry that became present, or never was in the tables, has to leave the list."""
+    found = [
+        found for table in TABLES.values() for name in table for found in differences_in("funke", name, table[name])
+    ]
+
+    stale = [key for key in KNOWN_ABSENCES if not any(names(difference, key) for difference in found)]
+
+    assert not stale
+
+
+class _Wanted:
+    """What the comparison is tried on: as if recorded from PyFlink."""
+
+    LIMIT = 5
+
+    def __init__(self, name: str) -> None: ...
+
+    def read(self, path: str, charset: str = "UTF-8") -> None: ...
+
+    @staticmethod
+    def of(*values: int) -> None: ...
+
+
+class _Found:
+    """The same with a difference in every member."""
+
+    LIMIT = 6
+
+    def __init__(self, title: str) -> None: ...
+
+    def read(self, path: str, charset: str = "ASCII") -> None: ...
+
+    def of(self, *values: int) -> None: ...
+
+
+def test_the_comparison_sees_every_kind_of_difference() -> None:
+    described = describe_class(_Wanted)
+
+    assert list(class_differences(_Wanted, "C", described, None)) == []
+    assert list(class_differences(_Found, "C", described, None)) == [
+        "C.__init__: has the signature (self, title), PyFlink's is (self, name)",
+        "C.of: is no static method",
+        "C.of: has the signature (self, *values), PyFlink's is (*values)",
+        "C.read: has the signature (self, path, charset='ASCII'), PyFlink's is (self, path, charset='UTF-8')",
+        "C.LIMIT: is 6, PyFlink's is 5",
+    ]
+    assert list(class_differences(object, "C", described, None)) == [
+        "C.__init__: has the signature (self, /, *args, **kwargs), PyFlink's is (self, name)",
+        "C.of: is missing",
+        "C.read: is missing",
+        "C.LIMIT: is missing",
+    ]
+
+
+def test_tables_are_complete() -> None:
+    """A table that was recorded badly would make every other test here pass."""
+    current = TABLES["pyflink-2.3.0"]
+    classes = sum(count_classes(module) for module in current.values())
+
+    assert {"common.typeinfo", "datastream.data_stream", "datastream.connectors.kafka", "metrics"} <= set(current)
+    assert classes > 300
+    assert (
+        "read_text_file"
+        in (
+            TABLES["removed-1.x"]["datastream.stream_execution_environment"]["classes"]["StreamExecutionEnvironment"][
+                "methods"
+            ]
+        )
+    )
+
+
+def differences_in(root: str, name: str, described: dict[str, Any]) -> list[str]:
+    place = f"{root}.{name}"
+    try:
+        module = importlib.import_module(place)
+    except ImportError as error:
+        return [f"{name}: cannot be imported: {error}"]
+    return list(module_differences(module, name, described))
+
+
+def module_differences(module: Any, place: str, described: dict[str, Any]) -> Iterator[str]:
+    for name in sorted({*described.get("all", ()), *described.get("exports", ())}):
+        if not hasattr(module, name):
+            yield f"{place}: cannot import '{name}'"
+    for name, function in described.get("functions", {}).items():
+        yield from callable_differences(getattr(module, name, None), f"{place}.{name}", function)
+    for name, cls in described.get("classes", {}).items():
+        yield from class_differences(getattr(module, name, None), f"{place}.{name}", cls, module)
+
+
+def class_differences(cls: Any, place: str, described: dict[str, Any], module: Any) -> Iterator[str]:
+    if not inspect.isclass(cls):
+        yield f"{place}: is no class"
+        return
+    yield from base_differences(cls, place, described, module)
+    for name, method in described.get("methods", {}).items():
+        yield from method_differences(cls, name, f"{place}.{name}", method)
+    for name in described.get("properties", ()):
+        if not hasattr(cls, name) and name not in inspect.get_annotations(cls):
+            yield f"{place}.{name}: is missing"
+    for name, value in described.get("constants", {}).items():
+        yield from constant_differences(cls, name, f"{place}.{name}", value)
+    for name, nested in described.get("classes", {}).items():
+        yield from class_differences(getattr(cls, name, None), f"{place}.{name}", nested, module)
+
+
+def base_differences(cls: type, place: str, described: dict[str, Any], module: Any) -> Iterator[str]:
+    for base_name in described.get("bases", ()):
+        base: Any = module
+        for part in base_name.split("."):
+            base = getattr(base, part, None)
+        # A base that lies in another module is found among the ancestors by its name.
+        is_base = issubclass(cls, base) if inspect.isclass(base) else base_name in {c.__qualname__ for c in cls.__mro__}
+        if not is_base:
+            yield f"{place}: is no {base_name}"
+
+
+def method_differences(cls: type, name: str, place: str, described: dict[str, Any]) -> Iterator[str]:
+    # What Funke refuses by `unsupported("…")` stands there by name; its parameters are never looked at.
+    found = inspect.getattr_static(cls, name, None)
+    if hasattr(found, "unsupported_feature"):
+        return
+    if name == "__init__":
+        yield from constructor_differences(cls, place, described)
+        return
+    if name.startswith("__"):
+        if getattr(cls, name, None) is None:
+            yield f"{place}: is missing"
+        return
+    is_static = isinstance(found, staticmethod | classmethod)
+    if found is not None and is_static != ("binding" in described):
+        yield f"{place}: is {'a' if is_static else 'no'} static method"
+    function = found.__func__ if isinstance(found, staticmethod | classmethod) else found
+    yield from callable_differences(function, place, described)
+
+
+def constructor_differences(cls: type, place: str, described: dict[str, Any]) -> Iterator[str]:
+    # A constructor that takes a JVM handle is no public way to make the object: Funke's may look otherwise.
+    if described.get("jvm") or issubclass(cls, enum.Enum):
+        return
+    wanted = described["signature"]
+    # object.__init__ stands for a constructor without parameters.
+    if wanted == "(self)" and cls.__init__ is object.__init__:
+        return
+    actual = describe_callable(cls.__init__)["signature"]
+    if actual != wanted:
+        yield f"{place}: has the signature {actual}, PyFlink's is {wanted}"
+
+
+def callable_differences(function: Any, place: str, described: dict[str, Any]) -> Iterator[str]:
+    if hasattr(function, "unsupported_feature"):
+        return
+    if not callable(function):
+        yield f"{place}: is missing"
+        return
+    actual = describe_callable(function)
+    if actual["signature"] != described["signature"] and not described.get("jvm"):
+        yield f"{place}: has the signature {actual['signature']}, PyFlink's is {described['signature']}"
+    if actual.get("async") != described.get("async"):
+        yield f"{place}: differs in `async`"
+
+
+def constant_differences(cls: type, name: str, place: str, wanted: str) -> Iterator[str]:
+    if not hasattr(cls, name):
+        yield f"{place}: is missing"
+        return
+    value = getattr(cls, name)
+    actual = repr(value.value if isinstance(value, enum.Enum) else value)
+    if actual != wanted:
+        yield f"{place}: is {actual}, PyFlink's is {wanted}"
+
+
+def is_known(difference: str) -> bool:
+    return any(names(difference, key) for key in KNOWN_ABSENCES)
+
+
+def names(difference: str, key: str) -> bool:
+    place, _, text = difference.partition(": ")
+    return place == key or f"{place}: {text}" == key
+
+
+def count_classes(described: dict[str, Any]) -> int:
+    nested = described.get("classes", {})
+    return len(nested) + sum(count_classes(each) for each in nested.values())

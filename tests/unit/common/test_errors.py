@@ -1,0 +1,74 @@
+"""Errors say what failed, and survive the way between processes."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+
+import pytest
+
+from funke.common import JobClient
+from funke.engine import errors
+from funke.engine.errors import (
+    ConfigurationError,
+    FunkeError,
+    JobCancelledError,
+    JobExecutionError,
+    TypeMismatchError,
+    UnsupportedFeatureError,
+    at_user_line,
+    unsupported,
+    user_line,
+)
+
+
+def test_everything_is_a_funke_error_and_some_are_builtin_errors_too() -> None:
+    classes = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
+    assert len(classes) > 10 and all(issubclass(error, FunkeError) for error in classes)
+    assert issubclass(TypeMismatchError, TypeError) and issubclass(ConfigurationError, ValueError)
+    assert all(error.__name__ in (errors.__doc__ or "") for error in classes)
+
+
+class WithGap:
+    set_uid_hash = unsupported("set_uid_hash", "operators have no JVM hash")
+
+
+def test_what_is_missing_raises_at_the_call() -> None:
+    with pytest.raises(
+        UnsupportedFeatureError, match="set_uid_hash is not supported: operators have no JVM hash"
+    ) as info:
+        WithGap().set_uid_hash("a", b=1)
+    assert (info.value.feature, info.value.reason) == ("set_uid_hash", "operators have no JVM hash")
+    assert isinstance(info.value, NotImplementedError)
+
+
+def test_missing_methods_keep_their_signature() -> None:
+    parameters = inspect.signature(JobClient.trigger_savepoint).parameters
+    assert list(parameters) == ["self", "savepoint_directory"] and parameters["savepoint_directory"].default is None
+    assert JobClient.trigger_savepoint.unsupported_feature[0] == "JobClient.trigger_savepoint"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnsupportedFeatureError("a", "b"),
+        JobExecutionError("boom", "map", "Traceback"),
+        JobCancelledError("job was cancelled"),
+        ConfigurationError("bad"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_pickle(error: FunkeError) -> None:
+    restored = pickle.loads(pickle.dumps(error))
+    assert type(restored) is type(error) and str(restored) == str(error) and restored.__dict__ == error.__dict__
+
+
+def test_a_failed_job_shows_operator_and_user_code() -> None:
+    text = str(JobExecutionError("division by zero", "ratio", '  File "job.py", line 3, in ratio\n'))
+    assert text == "operator 'ratio' failed: division by zero\n  File \"job.py\", line 3, in ratio"
+
+
+def test_the_users_line_is_found() -> None:
+    line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
+    assert user_line() == f"test_errors.py:{line}"
+    assert at_user_line("bad").startswith("bad\n  in your job: test_errors.py:")
