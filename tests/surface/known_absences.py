@@ -9,5 +9,5 @@ KNOWN_ABSENCES: dict[str, str] = {
     "util.exceptions.convert_py4j_exception": _JVM_ERRORS,
     "util.exceptions.install_exception_handler": _JVM_ERRORS,
     "util.exceptions.install_py4j_hooks": _JVM_ERRORS,
-    "common.configuration.Configuration.parse_jars_value": "its second argument is a JVM handle, so it is optional here",
+    "common.configuration.Configuration.parse_jars_value": "its second argument is a JVM handle, optional here",
 }

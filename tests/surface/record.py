@@ -1,7 +1,7 @@
 """Records PyFlink's public surface; run it with the Python of a PyFlink installation, named by PYFLINK_PYTHON.
 
 python tests/surface/record.py                     # writes pyflink-2.3.0.json from PYFLINK_PYTHON
-python tests/surface/record.py --removed OLD_PATH  # writes removed-1.x.json: what PyFlink at OLD_PATH had and 2.3 has not
+python tests/surface/record.py --removed OLD_PATH  # writes removed-1.x.json: what PyFlink at OLD_PATH has beyond 2.3
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ INTERNAL_MODULES = frozenset({"common.io", "common.utils", "common.constants", "
 JVM_PARAMETER = re.compile(r"^_?j_|^gateway$|^_j")
 JVM_MEMBER = re.compile(r"^j_|^_|get_java_|to_j_|^gateway$|^get_jvm|_j_|^j[A-Z]|^java_object$|^get_java")
 PROTOCOL_METHODS = frozenset(
-    "__iter__ __next__ __enter__ __exit__ __getitem__ __setitem__ __delitem__ __contains__ __call__ __getattr__ "
-    "__len__ __lt__ __le__ __eq__".split()
+    {"__iter__", "__next__", "__enter__", "__exit__", "__getitem__", "__setitem__", "__delitem__", "__contains__"}
+    | {"__call__", "__getattr__", "__len__", "__lt__", "__le__", "__eq__"}
 )
 # Classes that only PyFlink's own runtime uses, though their names look public.
 INTERNAL_NAME = re.compile(

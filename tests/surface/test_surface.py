@@ -214,8 +214,8 @@ def is_known(difference: str) -> bool:
 
 
 def names(difference: str, key: str) -> bool:
-    place, _, text = difference.partition(": ")
-    return place == key or f"{place}: {text}" == key
+    place = difference.partition(": ")[0]
+    return key in (place, difference)
 
 
 def count_classes(described: dict[str, Any]) -> int:

@@ -444,7 +444,7 @@ class KeyedStream(DataStream):
         """Not possible: the key decides where an element goes."""
         _refuse("global_()", "KeyedStream")
 
-    def broadcast(self, *args: Any) -> NoReturn:  # type: ignore[override]
+    def broadcast(self, *args: Any) -> NoReturn:
         """Not possible: the key decides where an element goes."""
         _refuse("broadcast()", "KeyedStream")
 

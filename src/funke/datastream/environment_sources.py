@@ -58,7 +58,7 @@ class EnvironmentSources(EnvironmentGraph):
         self, source_func: Any, source_name: str = "Custom Source", type_info: TypeInformation | None = None
     ) -> DataStream:
         """Make a stream of what a source function reads."""
-        engine_source = to_engine_source(source_func)
+        engine_source = to_engine_source(source_func, type_info)
         output_type = type_info if type_info is not None else engine_source.produced_type
         return self._add_source(engine_source, source_name, output_type)
 

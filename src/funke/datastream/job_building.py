@@ -66,7 +66,7 @@ def job_settings_of(graph: StreamGraph, settings: Settings, cached_files: Mappin
     return JobSettings(
         job_name=graph.job_name,
         configuration=settings.to_text_dict(),
-        job_parameters=dict(settings.get(options.GLOBAL_JOB_PARAMETERS)),
+        job_parameters=settings.get(options.GLOBAL_JOB_PARAMETERS).copy(),
         auto_watermark_interval_ms=settings.get(options.AUTO_WATERMARK_INTERVAL).to_millis(),
         buffer_timeout_ms=_buffer_timeout_ms(graph, settings),
         is_batch=graph.is_batch,

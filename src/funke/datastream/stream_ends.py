@@ -7,8 +7,10 @@ from typing import Any
 from funke.engine.connectors import sink as engine_sink
 from funke.engine.connectors import source as engine_source
 from funke.engine.connectors.python_sink import FunctionSink, PythonSinkAdapter, UserSink
+from funke.engine.connectors.source_function import SourceFunctionSource
 from funke.engine.errors import ConfigurationError, at_user_line
 from funke.engine.types.functions import SinkFunction, SourceFunction
+from funke.engine.types.type_information import TypeInformation
 
 
 def to_engine_sink(sink: Any) -> engine_sink.Sink:
@@ -39,13 +41,18 @@ def to_engine_sink_function(sink: Any) -> engine_sink.Sink:
     return FunctionSink(found)
 
 
-def to_engine_source(source: Any) -> engine_source.Source:
-    """The source behind a facade object, an engine source itself, or an adapter around a source written in Python."""
+def to_engine_source(source: Any, type_info: TypeInformation | None = None) -> engine_source.Source:
+    """The source behind a facade object, an engine source itself, or an adapter around `run(ctx)` and `cancel()`."""
     found = getattr(source, "engine_source", source)
     if isinstance(found, engine_source.Source):
         return found
     if isinstance(found, SourceFunction):
-        return to_engine_source(found.source_func)
+        return to_engine_source(found.source_func, type_info)
+    if callable(getattr(found, "run", None)):
+        return SourceFunctionSource(found, type_info)
     raise ConfigurationError(
-        at_user_line(f"a source such as FileSource or a PythonSource is needed, got {type(source).__name__}")
+        at_user_line(
+            f"a source such as FileSource, a PythonSource or an object with run(ctx) and cancel() is needed, "
+            f"got {type(source).__name__}"
+        )
     )

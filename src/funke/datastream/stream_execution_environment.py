@@ -14,7 +14,6 @@ from funke.datastream.closeable_iterator import CloseableIterator
 from funke.datastream.environment_sources import EnvironmentSources
 from funke.datastream.job_building import DEFAULT_JOB_NAME, job_graph_of, job_settings_of
 from funke.datastream.job_submission import submit
-from funke.datastream.submitted_job import SubmittedJob, to_summary
 from funke.datastream.upstream import Upstream
 from funke.engine.config.job_defaults import job_defaults
 from funke.engine.connectors.collect_sink import CollectSink
@@ -26,6 +25,8 @@ from funke.engine.jobs import RunningJob
 from funke.engine.types.type_information import TypeInformation
 
 __all__ = ["StreamExecutionEnvironment"]
+
+CANCEL_TIMEOUT_S = 30
 
 
 class StreamExecutionEnvironment(EnvironmentSources):
@@ -53,14 +54,14 @@ class StreamExecutionEnvironment(EnvironmentSources):
         """Run everything that was added since the last job, and wait for its end."""
         job = self._submit(self._take_graph(job_name))
         try:
-            return JobExecutionResult(to_summary(job))
+            return JobExecutionResult(job.result())
         except KeyboardInterrupt:
-            job.cancel()
+            job.cancel().result(CANCEL_TIMEOUT_S)
             raise
 
     def execute_async(self, job_name: str = DEFAULT_JOB_NAME) -> JobClient:
         """Run everything that was added since the last job, and return at once."""
-        return JobClient(SubmittedJob(self._submit(self._take_graph(job_name))))
+        return JobClient(self._submit(self._take_graph(job_name)))
 
     def get_execution_plan(self) -> str:
         """Return the plan of the next job as JSON, in the form that Flink's plan visualizer reads."""

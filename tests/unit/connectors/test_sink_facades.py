@@ -26,7 +26,7 @@ from funke.datastream.connectors.file_system import (
     StreamingFileSink,
 )
 from funke.datastream.connectors.python import PythonSink, PythonSinkWriter
-from funke.datastream.connectors.spark import SparkSink
+from funke.datastream.connectors.spark import SparkSink, SparkSource
 from funke.engine.connectors.discard import DiscardSink
 from funke.engine.connectors.file_sink.arrow_formats import ParquetBulkFormat
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
@@ -141,17 +141,19 @@ def test_file_sources_are_bounded_unless_monitored(tmp_path):
 def test_the_non_splittable_enumerator_reads_each_file_in_one_piece(tmp_path):
     (tmp_path / "in.txt").write_text("".join(f"line {i:06}\n" for i in range(50_000)))
 
-    def splits(enumerator):
+    def count_splits(enumerator):
         builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
         builder.set_split_assigner(FileSplitAssignerProvider.locality_aware_split_assigner())
         source = builder.set_file_enumerator(enumerator).build().engine_source
-        found = source.create_enumerator(4).poll(1_000_000)
+        splits, found = source.create_enumerator(4), []
+        while not splits.is_finished:
+            found += splits.poll(2_000)
         lines = [line for split in found for values, _ in source.create_reader().read(split) for line in values]
         assert (len(lines), lines[-1]) == (50_000, "line 049999")
         return len(found)
 
-    assert splits(FileEnumeratorProvider.default_splittable_file_enumerator()) > 1
-    assert splits(FileEnumeratorProvider.default_non_splittable_file_enumerator()) == 1
+    assert count_splits(FileEnumeratorProvider.default_splittable_file_enumerator()) > 1
+    assert count_splits(FileEnumeratorProvider.default_non_splittable_file_enumerator()) == 1
 
 
 def test_java_classes_are_refused_but_for_the_discarding_sink():
@@ -215,6 +217,11 @@ def test_rates_must_be_positive_and_are_per_second():
         RateLimiterStrategy.per_second(0)
     with pytest.raises(UnsupportedFeatureError, match="per_checkpoint"):
         RateLimiterStrategy.per_checkpoint(5)
+
+
+def test_spark_reads_tables_or_streams():
+    assert SparkSource(lambda spark: spark.read.table("t")).engine_source.is_bounded
+    assert not SparkSource(lambda spark: spark.readStream.load(), is_streaming=True).engine_source.is_bounded
 
 
 def test_the_spark_sink_passes_its_settings_on():

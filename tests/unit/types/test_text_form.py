@@ -1,4 +1,4 @@
-"""Texts of values. All pairs but the last of each float table were printed by PyFlink 2.3."""
+"""Texts of values. The expected texts are those of PyFlink 2.3, but for the pairs with a comment."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LocalKind = LocalTimeTypeInfo.TimeType
     ("type_info", "value", "text"),
     [
         (T.ROW(MIXED), Row(*VALUES), f"+I[{', '.join(JAVA_FIELDS)}]"),
-        (T.TUPLE(MIXED), tuple(VALUES), f"({','.join(JAVA_FIELDS)})"),
+        (T.TUPLE(MIXED), tuple(VALUES), f"({','.join(JAVA_FIELDS)})"),  # PyFlink refuses None in a tuple
         (T.ROW([T.STRING()]), Row.of_kind(RowKind.UPDATE_BEFORE, "u"), "-U[u]"),
         (T.ROW([T.OBJECT_ARRAY(T.ROW([T.STRING(), T.INT()]))]), Row([Row("a", 1)]), "+I[[+I[a, 1]]]"),
         (T.LIST(T.INT()), [1, 2], "[1, 2]"),
@@ -44,7 +44,7 @@ LocalKind = LocalTimeTypeInfo.TimeType
         (T.SHORT(), -21658, "-21658"),
         (T.BOOLEAN(), False, "false"),
         (T.STRING(), "ü", "ü"),
-        (T.STRING(), None, "null"),
+        (T.STRING(), None, "null"),  # PyFlink loses it
         (T.INSTANT(), Instant(5, 123456789), "1970-01-01T00:00:05.123456789Z"),
         (T.INSTANT(), Instant(5, 0), "1970-01-01T00:00:05Z"),
         (T.INSTANT(), Instant(60, 0), "1970-01-01T00:01:00Z"),

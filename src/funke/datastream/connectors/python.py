@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from funke.datastream.connectors.base import Sink
 from funke.engine.connectors.python_sink import PythonSinkAdapter, PythonSinkWriter, SubtaskContext, UserSink
+from funke.engine.connectors.python_source import PythonSource, ResumablePythonSource
 
-__all__ = ["PythonSink", "PythonSinkWriter", "SubtaskContext"]
+__all__ = ["PythonSink", "PythonSinkWriter", "PythonSource", "ResumablePythonSource", "SubtaskContext"]
 
 
 class PythonSink(UserSink, Sink):

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from funke.datastream.connectors.base import Sink
+from funke.datastream.connectors.base import Sink, Source
 from funke.engine.connectors.spark.sink import SparkSink as EngineSparkSink
+from funke.engine.connectors.spark.source import SparkBatchSource, SparkStreamSource
 
-__all__ = ["SparkSink"]
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["SparkSink", "SparkSource"]
+
+
+class SparkSource(Source):
+    """Reads with Spark: the rows of the DataFrame that a function makes of the session, once or as a stream.
+
+    >>> table = SparkSource(lambda spark: spark.read.table("orders"))
+    >>> stream = SparkSource(lambda spark: spark.readStream.format("rate").load(), is_streaming=True)
+    """
+
+    def __init__(self, load: Callable[[SparkSession], DataFrame], is_streaming: bool = False) -> None:
+        super().__init__(SparkStreamSource(load) if is_streaming else SparkBatchSource(load))
 
 
 class SparkSink(Sink):

@@ -23,16 +23,16 @@ __all__ = [
     "string_option",
 ]
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class ConfigOption(Generic[T]):
+class ConfigOption(Generic[T_co]):
     """One option. ``older_keys`` are names of earlier Flink versions that still count."""
 
     key: str
-    parse: Callable[[Any], T]
-    default: T
+    parse: Callable[[Any], T_co]
+    default: T_co
     description: str = ""
     older_keys: tuple[str, ...] = ()
 
@@ -41,7 +41,7 @@ class ConfigOption(Generic[T]):
         """All names of the option, the current one first."""
         return (self.key, *self.older_keys)
 
-    def read(self, raw: Any) -> T:
+    def read(self, raw: Any) -> T_co:
         """Turn a stored value into the option's type."""
         try:
             return self.parse(raw)

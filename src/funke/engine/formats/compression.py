@@ -35,7 +35,7 @@ def decompressed(raw: Any, compression: str | None) -> BinaryIO:
     if compression is None:
         return cast(BinaryIO, raw)
     if compression == "xz":
-        return lzma.LZMAFile(raw)
+        return cast(BinaryIO, lzma.LZMAFile(raw))
     if compression == "deflate":
         return cast(BinaryIO, _InflatingStream(raw))
     return cast(BinaryIO, pa.CompressedInputStream(raw, compression))

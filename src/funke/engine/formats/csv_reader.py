@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from funke.engine.errors import ConfigurationError
+from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
 from funke.engine.formats.arrow_rows import rows_from_columns
 from funke.engine.formats.line_format import LineFormat
 from funke.engine.formats.record_chunks import LineEnds, QuotedLineEnds
+from funke.engine.formats.text_values import TextReader, basic_reader, sql_reader
 from funke.engine.types.arrow_types import to_arrow
 from funke.engine.types.basic_types import BasicType, BasicTypeInfo
 from funke.engine.types.type_catalog import Types
@@ -29,6 +29,7 @@ __all__ = ["CsvColumn", "CsvFileFormat"]
 
 _COMMENT = re.compile(rb"(?:^|(?<=\r))[ \t]*#[^\r\n]*(?:\r\n|\n|\r|\Z)", re.MULTILINE)
 _ROW_NUMBER = re.compile(r"Row #\d+: ")
+_READ_FROM_TEXT = (BasicType.BOOLEAN, BasicType.BIG_INT, BasicType.BIG_DEC)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -104,9 +105,45 @@ class CsvFileFormat(LineFormat):
             data = self._without_head(data)
         if not data:
             return []
-        table = self._parse(data)
-        columns = [_python_values(column, values) for column, values in zip(self.columns, table.columns)]
-        return rows_from_columns([column.name for column in self.columns], columns)
+        return rows_from_columns([column.name for column in self.columns], self._values(data))
+
+    def _values(self, data: bytes) -> list[list[Any]]:
+        try:
+            return [self._to_values(*pair) for pair in zip(self.columns, self._parse(data, _cell_type))]
+        except pa.ArrowInvalid:
+            # Numbers that Java reads and Arrow does not (+1), or no numbers at all: then the error tells the column.
+            return self._values_of_text(data)
+
+    def _values_of_text(self, data: bytes) -> list[list[Any]]:
+        try:
+            cells = self._parse(data, lambda _: pa.string())
+        except pa.ArrowInvalid as error:
+            # Arrow counts the rows of this chunk, which nobody can find in the file.
+            raise ValueError(_ROW_NUMBER.sub("", str(error))) from None
+        return [self._read_texts(column, texts.to_pylist()) for column, texts in zip(self.columns, cells)]
+
+    def _to_values(self, column: CsvColumn, cells: Any) -> list[Any]:
+        if column.array_separator is None and _basic_type(column) is BasicType.BOOLEAN:
+            cells = pc.equal(pc.utf8_lower(pc.utf8_trim_whitespace(cells)), "true")
+        elif column.array_separator is not None or _basic_type(column) in _READ_FROM_TEXT:
+            return self._read_texts(column, cells.to_pylist())
+        values: list[Any] = cells.to_pylist()
+        return values
+
+    def _read_texts(self, column: CsvColumn, texts: list[str | None]) -> list[Any]:
+        read = _text_reader(column)
+        try:
+            if column.array_separator is not None:
+                return [self._read_array(text, column.array_separator, read) for text in texts]
+            return [None if text is None else read(text) for text in texts]
+        except ValueError as error:
+            raise ValueError(f"column {column.name}: {error}") from None
+
+    def _read_array(self, text: str | None, separator: str, read: TextReader) -> list[Any]:
+        if text is None:
+            return [None]
+        elements = text.split(separator) if text else []
+        return [None if element == self.null_literal else read(element) for element in elements]
 
     def _without_comments(self, data: bytes) -> bytes:
         ends = self.ends
@@ -131,21 +168,17 @@ class CsvFileFormat(LineFormat):
         return data[self.ends.first_record(data) :] if self.skips_first_row else data
 
     def _check_header(self, line: str) -> None:
-        quoting = csv.QUOTE_NONE if self.quote is None else csv.QUOTE_MINIMAL
-        found = next(csv.reader([line], delimiter=self.separator, quotechar=self.quote, quoting=quoting), [])
+        line = line if self.quote is None else line.replace(self.quote, "")
+        found = line.rstrip("\r\n").split(self.separator)
         wanted = [column.name for column in self.columns]
         if [name.strip() for name in found] != wanted:
             raise ValueError(f"its header is {', '.join(found)}, the schema says {', '.join(wanted)}")
 
-    def _parse(self, data: bytes) -> Any:
-        try:
-            # One chunk is one block, and other tasks use the other cores.
-            return pa.csv.read_csv(pa.BufferReader(data), *self._options(len(data)))
-        except pa.ArrowInvalid as error:
-            # Arrow counts the rows of this chunk, which nobody can find in the file.
-            raise ValueError(_ROW_NUMBER.sub("", str(error))) from None
+    def _parse(self, data: bytes, cell_type: Callable[[CsvColumn], Any]) -> Any:
+        # One chunk is one block, and other tasks use the other cores.
+        return pa.csv.read_csv(pa.BufferReader(data), *self._options(len(data), cell_type)).columns
 
-    def _options(self, length: int) -> tuple[Any, Any, Any]:
+    def _options(self, length: int, cell_type: Callable[[CsvColumn], Any]) -> tuple[Any, Any, Any]:
         names = [str(position) for position in range(len(self.columns))]
         has_null = self.null_literal is not None
         return (
@@ -159,7 +192,7 @@ class CsvFileFormat(LineFormat):
                 ignore_empty_lines=len(names) > 1,
             ),
             pa.csv.ConvertOptions(
-                column_types={name: _cell_type(column) for name, column in zip(names, self.columns)},
+                column_types={name: cell_type(column) for name, column in zip(names, self.columns)},
                 null_values=[self.null_literal] if has_null else [],
                 strings_can_be_null=has_null,
                 quoted_strings_can_be_null=True,
@@ -169,74 +202,23 @@ class CsvFileFormat(LineFormat):
 
 def _cell_type(column: CsvColumn) -> Any:
     """Return what Arrow parses a cell into; a string where Flink's rules differ from Arrow's."""
-    if column.array_separator is not None or _basic_type(column.value_type) in _FROM_TEXT:
-        return pa.string()
-    return to_arrow(column.value_type)
+    is_text = column.array_separator is not None or _basic_type(column) in _READ_FROM_TEXT
+    return pa.string() if is_text else to_arrow(column.value_type)
 
 
-def _python_values(column: CsvColumn, cells: Any) -> list[Any]:
-    basic_type = _basic_type(column.value_type)
-    if column.array_separator is not None:
-        return _arrays(column, cells.to_pylist())
-    if basic_type is BasicType.BOOLEAN:
-        cells = pc.equal(pc.utf8_lower(pc.utf8_trim_whitespace(cells)), "true")
-    values: list[Any] = cells.to_pylist()
-    if basic_type in _FROM_TEXT and basic_type is not BasicType.BOOLEAN:
-        convert = _value_parser(column)
-        return [None if value is None else convert(value) for value in values]
-    return values
+def _text_reader(column: CsvColumn) -> TextReader:
+    basic_type = _basic_type(column)
+    read = sql_reader(column.value_type) if basic_type is None else basic_reader(basic_type)
+    if read is None:
+        raise UnsupportedFeatureError(f"a CSV column of type {column.value_type}")
+    digits = column.decimal_digits
+    return read if digits is None else (lambda text: _rounded(read(text), *digits))
 
 
-def _arrays(column: CsvColumn, cells: list[str | None]) -> list[Any]:
-    separator, convert = column.array_separator, _value_parser(column)
-
-    def parse(cell: str | None) -> list[Any]:
-        if cell is None:
-            return [None]
-        return [convert(text) for text in cell.split(separator)] if cell else []
-
-    return [parse(cell) for cell in cells]
+def _rounded(number: Decimal, precision: int, scale: int) -> Decimal | None:
+    number = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
+    return number if len(number.as_tuple().digits) <= precision else None
 
 
-def _basic_type(type_info: TypeInformation) -> BasicType | None:
-    return type_info.basic_type if isinstance(type_info, BasicTypeInfo) else None
-
-
-def _to_bool(text: str) -> bool:
-    return text.strip().lower() == "true"
-
-
-# Cells that Arrow leaves as text, with the function for one of them.
-_FROM_TEXT: dict[BasicType | None, Callable[[str], Any]] = {
-    BasicType.BOOLEAN: _to_bool,
-    BasicType.BIG_INT: int,
-    BasicType.BIG_DEC: Decimal,
-}
-_PARSERS: dict[BasicType | None, Callable[[str], Any]] = {
-    **_FROM_TEXT,
-    **dict.fromkeys((BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG), int),
-    **dict.fromkeys((BasicType.FLOAT, BasicType.DOUBLE), float),
-}
-
-
-def _value_parser(column: CsvColumn) -> Callable[[str], Any]:
-    parse = _PARSERS.get(_basic_type(column.value_type), str)
-    if parse is Decimal:
-        return _decimal_parser(column.decimal_digits)
-    coerce = column.value_type.coercer()
-    return parse if coerce is None else (lambda text: coerce(parse(text)))
-
-
-def _decimal_parser(digits: tuple[int, int] | None) -> Callable[[str], Decimal | None]:
-    def parse(text: str) -> Decimal | None:
-        try:
-            number = Decimal(text.strip())
-        except InvalidOperation:
-            raise ValueError(f"'{text}' is not a decimal number") from None
-        if digits is None:
-            return number
-        precision, scale = digits
-        number = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
-        return number if len(number.as_tuple().digits) <= precision else None
-
-    return parse
+def _basic_type(column: CsvColumn) -> BasicType | None:
+    return column.value_type.basic_type if isinstance(column.value_type, BasicTypeInfo) else None

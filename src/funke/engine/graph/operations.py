@@ -6,8 +6,9 @@ the key selector, because state is looked up by the key of the current record.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from funke.engine.types.watermark_spec import WatermarkSpec

@@ -17,9 +17,8 @@ __all__ = ["FunctionOperator", "method_of"]
 
 def method_of(function: Any, name: str) -> Callable[..., Any]:
     """The callable to use: a method of a function object, or the plain callable itself."""
-    if not isinstance(function, Function) and callable(function):
-        return function
-    method: Callable[..., Any] = getattr(function, name)
+    is_plain = callable(function) and not isinstance(function, Function)
+    method: Callable[..., Any] = function if is_plain else getattr(function, name)
     return method
 
 

@@ -50,6 +50,11 @@ class KeyedOperator(FunctionOperator):
                 self.open_function(selector)
         super().open()
 
+    @property
+    def number_of_inputs(self) -> int:
+        """How many keyed inputs there are."""
+        return len(self._key_selectors)
+
     def keys_of(self, values: list[Any], input_index: int = 0) -> list[Any]:
         """The stored keys of a batch."""
         return storage_keys(list(map(self._select_key[input_index], values)))

@@ -105,7 +105,7 @@ class KeyedMapOperator(KeyedOperator):
         """Maps every record under its key."""
         self.records_in += len(values)
         map_value, backend, is_careful = self._map, self.backend, self.guard.is_careful
-        results = []
+        results: list[Any] = []
         append = results.append
         for key, value in zip(self.keys_of(values), values, strict=True):
             backend.current_key = key

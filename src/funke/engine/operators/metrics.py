@@ -128,7 +128,8 @@ class MetricGroup:
 
     def counter(self, name: str) -> Counter:
         """Return the counter of that name."""
-        return self._metric(name, Counter())
+        counter: Counter = self._metric(name, Counter())
+        return counter
 
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
         """Report what `obj` returns under that name."""
@@ -136,11 +137,13 @@ class MetricGroup:
 
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
         """Return the meter of that name."""
-        return self._metric(name, Meter(time_span_in_seconds))
+        meter: Meter = self._metric(name, Meter(time_span_in_seconds))
+        return meter
 
     def distribution(self, name: str) -> Distribution:
         """Return the distribution of that name."""
-        return self._metric(name, Distribution())
+        distribution: Distribution = self._metric(name, Distribution())
+        return distribution
 
     def to_values(self) -> dict[str, Any]:
         """All values by dotted name, those of inner groups included."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import datetime
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from itertools import chain
 from sys import getrefcount
@@ -103,7 +103,8 @@ def _references_inside_detached(value: Any) -> int:
 
 def _references_of_new() -> int:
     # The same steps as in the operators' loops: a result in a loop variable, handed to a function.
-    for result in ([] for _ in range(1)):
+    fresh: Iterator[Any] = ([] for _ in range(1))
+    for result in fresh:
         return _references_inside_detached(result)
     return 0
 
@@ -143,8 +144,8 @@ def _is_container(value: Any) -> bool:
 class ResultGuard:
     """Decides whether an operator has to look at its results one by one.
 
-    It does until a thousand results were all plain. From then on each batch is only checked after the fact, by the types
-    of its results and a closer look at some of them; the first result that is not plain brings the close look back.
+    It does until a thousand results were all plain. From then on each batch is only checked after the fact, by the
+    types of its results and a closer look at some of them; a result that is not plain brings the close look back.
     """
 
     __slots__ = ("_is_trusted", "_plain_results", "is_careful")

@@ -11,14 +11,15 @@ from funke.engine.connectors.source import ReadOutcome, Split
 from funke.engine.graph.operations import ReadSource
 from funke.engine.operators.chain import Exit, OperatorChain
 from funke.engine.operators.factory import create_operator
-from funke.engine.operators.operator import MAX_WATERMARK, Operator, OperatorFailure, Output, TaskInfo
-from funke.engine.operators.source_watermarks import SourceWatermarks
+from funke.engine.operators.operator import Operator, OperatorFailure, Output, TaskInfo
+from funke.engine.operators.timestamps import SplitWatermarks
 from funke.engine.planner.segments import Plan, Segment
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.frames import RESULT, Frame
 from funke.engine.runtime.results import DriverMessage, IngestReport, to_failure
 from funke.engine.runtime.router import Router, create_router
 from funke.engine.runtime.worker_setup import JobPackage, unpack
+from funke.engine.types.watermark_spec import WatermarkSpec
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,9 @@ class _Ingest:
         self._chain = OperatorChain(self._segment.operators, exits, task, create_operator)
         self._chain.open()
         self._source_output: Output = self._chain.outputs[self._segment.operators[0].node_id]
-        self._watermarks = SourceWatermarks(operation.watermarks, task, self._source_output)
+        self._watermarks = SplitWatermarks(operation.watermarks or WatermarkSpec(), task, self._source_output)
+        self._has_read = False
+        self._is_idle = False
         self._restore()
 
     def _task_info(self, package: JobPackage) -> TaskInfo:
@@ -93,7 +96,7 @@ class _Ingest:
     def _restore(self) -> None:
         if self._order.carry is None:
             return
-        watermark_state, operator_states = decode(self._order.carry)
+        watermark_state, operator_states, self._has_read, self._is_idle = decode(self._order.carry)
         self._watermarks.restore(watermark_state)
         for node_id, state in operator_states.items():
             self._chain.operators[node_id].restore(state)
@@ -102,6 +105,11 @@ class _Ingest:
         """Does the work; yields whenever the outbox may be emptied."""
         started = time.perf_counter()
         outcomes: list[ReadOutcome] = []
+        self._has_read = self._has_read or bool(self._order.splits) or read_batches is not None
+        self._set_idle(not self._has_read)
+        for split in self._order.splits:
+            if not split.is_last:
+                self._watermarks.register(split.id)
         for split in self._order.splits:
             yield from self._read(split, self._reader.read(split), outcomes)
         if read_batches is not None:
@@ -113,6 +121,13 @@ class _Ingest:
         self._chain.close()
         self._outbox.append(_result(self._report(outcomes, (time.perf_counter() - started) * 1000)))
         yield
+
+    def _set_idle(self, is_idle: bool) -> None:
+        """A subtask that never had anything to read must not hold back event time."""
+        if is_idle != self._is_idle:
+            self._is_idle = is_idle
+            for _, router in self._routers:
+                router.process_status(is_idle)
 
     def _read(self, split: Split, batches: Iterator[Any], outcomes: list[ReadOutcome]) -> Iterator[None]:
         self._watermarks.start_split(split.id)
@@ -131,7 +146,7 @@ class _Ingest:
                 head = self._segment.operators[0]
                 raise OperatorFailure(head.name, head.user_line) from cause
             records += len(values)
-            self._watermarks.process_batch(split.id, values, timestamps)
+            self._watermarks.process_batch(values, timestamps)
             yield
         if split.is_last:
             self._watermarks.end_split(split.id)
@@ -139,10 +154,10 @@ class _Ingest:
 
     def _finish(self) -> None:
         if self._order.is_final:
-            self._source_output.emit_watermark(MAX_WATERMARK)
+            self._watermarks.end_input()
             self._chain.end_epoch()
             self._chain.end_input()
-        else:
+        elif self._has_read:
             self._watermarks.end_epoch()
             self._chain.end_epoch()
 
@@ -160,9 +175,9 @@ class _Ingest:
             self._order.segment_id,
             self._order.subtask,
             slim,
-            encode((self._watermarks.snapshot(), states)),
+            encode((self._watermarks.snapshot(), states, self._has_read, self._is_idle)),
             self._source_output.current_watermark,
-            self._watermarks.is_idle,
+            self._is_idle,
             sum(outcome.records for outcome in outcomes),
             busy_ms,
             _earliest(self._watermarks.next_wakeup_ms(), self._chain.next_wakeup_ms()),

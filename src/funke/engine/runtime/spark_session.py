@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from funke.engine.errors import ConfigurationError
@@ -24,6 +25,7 @@ _DEFAULTS = {
     "spark.python.worker.reuse": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
 }
+_LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
 
 def spark_session(configuration: dict[str, str]) -> SparkSession:
@@ -42,6 +44,9 @@ def spark_session(configuration: dict[str, str]) -> SparkSession:
         for key in ("spark.driver.host", "spark.driver.bindAddress"):
             if key not in configuration and "127.0.0.1" not in master:
                 options.pop(key, None)
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        options.setdefault("spark.driver.defaultJavaOptions", f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION}")
     for key, value in options.items():
         builder = builder.config(key, value)
     try:

@@ -96,7 +96,7 @@ def _list_pattern(file_system: Any, pattern: str, root: str | None) -> list[Inpu
 
 
 def _matches(file_system: Any, folder: str, parts: list[str]) -> Iterator[Any]:
-    """Yield what lies below a folder and fits the parts of a pattern; only folders that may contain a match are read."""
+    """Yield what lies below a folder and fits the parts of a pattern; folders without a match are not read."""
     part, *rest = parts
     if part == "**" and rest:
         yield from _matches(file_system, folder, rest)

@@ -1,0 +1,41 @@
+"""Counts words as they arrive on a socket, and prints the new count of every word.
+
+Start a server, for example `nc -lk 9999`, then:
+
+    funke run examples/word_count.py --host localhost --port 9999
+
+It ends when the server closes the connection.
+"""
+
+import argparse
+import re
+import sys
+
+from pyflink.common import Types
+from pyflink.datastream import StreamExecutionEnvironment
+
+
+def split_words(line):
+    for word in re.findall(r"\w+", line.lower()):
+        yield word, 1
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--host", default="localhost")
+    parser.add_argument("--port", type=int, required=True)
+    arguments = parser.parse_args(argv)
+
+    env = StreamExecutionEnvironment.get_execution_environment()
+    counts = (
+        env.socket_text_stream(arguments.host, arguments.port)
+        .flat_map(split_words, output_type=Types.TUPLE([Types.STRING(), Types.LONG()]))
+        .key_by(lambda word_and_count: word_and_count[0])
+        .sum(1)
+    )
+    counts.print()
+    env.execute("Socket Word Count")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

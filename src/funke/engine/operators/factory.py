@@ -1,0 +1,77 @@
+"""From an operation of the graph to the operator that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.graph.operations import (
+    AssignTimestamps,
+    BroadcastProcess,
+    CoFlatMap,
+    CoMap,
+    CoProcess,
+    Filter,
+    FlatMap,
+    Map,
+    Operation,
+    Process,
+    Reduce,
+    WriteSink,
+)
+from funke.engine.operators.batch_mode import BatchBroadcastOperator, BatchKeyedOperator
+from funke.engine.operators.broadcast_process import (
+    BroadcastOperator,
+    KeyedBroadcastOperator,
+    create_broadcast_process,
+)
+from funke.engine.operators.co_operators import create_co_flat_map, create_co_map, create_co_process
+from funke.engine.operators.keyed_operator import KeyedOperator
+from funke.engine.operators.keyed_process import KeyedProcessOperator
+from funke.engine.operators.map import create_filter, create_flat_map, create_map
+from funke.engine.operators.operator import Operator, TaskInfo
+from funke.engine.operators.process import ProcessOperator
+from funke.engine.operators.reduce import ReduceOperator
+from funke.engine.operators.sink import SinkOperator
+from funke.engine.operators.timestamps import AssignTimestampsOperator
+
+__all__ = ["create_operator"]
+
+
+def create_operator(operation: Operation, task: TaskInfo) -> Operator:
+    """The operator for one subtask of an operation."""
+    create = _OPERATORS.get(type(operation))
+    if create is None:
+        raise UnsupportedFeatureError(type(operation).__name__, "there is no operator for this operation")
+    operator = create(operation, task)
+    return _in_batch_mode(operator) if task.is_batch else operator
+
+
+def _create_process(operation: Process, task: TaskInfo) -> Operator:
+    if operation.key_selector is None:
+        return ProcessOperator(operation.function)
+    return KeyedProcessOperator(operation.function, operation.key_selector)
+
+
+_OPERATORS: dict[type[Operation], Callable[[Any, TaskInfo], Operator]] = {
+    Map: lambda operation, task: create_map(operation),
+    FlatMap: lambda operation, task: create_flat_map(operation),
+    Filter: lambda operation, task: create_filter(operation),
+    Process: _create_process,
+    Reduce: lambda operation, task: ReduceOperator(operation.function, operation.key_selector, task.is_batch),
+    AssignTimestamps: lambda operation, task: AssignTimestampsOperator(operation.watermarks),
+    CoMap: lambda operation, task: create_co_map(operation),
+    CoFlatMap: lambda operation, task: create_co_flat_map(operation),
+    CoProcess: lambda operation, task: create_co_process(operation),
+    BroadcastProcess: lambda operation, task: create_broadcast_process(operation),
+    WriteSink: lambda operation, task: SinkOperator(operation.sink),
+}
+
+
+def _in_batch_mode(operator: Operator) -> Operator:
+    if isinstance(operator, KeyedOperator):
+        is_broadcast = isinstance(operator, KeyedBroadcastOperator)
+        keyed_inputs = (0,) if is_broadcast else tuple(range(operator.number_of_inputs))
+        return BatchKeyedOperator(operator, keyed_inputs)
+    return BatchBroadcastOperator(operator) if isinstance(operator, BroadcastOperator) else operator

@@ -1,0 +1,96 @@
+"""Writes a stream to a sink; what must become visible at once is sent to the driver to be committed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funke.engine.connectors.sink import Sink, SinkWriter, WriterContext
+from funke.engine.operators.operator import MIN_WATERMARK, Operator
+
+__all__ = ["SinkOperator", "committables_channel"]
+
+
+def committables_channel(operator_id: str) -> str:
+    """The channel on which a sink's committables reach the driver."""
+    return f"committables:{operator_id}"
+
+
+class SinkOperator(Operator):
+    """Feeds one writer."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._restored: Any = None
+        self._writer: SinkWriter | None = None
+        self._input_watermark = MIN_WATERMARK
+
+    def open(self) -> None:
+        """Makes the writer."""
+        task = self.context.task
+        context = WriterContext(
+            task.job_id,
+            task.subtask,
+            task.parallelism,
+            task.attempt,
+            self.context.input_type,
+            task.clock.now_ms,
+            task.send_to_driver,
+        )
+        self._writer = self._sink.create_writer(context, self._restored)
+
+    @property
+    def writer(self) -> SinkWriter:
+        """The writer of this subtask."""
+        if self._writer is None:
+            raise RuntimeError("the sink operator is not open")
+        return self._writer
+
+    def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Writes a batch."""
+        self.records_in += len(values)
+        self.writer.write(values, timestamps)
+
+    def process_watermark(self, watermark: int) -> None:
+        """A stream ends here."""
+        self._input_watermark = watermark
+
+    def end_epoch(self) -> None:
+        """Leaves nothing in a buffer."""
+        self.writer.flush(end_of_input=False)
+
+    def end_input(self) -> None:
+        """Finishes what is written and hands it to the committer."""
+        self.writer.flush(end_of_input=True)
+        self._send_committables()
+
+    def next_wakeup_ms(self) -> int | None:
+        """When the writer wants to be called."""
+        return self.writer.next_wakeup_ms()
+
+    def on_processing_time(self, now_ms: int) -> None:
+        """Passes the time on."""
+        self.writer.on_processing_time(now_ms)
+
+    def snapshot(self) -> Any:
+        """At a checkpoint: what was written so far is handed to the committer, the rest is the writer's state."""
+        self._send_committables()
+        return self.writer.snapshot()
+
+    def restore(self, state: Any) -> None:
+        """Keeps the writer's state for `open`."""
+        self._restored = state
+
+    def metrics(self) -> dict[str, Any]:
+        """Flink's metrics of a sink."""
+        return {"numRecordsIn": self.records_in, "currentInputWatermark": self._input_watermark}
+
+    def close(self) -> None:
+        """Closes the writer once."""
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            writer.close()
+
+    def _send_committables(self) -> None:
+        committables = self.writer.prepare_commit()
+        if committables:
+            self.context.task.send_to_driver(committables_channel(self.context.operator_id), committables)

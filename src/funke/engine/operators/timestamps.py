@@ -1,0 +1,242 @@
+"""Gives records their timestamps and generates watermarks, for one input or for each split of a source.
+
+Watermarks come at the auto-watermark interval, seen at the ends of batches and epochs, never between the records of a
+batch. A user's own generator is shown each record, and what it emits there takes effect right behind that record.
+"""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Any
+
+from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, Operator, OperatorContext, Output, TaskInfo
+from funke.engine.operators.watermark_trackers import BoundedTracker, CustomTracker, create_tracker
+from funke.engine.types.watermark_spec import NO_TIMESTAMP, WatermarkSpec
+
+__all__ = ["AssignTimestampsOperator", "SplitWatermarks", "assign_timestamps"]
+
+_ONLY_SPLIT = ""
+
+
+def assign_timestamps(spec: WatermarkSpec, values: list[Any], timestamps: list[int] | None) -> list[int] | None:
+    """The timestamps that the strategy's assigner reads from the records; those they have if there is none."""
+    assigner = spec.timestamp_assigner
+    if assigner is None:
+        return timestamps
+    former = repeat(NO_TIMESTAMP) if timestamps is None else timestamps
+    assigned = list(map(assigner.extract_timestamp, values, former))
+    for kind in set(map(type, assigned)) - {int}:
+        if not hasattr(kind, "__index__"):
+            raise TypeError(
+                f"the timestamp assigner must return milliseconds as an int, but it returned a {kind.__name__}"
+            )
+        # numpy integers and booleans
+        assigned = [int(timestamp) for timestamp in assigned]
+    return assigned
+
+
+class SplitWatermarks:
+    """Timestamps and watermarks for a source: each split has a watermark, the source's is the lowest active one.
+
+    Splits that go on over many epochs are registered before any is read, so that none is overtaken. What has to
+    outlive an epoch is in `snapshot`.
+    """
+
+    def __init__(self, spec: WatermarkSpec, task: TaskInfo, output: Output) -> None:
+        self._spec = spec
+        self._output = output
+        self._now_ms = task.clock.now_ms
+        self._interval_ms = task.auto_watermark_interval_ms
+        # In batch mode only the end of input makes progress.
+        self._is_generating = spec.kind != "none" and not task.is_batch
+        self._trackers: dict[str, BoundedTracker | CustomTracker] = {}
+        self._current: BoundedTracker | CustomTracker | None = None
+        self._ended = MIN_WATERMARK
+        self._emitted = MIN_WATERMARK
+        self._is_idle = False
+        self._last_emit_ms: int | None = None
+
+    def register(self, split_id: str) -> None:
+        """Lets a split hold back the watermark from now on."""
+        if self._is_generating and split_id not in self._trackers:
+            tracker = create_tracker(self._spec)
+            if tracker is not None:
+                tracker.last_event_ms = self._now_ms()
+                self._trackers[split_id] = tracker
+
+    def start_split(self, split_id: str) -> None:
+        """The batches that follow are of this split."""
+        self.register(split_id)
+        self._current = self._trackers.get(split_id)
+
+    def end_split(self, split_id: str) -> None:
+        """No record of this split will follow in any epoch."""
+        tracker = self._trackers.pop(split_id, None)
+        if tracker is not None:
+            # Its progress counts once no split is left; as in Flink, the end of a split alone emits nothing.
+            tracker.on_periodic_emit()
+            self._ended = max(self._ended, tracker.watermark)
+        self._current = None
+
+    def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Sends the records with their timestamps, and watermarks where they belong."""
+        if not values:
+            return
+        timestamps = assign_timestamps(self._spec, values, timestamps)
+        tracker = self._current
+        if tracker is None:
+            self._output.emit(values, timestamps)
+            return
+        tracker.last_event_ms = self._now_ms()
+        if tracker.is_idle and not isinstance(tracker, CustomTracker):
+            tracker.is_idle = False
+            self._report_status()
+        if isinstance(tracker, CustomTracker):
+            self._process_one_by_one(tracker, values, timestamps)
+        else:
+            self._output.emit(values, timestamps)
+            if timestamps is not None:
+                tracker.observe(timestamps)
+        self._emit_if_due()
+
+    def _process_one_by_one(self, tracker: CustomTracker, values: list[Any], timestamps: list[int] | None) -> None:
+        on_event = tracker.on_event
+        start = 0
+        if self._spec.idle_timeout_ms is not None and tracker.is_idle:
+            tracker.is_idle = False
+            self._report_status()
+        stamps = [NO_TIMESTAMP] * len(values) if timestamps is None else timestamps
+        for position, (value, timestamp) in enumerate(zip(values, stamps, strict=True), 1):
+            if on_event(value, timestamp):
+                self._emit_slice(values, timestamps, start, position)
+                start = position
+                self._advance()
+        self._emit_slice(values, timestamps, start, len(values))
+
+    def _emit_slice(self, values: list[Any], timestamps: list[int] | None, start: int, end: int) -> None:
+        if start == 0 and end == len(values):
+            self._output.emit(values, timestamps)
+        elif start < end:
+            self._output.emit(values[start:end], None if timestamps is None else timestamps[start:end])
+
+    def end_epoch(self) -> None:
+        """Emits the progress of the epoch."""
+        self.emit_periodically()
+
+    def next_wakeup_ms(self) -> int | None:
+        """When the next split falls idle, or the user's generator wants its turn."""
+        times = [self._idle_at(tracker) for tracker in self._trackers.values() if not tracker.is_idle]
+        if self._interval_ms > 0 and any(tracker.wants_turns for tracker in self._trackers.values()):
+            times.append((self._last_emit_ms or self._now_ms()) + self._interval_ms)
+        return min((time for time in times if time is not None), default=None)
+
+    def emit_periodically(self) -> None:
+        """What the auto-watermark timer does: every split's turn, then the lowest watermark."""
+        now = self._last_emit_ms = self._now_ms()
+        for tracker in self._trackers.values():
+            idle_at = self._idle_at(tracker)
+            if idle_at is not None and now >= idle_at:
+                tracker.is_idle = True
+            else:
+                tracker.on_periodic_emit()
+        self._advance()
+
+    def end_input(self) -> None:
+        """The source has ended: nothing will follow."""
+        self._advance_to(MAX_WATERMARK)
+
+    def snapshot(self) -> Any:
+        """What the next epoch has to know; picklable if the user's generators are."""
+        return self._trackers, self._ended, self._emitted, self._is_idle, self._last_emit_ms
+
+    def restore(self, state: Any) -> None:
+        """Takes back what `snapshot` gave."""
+        self._trackers, self._ended, self._emitted, self._is_idle, self._last_emit_ms = state
+
+    def _idle_at(self, tracker: BoundedTracker | CustomTracker) -> int | None:
+        timeout = self._spec.idle_timeout_ms
+        return None if timeout is None or tracker.last_event_ms is None else tracker.last_event_ms + timeout
+
+    def _emit_if_due(self) -> None:
+        now = self._now_ms()
+        if self._last_emit_ms is None:
+            # The clock starts with the first record: a first burst is never cut.
+            self._last_emit_ms = now
+        elif self._interval_ms > 0 and now - self._last_emit_ms >= self._interval_ms:
+            self.emit_periodically()
+
+    def _advance(self) -> None:
+        active = [tracker.watermark for tracker in self._trackers.values() if not tracker.is_idle]
+        self._report_status()
+        if active:
+            self._advance_to(min(active))
+        elif not self._trackers:
+            self._advance_to(self._ended)
+
+    def _advance_to(self, watermark: int) -> None:
+        if watermark > self._emitted:
+            self._emitted = watermark
+            self._output.emit_watermark(watermark)
+
+    def _report_status(self) -> None:
+        is_idle = bool(self._trackers) and all(tracker.is_idle for tracker in self._trackers.values())
+        if is_idle != self._is_idle:
+            self._is_idle = is_idle
+            self._output.emit_status(is_idle)
+
+
+class AssignTimestampsOperator(Operator):
+    """Timestamps and watermarks in the middle of a stream; watermarks from upstream are ignored, except the last."""
+
+    def __init__(self, spec: WatermarkSpec) -> None:
+        self._spec = spec
+
+    def setup(self, context: OperatorContext) -> None:
+        """Makes the generator."""
+        super().setup(context)
+        self._marks = SplitWatermarks(self._spec, context.task, context.output)
+
+    def open(self) -> None:
+        """Starts to watch for records."""
+        self._marks.start_split(_ONLY_SPLIT)
+
+    def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Sends the records with their timestamps."""
+        self.records_in += len(values)
+        self._marks.process_batch(values, timestamps)
+
+    def process_watermark(self, watermark: int) -> None:
+        """Only the end of input counts."""
+        if watermark == MAX_WATERMARK:
+            self._marks.end_input()
+
+    def process_status(self, is_idle: bool) -> None:
+        """Idleness from upstream does not count either."""
+
+    def end_epoch(self) -> None:
+        """Emits the progress of the epoch."""
+        self._marks.end_epoch()
+
+    def next_wakeup_ms(self) -> int | None:
+        """When idleness or the user's generator has to be looked at."""
+        return self._marks.next_wakeup_ms()
+
+    def on_processing_time(self, now_ms: int) -> None:
+        """The auto-watermark timer."""
+        self._marks.emit_periodically()
+
+    def snapshot(self) -> Any:
+        """The progress so far."""
+        return self._marks.snapshot()
+
+    def restore(self, state: Any) -> None:
+        """Takes the progress back."""
+        self._marks.restore(state)
+
+    def metrics(self) -> dict[str, Any]:
+        """Flink's metrics of an operator."""
+        return {
+            "numRecordsIn": self.records_in,
+            "numRecordsOut": self.output.records_out,
+            "currentOutputWatermark": self.output.current_watermark,
+        }

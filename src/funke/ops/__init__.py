@@ -1,0 +1,1 @@
+"""What runs, watches and commands jobs from outside."""

@@ -1,0 +1,49 @@
+"""`funke info`: shows the graphs and the plan of a program's first job without running it."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from funke.datastream.job_submission import submitting_with
+from funke.engine.errors import GraphError
+from funke.engine.graph.execution_graph import to_execution_graph
+from funke.engine.graph.stream_graph import StreamGraph
+from funke.engine.graph.text_forms import to_text
+from funke.engine.jobs import JobSettings
+from funke.engine.planner.chaining import to_job_graph
+from funke.engine.planner.explain import explain
+from funke.engine.planner.segments import to_plan
+from funke.ops.cli.arguments import ProgramCall
+from funke.ops.cli.program import run_program
+
+__all__ = ["describe_job", "info"]
+
+
+class _Submitted(BaseException):
+    """Ends the program where it would submit a job; not an Exception, so that no `except` of the program keeps it."""
+
+    def __init__(self, graph: StreamGraph) -> None:
+        super().__init__(graph)
+        self.graph = graph
+
+
+def info(call: ProgramCall) -> None:
+    """Run the program up to its first job and print what that job would be."""
+    try:
+        with submitting_with(_refuse):
+            run_program(call)
+    except _Submitted as submitted:
+        print(describe_job(submitted.graph))
+        return
+    raise GraphError("the program has ended without executing a job")
+
+
+def describe_job(graph: StreamGraph) -> str:
+    """All forms of a job: stream graph, job graph, execution graph, levels and Spark stages."""
+    job_graph = to_job_graph(graph)
+    parts = [to_text(graph), to_text(job_graph), to_text(to_execution_graph(job_graph)), explain(to_plan(job_graph))]
+    return "\n\n".join(parts)
+
+
+def _refuse(graph: StreamGraph, settings: JobSettings) -> NoReturn:
+    raise _Submitted(graph)

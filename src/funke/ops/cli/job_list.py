@@ -1,0 +1,45 @@
+"""Keeps the jobs that a program has started, to wait for them or cancel them when the program ends."""
+
+from __future__ import annotations
+
+from funke.engine.connectors.collect_sink import CollectSink
+from funke.engine.graph.operations import WriteSink
+from funke.engine.graph.stream_graph import StreamGraph
+from funke.engine.jobs import JobSettings, RunningJob, submit_job
+
+__all__ = ["JobList"]
+
+_CANCEL_TIMEOUT_S = 30
+
+
+class JobList:
+    """A submitter that remembers its jobs."""
+
+    def __init__(self) -> None:
+        self._jobs: list[tuple[RunningJob, bool]] = []
+
+    def __call__(self, graph: StreamGraph, settings: JobSettings) -> RunningJob:
+        job = submit_job(graph, settings)
+        self._jobs.append((job, _is_collecting(graph)))
+        return job
+
+    def wait(self) -> None:
+        """Wait for jobs that still run; those whose results nobody reads any more are cancelled."""
+        for job, is_collecting in self._running():
+            if is_collecting:
+                job.cancel().result(_CANCEL_TIMEOUT_S)
+            else:
+                job.result()
+
+    def cancel(self) -> None:
+        """Cancel all jobs that still run."""
+        for stopped in [job.cancel() for job, _ in self._running()]:
+            stopped.result(_CANCEL_TIMEOUT_S)
+
+    def _running(self) -> list[tuple[RunningJob, bool]]:
+        return [(job, is_collecting) for job, is_collecting in self._jobs if not job.result_future.done()]
+
+
+def _is_collecting(graph: StreamGraph) -> bool:
+    sinks = [node.operation.sink for node in graph.nodes.values() if isinstance(node.operation, WriteSink)]
+    return any(isinstance(sink, CollectSink) for sink in sinks)

@@ -1,0 +1,100 @@
+"""The `funke` command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+from funke import __version__
+from funke.datastream.job_submission import submitting_with
+from funke.engine.errors import ConfigurationError
+from funke.ops.cli.arguments import ProgramCall, parse_program_call
+from funke.ops.cli.error_report import print_error
+from funke.ops.cli.info import info
+from funke.ops.cli.job_list import JobList
+from funke.ops.cli.program import run_program
+
+__all__ = ["main", "main_of_module"]
+
+HELP = """\
+usage: funke run [options] program.py [arguments of the program]
+       funke info [options] program.py [arguments of the program]
+       funke --version
+
+  run     run a PyFlink program on Spark; python -m funke program.py does the same
+  info    show the program's graphs and plan without running it
+
+options, before the program:
+  -p, --parallelism N        subtasks per operator
+  -D key=value               any option of Flink's or Spark's configuration
+  -py, --python FILE         the program, as flink run names it
+  -pym, --pyModule MODULE    the program as a module
+  -pyfs, --pyFiles A,B       Python files, packages and archives for the workers
+  -pyarch, --pyArchives A,B  archives to unpack for the workers
+  -pyreq, --pyRequirements F requirements to install for the workers
+  -pyexec, --pyExecutable F  interpreter of the workers
+  -j, --jarfile A;B          jars for Spark
+
+What the program sets itself wins over options, options win over config.yaml in FUNKE_CONF_DIR.
+"""
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0] in ("-h", "--help", "help"):
+        print(HELP, end="")
+        return 0 if given else 2
+    if given[0] in ("-v", "-V", "--version", "version"):
+        print(f"funke {__version__}")
+        return 0
+    commands: dict[str, Callable[[ProgramCall], None]] = {"run": run, "info": info}
+    if given[0] not in commands:
+        hint = f"; to run it: funke run {given[0]}" if given[0].endswith(".py") else "; see `funke --help`"
+        return _reporting(lambda: _refuse(f"there is no command '{given[0]}'{hint}"))
+    return _reporting(lambda: commands[given[0]](_program_call(given[0], given[1:])))
+
+
+def main_of_module(arguments: Sequence[str]) -> int:
+    """Run `python -m funke`, where the command may be left out."""
+    is_command = not arguments or arguments[0] in ("run", "info", "help", "version", "-h", "--help", "--version")
+    return main(arguments if is_command else ["run", *arguments])
+
+
+def run(call: ProgramCall) -> None:
+    """Run the program and wait for the jobs it has left running; when it is interrupted, cancel them."""
+    jobs = JobList()
+    try:
+        with submitting_with(jobs):
+            run_program(call)
+        jobs.wait()
+    except SystemExit as ended:
+        if ended.code in (None, 0):
+            jobs.wait()
+        raise
+    finally:
+        jobs.cancel()
+
+
+def _program_call(command: str, arguments: list[str]) -> ProgramCall:
+    call = parse_program_call(arguments)
+    if not call.has_program:
+        raise ConfigurationError(f"name the program, as in `funke {command} job.py`")
+    return call
+
+
+def _refuse(message: str) -> None:
+    raise ConfigurationError(message)
+
+
+def _reporting(action: Callable[[], None]) -> int:
+    try:
+        action()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except Exception as error:
+        print_error(error)
+        return 1
+    return 0
