@@ -174,16 +174,29 @@ def method_differences(cls: type, name: str, place: str, described: dict[str, An
 
 
 def constructor_differences(cls: type, place: str, described: dict[str, Any]) -> Iterator[str]:
-    # A constructor that takes a JVM handle is no public way to make the object: Funke's may look otherwise.
-    if described.get("jvm") or issubclass(cls, enum.Enum):
+    if issubclass(cls, enum.Enum):
         return
     wanted = described["signature"]
+    if described.get("jvm"):
+        yield from public_parameter_differences(cls.__init__, place, wanted)
+        return
     # object.__init__ stands for a constructor without parameters.
     if wanted == "(self)" and cls.__init__ is object.__init__:
         return
     actual = describe_callable(cls.__init__)["signature"]
     if actual != wanted:
         yield f"{place}: has the signature {actual}, PyFlink's is {wanted}"
+
+
+def public_parameter_differences(function: Any, place: str, wanted: str) -> Iterator[str]:
+    """Compare what stands beside a JVM handle: optional parameters are another, public way to make the object."""
+    parameters = wanted[1:-1].split(", ")[1:]
+    if not all("=" in parameter for parameter in parameters):
+        return
+    actual = describe_callable(function)["signature"]
+    missing = [parameter for parameter in parameters if parameter not in actual[1:-1].split(", ")]
+    if missing:
+        yield f"{place}: has the signature {actual}, which lacks {', '.join(missing)}"
 
 
 def callable_differences(function: Any, place: str, described: dict[str, Any]) -> Iterator[str]:

@@ -38,7 +38,7 @@ class Multiply(KeyedBroadcastProcessFunction):
         key = ctx.get_current_key()
         factor = ctx.get_broadcast_state(FACTORS).get(key)
         products = [value * factor for value in self.values] if factor else list(self.values)
-        yield f"{key} {products} at {timestamp}"
+        yield f"{key} {sorted(products)} at {timestamp}"
 
 
 def main() -> None:

@@ -47,7 +47,9 @@ def values(rows: list[Row]) -> list[list[Any]]:
 
 # What PyFlink 2.3 gives for the same files.
 def test_cells_become_typed_fields(tmp_path: Path) -> None:
-    text = 'id;name;price;ok\n1;"quoted; text";1.5;true\n2;plain;-2.25;false\n# a comment\n3;"with ""quotes""";1e3;TRUE\n'
+    text = (
+        'id;name;price;ok\n1;"quoted; text";1.5;true\n2;plain;-2.25;false\n# a comment\n3;"with ""quotes""";1e3;TRUE\n'
+    )
     file_format = CsvFileFormat(
         COLUMNS, ";", null_literal="plain", allows_comments=True, has_header=True, is_header_strict=True
     )
@@ -71,7 +73,11 @@ def test_cells_become_typed_fields(tmp_path: Path) -> None:
         ('1,a\\,b,1,true\n2,"c\\"d",1,true\n', {"escape": "\\"}, [[1, "a,b", 1.0, True], [2, 'c"d', 1.0, True]]),
         ('1,"a",1,true\n', {"quote": None}, [[1, '"a"', 1.0, True]]),
         ("+1,a,+2.5,true\n", {}, [[1, "a", 2.5, True]]),
-        ("#x\n1,a,1,true\n  # y\n2,#b,1,true\n", {"allows_comments": True}, [[1, "a", 1.0, True], [2, "#b", 1.0, True]]),
+        (
+            "#x\n1,a,1,true\n  # y\n2,#b,1,true\n",
+            {"allows_comments": True},
+            [[1, "a", 1.0, True], [2, "#b", 1.0, True]],
+        ),
         ('1,"x\n# no comment\n",1,true\n', {"allows_comments": True}, [[1, "x\n# no comment\n", 1.0, True]]),
         ("head\n9,skip,1,true\n2,b,1,true\n", {"has_header": True, "skips_first_row": True}, [[2, "b", 1.0, True]]),
         ("\ufeff1,a,1,true\r2,b,1,true", {}, [[1, "a", 1.0, True], [2, "b", 1.0, True]]),
@@ -201,6 +207,18 @@ def test_json_lines_become_rows(tmp_path: Path) -> None:
         ),
         Row(id=None, name="5", d=None, nested=None, tags=None, at=None),
     ]
+
+
+@pytest.mark.parametrize("text", ['{"i": 1, "s": "a", "d": 1.5, "b": true}', '{"i": 1, "s": 7, "d": 2, "b": "true"}'])
+def test_rows_are_the_same_whether_their_fields_fit_at_once_or_not(tmp_path: Path, text: str) -> None:
+    names, types = ["i", "s", "d", "b"], [Types.BYTE(), Types.STRING(), Types.DOUBLE(), Types.BOOLEAN()]
+    with_list = Types.ROW_NAMED([*names, "none"], [*types, Types.LIST(Types.INT())])
+    fast = read(tmp_path, text + "\n{}\n", JsonLinesFormat(Types.ROW_NAMED(names, types)))
+    slow = read(tmp_path, text + "\n{}\n", JsonLinesFormat(with_list))
+    assert [list(row) for row in fast] == [list(row)[:4] for row in slow]
+    assert [[type(value) for value in row] for row in fast] == [[type(value) for value in row][:4] for row in slow]
+    with pytest.raises(SourceError, match="does not fit into 8 bits"):
+        read(tmp_path, '{"i": 128}', JsonLinesFormat(Types.ROW_NAMED(names, types)))
 
 
 def test_lines_that_are_not_json(tmp_path: Path) -> None:

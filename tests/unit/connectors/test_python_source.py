@@ -20,8 +20,9 @@ from funke.engine.connectors import (
 )
 from funke.engine.connectors.files import file_source
 from funke.engine.connectors.python_source import PythonSource, ResumablePythonSource
-from funke.engine.connectors.source import SplitEnumerator
+from funke.engine.connectors.source import ReadOutcome, SplitEnumerator
 from funke.engine.connectors.source_function import SourceFunctionContext, SourceFunctionSource
+from funke.engine.connectors.spark import source as spark_source
 from funke.engine.errors import ConfigurationError, SourceError, UnsupportedFeatureError
 from funke.engine.operators.clock import ManualClock
 from funke.engine.types.type_catalog import Types
@@ -46,6 +47,15 @@ def test_every_split_is_read_once() -> None:
     assert drain(source, max_records=10) == ["a", "b", "c", "d", "e"]
     for epochs in range(4):
         assert drain_with_restart(source, epochs, max_records=10) == ["a", "b", "c", "d", "e"]
+
+
+def test_there_is_a_split_for_every_subtask_and_an_epoch_has_about_the_wanted_size() -> None:
+    source = Words(*[f"{number} x" for number in range(100)])
+    enumerator = source.create_enumerator(4)
+    assert len(enumerator.poll(1)) == 4
+    assert len(enumerator.poll(100)) == 10
+    run_epoch(source, enumerator, 200)
+    assert len(enumerator.poll(50)) == 25
 
 
 def test_values_may_carry_timestamps() -> None:
@@ -114,8 +124,6 @@ def test_pieces_of_a_resumable_split_share_its_id_and_the_last_one_is_empty() ->
 
 
 def report_all(source: Pages, enumerator: SplitEnumerator, splits: list[Any]) -> None:
-    from funke.engine.connectors.source import ReadOutcome
-
     for split in splits:
         values, _, result = read_split(source.create_reader(), split)
         enumerator.report(ReadOutcome(split, len(values), result))
@@ -242,14 +250,10 @@ def test_a_source_class_of_the_users_program_travels_to_the_tasks() -> None:
     assert [values for values, _ in reader.read(Words("a b").create_enumerator(1).poll(1)[0])] == [["a", "b"]]
 
 
-def read_all(reader: Any, split: Any) -> tuple[list[Any], Any]:
-    """What the example of resumable sources calls."""
-    values, _, result = read_split(reader, split)
-    return values, result
-
-
-@pytest.mark.parametrize("module", [collection, sequence, generator, python_source, source_function, file_source])
+@pytest.mark.parametrize(
+    "module", [collection, sequence, generator, python_source, source_function, file_source, spark_source]
+)
 def test_the_examples_in_the_texts_run(module: Any) -> None:
-    found = doctest.testmod(module, extraglobs={"read_all": read_all})
+    found = doctest.testmod(module)
     assert found.attempted > 0
     assert found.failed == 0

@@ -9,17 +9,22 @@ import random
 import re
 import tempfile
 import zlib
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyarrow import fs
 
+from funke.engine.connectors.files import file_listing
 from funke.engine.connectors.files.file_enumerator import FileSplitEnumerator
 from funke.engine.connectors.files.file_source import FileSource
 from funke.engine.errors import ConfigurationError, SourceError
+from funke.engine.formats import input_file
 from funke.engine.formats.input_file import InputFile
 from funke.engine.formats.text_lines import TextLineFormat
 from funke.engine.operators.clock import ManualClock
@@ -54,7 +59,7 @@ def test_any_cut_yields_exactly_the_lines(tmp_path: Path, text: str, cuts: list[
     path = write(tmp_path / "a.txt", text)
     size = path.stat().st_size
     bounds = [0, *sorted(min(cut, size) for cut in cuts), size]
-    found = [line for start, end in zip(bounds, bounds[1:]) for line in read_range(path, start, end)]
+    found = [line for start, end in pairwise(bounds) for line in read_range(path, start, end)]
     assert found == lines_of(text)
 
 
@@ -184,6 +189,25 @@ def test_uris_and_several_paths(tmp_path: Path) -> None:
     plain = write(tmp_path / "plain.txt", "plain")
     paths = [with_space.as_uri(), f"file://{with_space}", f"file:{plain}", str(plain), f"file://{tmp_path}/p*.txt"]
     assert drain(FileSource(paths, LINES)) == ["plain", "space"]
+
+
+@pytest.mark.parametrize("path", ["mem://data/x", "mem://data/x?region=eu", "mem://data/x/*.txt?region=eu"])
+def test_files_of_another_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    write(tmp_path / "data/x/a.txt", "a")
+    write(tmp_path / "data/x/b.txt", "b")
+
+    def from_uri(uri: str) -> tuple[Any, str]:
+        return fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()), uri.removeprefix("mem://").partition("?")[0]
+
+    other = SimpleNamespace(**{**vars(fs), "FileSystem": SimpleNamespace(from_uri=from_uri)})
+    monkeypatch.setattr(file_listing, "fs", other)
+    monkeypatch.setattr(input_file, "fs", other)
+    source = FileSource([path], LINES)
+    assert [split.payload.file.name for split in source.create_enumerator(1).poll(9)] == [
+        "mem://data/x/a.txt",
+        "mem://data/x/b.txt",
+    ]
+    assert drain(source) == ["a", "b"]
 
 
 @pytest.mark.parametrize(

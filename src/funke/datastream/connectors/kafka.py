@@ -246,14 +246,18 @@ class KafkaOffsetsInitializer(Choice):
 class KafkaSink(Sink, SupportsPreprocessing):
     """Writes topics."""
 
+    def __init__(self, sink: Any, transformer: StreamTransformer | None = None) -> None:
+        super().__init__(sink)
+        self._transformer = transformer
+
     @staticmethod
     def builder() -> KafkaSinkBuilder:
         """Start the settings of a sink."""
         return KafkaSinkBuilder()
 
     def get_transformer(self) -> StreamTransformer | None:
-        """Return what prepares the stream for the sink; nothing is needed here."""
-        return None
+        """Return what prepares the stream for the sink, or None."""
+        return self._transformer
 
 
 class KafkaSinkBuilder(KeptSettings):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from funke.engine.connectors.file_sink.csv_format import CsvBulkFormat, CsvDialect
+from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.formats.csv_reader import CsvColumn, CsvFileFormat
 from funke.engine.types.composite_types import RowTypeInfo
@@ -53,8 +54,16 @@ class CsvSchema:
     def to_bulk_format(self) -> CsvBulkFormat:
         """Return the engine's description for writing files."""
         settings = self._settings
-        dialect = replace(settings.dialect, null_text=settings.null_value or "")
+        dialect = replace(
+            settings.dialect, null_text=settings.null_value or "", array_separator=self._written_array_separator()
+        )
         return CsvBulkFormat(self.row_type, dialect, settings.uses_header)
+
+    def _written_array_separator(self) -> str:
+        separators = {column.array_separator for column in self._settings.columns if column.array_separator}
+        if len(separators) > 1:
+            raise UnsupportedFeatureError("Writing CSV whose array columns have different separators")
+        return separators.pop() if separators else self._settings.dialect.array_separator
 
     def __len__(self) -> int:
         return self.size()

@@ -39,7 +39,7 @@ class PythonSource(Source):
     with_timestamps: bool = False
     # How often an unbounded source looks for new splits.
     discovery_interval_ms: int = 1000
-    # A guess, to decide how many splits make up an epoch.
+    # A first guess, to decide how many splits make up an epoch; later on, what the splits really had counts.
     records_per_split: int = 10_000
     clock: Clock = SystemClock()
 
@@ -57,7 +57,7 @@ class PythonSource(Source):
 
     def create_enumerator(self, parallelism: int, restored: Any = None) -> SplitEnumerator:
         """Start enumerating."""
-        return PythonSplitEnumerator(self, restored)
+        return PythonSplitEnumerator(self, parallelism, restored)
 
     def create_reader(self) -> SplitReader:
         """Return the reader that calls `read_split`."""
@@ -78,15 +78,8 @@ class ResumablePythonSource(PythonSource):
     ...         number = split if position is None else position
     ...         yield number
     ...         return number - 1 if number > 1 else self.END
-    >>> source, found = Countdown(), []
-    >>> enumerator = source.create_enumerator(parallelism=1)
-    >>> while not enumerator.is_finished:
-    ...     for split in enumerator.poll(1000):
-    ...         records, result = read_all(source.create_reader(), split)
-    ...         found += records
-    ...         enumerator.report(ReadOutcome(split, len(records), result))
-    >>> found
-    [5, 4, 3, 2, 1]
+    >>> Countdown().create_enumerator(parallelism=1).poll(1000)[0].payload
+    Piece(split=5, position=None, is_over=False)
     """
 
     END: Any = "__end_of_split__"
@@ -99,7 +92,7 @@ class ResumablePythonSource(PythonSource):
 
     def create_enumerator(self, parallelism: int, restored: Any = None) -> SplitEnumerator:
         """Start enumerating, from the positions of an earlier enumerator."""
-        return ResumableSplitEnumerator(self, restored)
+        return ResumableSplitEnumerator(self, parallelism, restored)
 
     def create_reader(self) -> SplitReader:
         """Return the reader that calls `read_split`."""
@@ -120,19 +113,21 @@ class SplitPositions:
 class PythonSplitEnumerator(SplitEnumerator):
     """Asks the user's source for splits and hands out each of them once."""
 
-    def __init__(self, source: PythonSource, restored: SplitPositions | None) -> None:
+    def __init__(self, source: PythonSource, parallelism: int, restored: SplitPositions | None) -> None:
         state = restored or SplitPositions()
         self._source = source
         self._known = set(state.known)
         self._waiting = dict(state.waiting)
         self._has_enumerated = state.has_enumerated
         self._next_enumeration_ms = 0
+        self._parallelism = parallelism
+        self._records_per_split = float(source.records_per_split)
 
     def poll(self, max_records: int) -> list[Split]:
         """Return the next splits."""
         self._enumerate_when_due()
-        weight = max(1, self._source.records_per_split)
-        ids = list(islice(self._waiting, max(1, max_records // weight)))
+        weight = max(1, round(self._records_per_split))
+        ids = list(islice(self._waiting, max(self._parallelism, max_records // weight)))
         return [Split(split_id, self._waiting.pop(split_id), weight=weight) for split_id in ids]
 
     def _enumerate_when_due(self) -> None:
@@ -147,6 +142,10 @@ class PythonSplitEnumerator(SplitEnumerator):
             if split_id not in self._known:
                 self._known.add(split_id)
                 self._waiting[split_id] = split
+
+    def report(self, outcome: ReadOutcome) -> None:
+        """Learn how many records a split has."""
+        self._records_per_split = (self._records_per_split * 3 + outcome.records) / 4
 
     @property
     def is_finished(self) -> bool:
@@ -179,8 +178,8 @@ class ResumableSplitEnumerator(PythonSplitEnumerator):
 
     _source: ResumablePythonSource
 
-    def __init__(self, source: ResumablePythonSource, restored: SplitPositions | None) -> None:
-        super().__init__(source, restored)
+    def __init__(self, source: ResumablePythonSource, parallelism: int, restored: SplitPositions | None) -> None:
+        super().__init__(source, parallelism, restored)
         self._open: dict[str, tuple[Any, Any]] = dict((restored or SplitPositions()).open)
         self._over: list[str] = []
         self._busy: set[str] = set()
@@ -194,11 +193,11 @@ class ResumableSplitEnumerator(PythonSplitEnumerator):
         # An ended split gets an empty last piece, so that its watermark stops counting.
         splits = [Split(split_id, Piece(None, None, is_over=True), is_last=True) for split_id in self._over]
         self._over.clear()
-        now = self._source.clock.now_ms()
+        now, weight = self._source.clock.now_ms(), max(1, round(self._records_per_split))
         for split_id, (split, position) in self._open.items():
             if split_id not in self._busy and self._idle_until_ms.get(split_id, 0) <= now:
                 self._busy.add(split_id)
-                splits.append(Split(split_id, Piece(split, position), False, self._source.records_per_split))
+                splits.append(Split(split_id, Piece(split, position), False, weight))
         return splits
 
     def report(self, outcome: ReadOutcome) -> None:
@@ -206,6 +205,7 @@ class ResumableSplitEnumerator(PythonSplitEnumerator):
         split_id = outcome.split.id
         if outcome.split.payload.is_over:
             return
+        super().report(outcome)
         self._busy.discard(split_id)
         if outcome.result == self._source.END:
             del self._open[split_id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pyarrow as pa
@@ -47,7 +48,19 @@ def _to_python(column: Any) -> Any:
 
 def rows_from_columns(names: list[str], columns: list[list[Any]]) -> list[Row]:
     """Return one row for every position of the columns."""
-    # The hot path of every columnar format: filling the instance's dict takes half the time of calling Row.
+    # The hot path of every columnar format. A row is three objects, and the collector would look through the young ones
+    # a hundred times for each batch, to find nothing: 0.7 M rows/s with it, 1.7 M without.
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _build_rows(names, columns)
+    finally:
+        if was_collecting:
+            gc.enable()
+
+
+def _build_rows(names: list[str], columns: list[list[Any]]) -> list[Row]:
+    # Filling the instance's dict takes half the time of calling Row.
     rows = []
     new, insert = Row.__new__, RowKind.INSERT
     for values in map(list, zip(*columns)):

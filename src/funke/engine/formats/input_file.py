@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import lzma
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from pyarrow import fs
 
 from funke.engine.formats.compression import compression_of, decompressed
 
-__all__ = ["InputFile"]
+__all__ = ["InputFile", "reading_errors"]
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,6 @@ class InputFile:
         return fs.LocalFileSystem() if self.root is None else fs.FileSystem.from_uri(self.root)[0]
 
 
-# What reading a missing, unreadable or corrupt file raises, whatever the file system and the compression.
 def reading_errors() -> tuple[type[BaseException], ...]:
-    """Return the errors that mean that a file cannot be read."""
-    import lzma
-    import zlib
-
+    """Return what reading a missing, unreadable or corrupt file raises, whatever the file system and compression."""
     return (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, pa.ArrowException)

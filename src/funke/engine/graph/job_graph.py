@@ -24,6 +24,7 @@ class ChainedOperator:
     operator_id: str
     has_user_uid: bool
     user_line: str | None
+    input_type: TypeInformation | None = None
     fed_by: int | None = None
     fed_by_tag: OutputTag | None = None
 

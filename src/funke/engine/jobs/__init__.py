@@ -1,4 +1,5 @@
 """Jobs: submission, the coordinator that drives epochs, status and results."""
+
 from __future__ import annotations
 
 from funke.engine.jobs.running_job import RunningJob, submit_job

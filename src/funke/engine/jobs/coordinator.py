@@ -99,7 +99,7 @@ class Coordinator:
         records_before = self.figures.records_read
         started = time.monotonic()
         frames_of = {
-            feed.segment.id: (feed.frame, feed.source.create_reader())
+            feed.segment.id: (feed.frame, getattr(feed.source, "read_rows"))
             for feed, _ in polled
             if isinstance(feed, SparkFeed) and feed.frame is not None
         }

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from funke.engine.connectors.sink import Committer
 from funke.engine.connectors.spark.sink import SparkSink
 from funke.engine.errors import FunkeError, JobCancelledError, JobExecutionError, SerializationError
 from funke.engine.graph.job_graph import ChainedOperator, JobGraph
-from funke.engine.graph.operations import ReadSource, WriteSink
+from funke.engine.graph.operations import Operation, ReadSource, WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.coordinator import Coordinator, EpochWriter
 from funke.engine.jobs.settings import JobSettings
@@ -48,7 +47,7 @@ class RunningJob:
         self.job_id = secrets.token_hex(16)
         self.settings = settings
         self.job_graph = to_job_graph(graph)
-        self._plan = to_plan(self.job_graph)
+        self._plan = to_plan(self.job_graph, functions_need_slots=_has_own_files(settings))
         self._sources = _sources(self._plan)
         self._dependencies = stage(settings.python_files, settings.python_archives, settings.python_requirements)
         self._package = self._pack()
@@ -216,24 +215,26 @@ def submit_job(graph: StreamGraph, settings: JobSettings) -> RunningJob:
     return RunningJob(graph, settings).start()
 
 
+def _has_own_files(settings: JobSettings) -> bool:
+    """Whether functions rely on files of this job alone: Spark's workers serve many jobs, slots only one."""
+    return bool(settings.python_files or settings.python_archives or settings.python_requirements)
+
+
 def _sources(plan: Plan) -> list[int]:
     return [segment.id for segment in plan.segments if segment.is_ingest]
 
 
 def _portable(plan: Plan) -> Plan:
     """The plan as workers get it: readers in place of sources, which stay in the driver."""
-    segments = tuple(
-        replace(segment, operators=tuple(_portable_operator(op) for op in segment.operators))
-        for segment in plan.segments
-    )
-    return Plan(segments, plan.exchanges, plan.slots, plan.is_batch)
+    return plan.with_operations(_portable_operation)
 
 
-def _portable_operator(operator: ChainedOperator) -> ChainedOperator:
+def _portable_operation(operator: ChainedOperator) -> Operation:
     if isinstance(operator.operation, ReadSource):
-        reader = operator.operation.source.create_reader()
-        return replace(operator, operation=ReadSource(reader, operator.operation.watermarks))
-    return operator
+        source = operator.operation.source
+        reader = None if getattr(source, "is_spark", False) else source.create_reader()
+        return ReadSource(reader, operator.operation.watermarks)
+    return operator.operation
 
 
 def _pack_code(plan: Plan) -> bytes:

@@ -35,19 +35,17 @@ class OperatorChain:
         self.outputs = {spec.node_id: _output_of(spec) for spec in specs}
         self.operators: dict[int, Operator] = {}
         self._is_closed = False
-        by_id = {spec.node_id: spec for spec in specs}
         for spec in specs:
             if isinstance(spec.operation, ReadSource):
                 continue
             operator = create(spec.operation, task)
-            feeder = by_id.get(spec.fed_by) if spec.fed_by is not None else None
             operator.setup(
                 OperatorContext(
                     task,
                     spec.name,
                     spec.operator_id,
                     self.outputs[spec.node_id],
-                    feeder.output_type if feeder else None,
+                    spec.input_type,
                     spec.user_line,
                 )
             )
@@ -83,6 +81,8 @@ class OperatorChain:
 
     def next_wakeup_ms(self) -> int | None:
         """The earliest time any operator waits for."""
+        if self._is_closed:
+            return None
         times = [operator.next_wakeup_ms() for operator in self.operators.values()]
         return min((time for time in times if time is not None), default=None)
 

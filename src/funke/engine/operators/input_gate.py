@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorFailure
+from funke.engine.operators.slice_pacer import SlicePacer
 
 # What a block holds, in order: ("r", values, timestamps) | ("w", watermark) | ("s", is_idle)
 Part = tuple  # type: ignore[type-arg]
@@ -15,9 +16,15 @@ class InputGate:
     """Watermarks of a subtask: the minimum over its active channels, never going back."""
 
     def __init__(
-        self, head: Operator, name: str, user_line: str | None, channels: Iterable[tuple[int, int, int]]
+        self,
+        head: Operator,
+        name: str,
+        user_line: str | None,
+        channels: Iterable[tuple[int, int, int]],
+        between_slices: Callable[[], None] = lambda: None,
     ) -> None:
-        """`channels` are (exchange id, upstream subtask, input index)."""
+        """`channels` are (exchange id, upstream subtask, input index); `between_slices` lets timers fire in time."""
+        self._between_slices = between_slices
         self._head = head
         self._name = name
         self._user_line = user_line
@@ -29,6 +36,7 @@ class InputGate:
             self._handlers[exchange_id] = head.input_handler(input_index)
         self._current = MIN_WATERMARK
         self._is_idle = False
+        self._pacer = SlicePacer()
         self.records_in = 0
 
     @property
@@ -50,7 +58,10 @@ class InputGate:
         kind = part[0]
         if kind == "r":
             self.records_in += len(part[1])
-            self._handlers[exchange_id](part[1], part[2])
+            handle = self._handlers[exchange_id]
+            for values, timestamps in self._pacer.slices(part[1], part[2]):
+                handle(values, timestamps)
+                self._between_slices()
         elif kind == "w":
             self._on_watermark((exchange_id, upstream), part[1])
         else:

@@ -96,6 +96,10 @@ class KeyedOperator(FunctionOperator):
         self.timer_service.watermark = MIN_WATERMARK
         self.backend.drop_key(key)
 
+    def end_input(self) -> None:
+        """Fires the processing-time timers that are due; as in Flink, later ones never fire."""
+        self.on_processing_time(self.context.task.clock.now_ms())
+
     def end_epoch(self) -> None:
         """Lets go of what is not needed any more."""
         self.backend.prune()

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from itertools import chain
 from sys import getrefcount
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from funke.engine.types.row import Row
@@ -131,10 +131,10 @@ def are_plain(values: list[Any]) -> bool:
 def keeps_nothing(function: Any) -> bool:
     """Whether a plain callable has no place to keep an object from one call to the next."""
     if isinstance(function, FunctionType):
-        names = function.__code__.co_names
-        found = [function.__globals__.get(name) for name in names]
-        return not function.__closure__ and not function.__defaults__ and not any(map(_is_container, found))
-    return isinstance(function, type) or type(function) is type(len)
+        seen = [function.__globals__.get(name) for name in function.__code__.co_names]
+        own = [*(cell.cell_contents for cell in function.__closure__ or ()), *(function.__defaults__ or ())]
+        return not any(map(_is_container, seen)) and all(type(value) in ATOMS for value in own)
+    return isinstance(function, type) or isinstance(getattr(function, "__self__", None), ModuleType)
 
 
 def _is_container(value: Any) -> bool:

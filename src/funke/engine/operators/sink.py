@@ -23,6 +23,7 @@ class SinkOperator(Operator):
         self._restored: Any = None
         self._writer: SinkWriter | None = None
         self._input_watermark = MIN_WATERMARK
+        self._has_ended = False
 
     def open(self) -> None:
         """Makes the writer."""
@@ -56,10 +57,12 @@ class SinkOperator(Operator):
 
     def end_epoch(self) -> None:
         """Leaves nothing in a buffer."""
-        self.writer.flush(end_of_input=False)
+        if not self._has_ended:
+            self.writer.flush(end_of_input=False)
 
     def end_input(self) -> None:
         """Finishes what is written and hands it to the committer."""
+        self._has_ended = True
         self.writer.flush(end_of_input=True)
         self._send_committables()
 

@@ -127,7 +127,8 @@ class SplitWatermarks:
         """When the next split falls idle, or the user's generator wants its turn."""
         times = [self._idle_at(tracker) for tracker in self._trackers.values() if not tracker.is_idle]
         if self._interval_ms > 0 and any(tracker.wants_turns for tracker in self._trackers.values()):
-            times.append((self._last_emit_ms or self._now_ms()) + self._interval_ms)
+            last = self._now_ms() if self._last_emit_ms is None else self._last_emit_ms
+            times.append(last + self._interval_ms)
         return min((time for time in times if time is not None), default=None)
 
     def emit_periodically(self) -> None:
@@ -152,6 +153,7 @@ class SplitWatermarks:
     def restore(self, state: Any) -> None:
         """Takes back what `snapshot` gave."""
         self._trackers, self._ended, self._emitted, self._is_idle, self._last_emit_ms = state
+        self._current = None
 
     def _idle_at(self, tracker: BoundedTracker | CustomTracker) -> int | None:
         timeout = self._spec.idle_timeout_ms
@@ -230,8 +232,9 @@ class AssignTimestampsOperator(Operator):
         return self._marks.snapshot()
 
     def restore(self, state: Any) -> None:
-        """Takes the progress back."""
+        """Takes the progress back; also works once the operator is open."""
         self._marks.restore(state)
+        self._marks.start_split(_ONLY_SPLIT)
 
     def metrics(self) -> dict[str, Any]:
         """Flink's metrics of an operator."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from funke.engine.errors import GraphError
 from funke.engine.graph.job_graph import ChainedOperator, JobEdge, JobGraph, JobVertex
 from funke.engine.graph.partitioners import Forward, Rebalance
 from funke.engine.graph.resolved_edges import resolved_edges
 from funke.engine.graph.stream_graph import ChainingStrategy, StreamEdge, StreamGraph, StreamNode
+
+if TYPE_CHECKING:
+    from funke.engine.types.type_information import TypeInformation
 
 DEFAULT_SLOT_SHARING_GROUP = "default"
 LARGEST_MAX_PARALLELISM = 1 << 15
@@ -119,6 +123,7 @@ def _vertex(
                 operator_ids[node_id],
                 node.uid is not None,
                 node.user_line,
+                _input_type(graph, node),
                 edge.source if edge else None,
                 edge.tag if edge else None,
             )
@@ -126,6 +131,16 @@ def _vertex(
         waiting[:0] = [(out.target, out) for out in outgoing[node_id] if id(out) in chained]
     node = graph.nodes[head]
     return JobVertex(head, tuple(operators), graph.parallelism_of(node), max_parallelism_of(graph, node), groups[head])
+
+
+def _input_type(graph: StreamGraph, node: StreamNode) -> TypeInformation | None:
+    """The type of the node's (first) input: what the side output is declared as, or what the sender produces."""
+    if not node.inputs:
+        return None
+    edge = node.inputs[0]
+    if edge.tag is not None:
+        return edge.tag.type_info
+    return graph.nodes[edge.source].output_type
 
 
 def _operator_ids(graph: StreamGraph) -> dict[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,14 @@ class Plan:
         """The highest level: the number of delivery stages in an epoch."""
         return max((segment.level for segment in self.segments), default=0)
 
+    def with_operations(self, convert: Callable[[ChainedOperator], Any]) -> Plan:
+        """The same plan with every operator's operation replaced."""
+        segments = tuple(
+            replace(segment, operators=tuple(replace(op, operation=convert(op)) for op in segment.operators))
+            for segment in self.segments
+        )
+        return Plan(segments, self.exchanges, self.slots, self.is_batch)
+
     def inputs_of(self, segment_id: int) -> list[Exchange]:
         """The exchanges that arrive at a segment."""
         return [exchange for exchange in self.exchanges if exchange.target_segment == segment_id]
@@ -82,9 +91,12 @@ class _Draft:
     is_ingest: bool
 
 
-def to_plan(graph: JobGraph) -> Plan:
-    """Cuts source vertices into an ingest part and a slot part, and gives every segment its level and slots."""
-    drafts, cuts = _drafts(graph)
+def to_plan(graph: JobGraph, *, functions_need_slots: bool = False) -> Plan:
+    """Cuts source vertices into an ingest part and a slot part, and gives every segment its level and slots.
+
+    Functions that rely on files of their job alone (Python files, archives) all run in slots.
+    """
+    drafts, cuts = _drafts(graph, functions_need_slots)
     holder = {operator.node_id: number for number, draft in enumerate(drafts) for operator in draft.operators}
     exchanges = [_exchange(edge, holder) for edge in graph.edges]
     for source_node, target_node, tag in cuts:
@@ -121,14 +133,16 @@ def _exchange(edge: JobEdge, holder: dict[int, int]) -> Exchange:
     )
 
 
-def _drafts(graph: JobGraph) -> tuple[list[_Draft], list[tuple[int, int, OutputTag | None]]]:
+def _drafts(
+    graph: JobGraph, functions_need_slots: bool
+) -> tuple[list[_Draft], list[tuple[int, int, OutputTag | None]]]:
     drafts: list[_Draft] = []
     cuts: list[tuple[int, int, OutputTag | None]] = []
     for vertex in graph.vertices:
         if not isinstance(vertex.operators[0].operation, ReadSource):
             drafts.append(_Draft(vertex, vertex.operators, is_ingest=False))
             continue
-        ingested = _ingest_part(vertex)
+        ingested = {vertex.operators[0].node_id} if functions_need_slots else _ingest_part(vertex)
         drafts.append(_Draft(vertex, tuple(op for op in vertex.operators if op.node_id in ingested), is_ingest=True))
         for operator in vertex.operators:
             if operator.node_id not in ingested and operator.fed_by in ingested:

@@ -40,7 +40,7 @@ def stage(
     archives: tuple[tuple[str, str | None], ...],
     requirements: tuple[str, str | None] | None,
 ) -> Dependencies:
-    """Gathers a job's files in one folder of the driver's machine."""
+    """Gathers a job's files in one folder of the driver's machine; of two files with one name the first counts."""
     if not (python_files or archives or requirements):
         return Dependencies()
     folder = tempfile.mkdtemp(prefix="funke-files-")
@@ -48,8 +48,7 @@ def stage(
     if requirements is not None:
         paths.append(_installed(requirements, folder))
     targets = tuple((_existing(path), target or os.path.basename(path)) for path, target in archives)
-    # Of two files with the same module the one added last wins, so later ones come first on the path.
-    return Dependencies(tuple(dict.fromkeys(reversed(paths))), targets, folder)
+    return Dependencies(tuple(dict.fromkeys(paths)), targets, folder)
 
 
 def _existing(path: str) -> str:
@@ -66,7 +65,8 @@ def _staged_file(path: str, folder: str) -> str:
         return found
     modules = os.path.join(folder, "modules")
     os.makedirs(modules, exist_ok=True)
-    shutil.copy(found, modules)
+    if not os.path.exists(os.path.join(modules, os.path.basename(found))):
+        shutil.copy(found, modules)
     return modules
 
 

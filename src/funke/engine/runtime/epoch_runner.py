@@ -74,7 +74,7 @@ class EpochRunner:
     ) -> list[Any]:
         """Runs one epoch; returns reports, messages and failures.
 
-        `frames_of` holds, by segment, the DataFrame whose rows its subtasks ingest and the source that converts them.
+        `frames_of` holds, by segment, the DataFrame whose rows its subtasks ingest and what converts them to records.
         """
         self._enter_group(f"epoch {header.epoch}")
         blocks = self._ingest(orders, frames_of or {})
@@ -85,9 +85,9 @@ class EpochRunner:
     def _ingest(self, orders: list[IngestOrder], frames_of: dict[int, tuple[DataFrame, Any]]) -> RDD[Any]:
         plain = [encode(order) for order in orders if order.segment_id not in frames_of]
         inputs: list[RDD[Any]] = []
-        for segment_id, (frame, reader) in frames_of.items():
+        for segment_id, (frame, read_rows) in frames_of.items():
             own = [encode(order) for order in orders if order.segment_id == segment_id]
-            blocks, left_over = spark_frames(frame, self._package, own, reader)
+            blocks, left_over = spark_frames(frame, self._package, own, read_rows)
             inputs.append(blocks)
             plain += left_over
         if plain or not inputs:

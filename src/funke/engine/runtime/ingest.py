@@ -12,6 +12,7 @@ from funke.engine.graph.operations import ReadSource
 from funke.engine.operators.chain import Exit, OperatorChain
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.operator import Operator, OperatorFailure, Output, TaskInfo
+from funke.engine.operators.slice_pacer import SlicePacer
 from funke.engine.operators.timestamps import SplitWatermarks
 from funke.engine.planner.segments import Plan, Segment
 from funke.engine.runtime.block_codec import decode, encode
@@ -71,6 +72,7 @@ class _Ingest:
         self._chain.open()
         self._source_output: Output = self._chain.outputs[self._segment.operators[0].node_id]
         self._watermarks = SplitWatermarks(operation.watermarks or WatermarkSpec(), task, self._source_output)
+        self._pacer = SlicePacer()
         self._has_read = False
         self._is_idle = False
         self._restore()
@@ -146,7 +148,8 @@ class _Ingest:
                 head = self._segment.operators[0]
                 raise OperatorFailure(head.name, head.user_line) from cause
             records += len(values)
-            self._watermarks.process_batch(values, timestamps)
+            for some, stamps in self._pacer.slices(values, timestamps):
+                self._watermarks.process_batch(some, stamps)
             yield
         if split.is_last:
             self._watermarks.end_split(split.id)

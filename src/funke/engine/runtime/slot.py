@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from funke.engine.operators.chain import Exit, OperatorChain
@@ -81,7 +82,8 @@ class Slot:
                 segment.parallelism,
             )
         ]
-        gate = InputGate(chain.head, head.name, head.user_line, channels)
+        fire_timers = partial(self._fire_processing_timers, chain)
+        gate = InputGate(chain.head, head.name, head.user_line, channels, fire_timers)
         subtask = _Subtask(segment, index, chain, gate, routers)
         chain.open()
         self.subtasks.append(subtask)
@@ -117,22 +119,22 @@ class Slot:
         active = [subtask for subtask in self.subtasks if subtask.segment.level == level]
         before = [subtask.busy_s for subtask in active]
         try:
-            self._fire_processing_timers(active)
+            for subtask in active:
+                self._fire_processing_timers(subtask.chain)
             for frame in frames:
                 self._process(frame)
-                self._fire_processing_timers(active)
                 self._empty_outbox(send)
             for subtask in active:
                 self._end_epoch(subtask, header)
             self._empty_outbox(send)
+            for subtask, busy_before in zip(active, before):
+                send(Frame(0, RESULT, 0, encode(self._report(subtask, subtask.busy_s - busy_before))))
         except Exception as error:
             self._outbox.clear()
             send(Frame(0, RESULT, 0, encode(to_failure(error))))
             for _ in frames:  # the sender must not be left waiting
                 pass
             raise
-        for subtask, busy_before in zip(active, before):
-            send(Frame(0, RESULT, 0, encode(self._report(subtask, subtask.busy_s - busy_before))))
 
     def _process(self, frame: Frame) -> None:
         if self._by_exchange.get(frame.exchange_id) is None:
@@ -142,12 +144,10 @@ class Slot:
         subtask.gate.receive(frame.exchange_id, frame.upstream, decode(frame.payload))
         subtask.busy_s += time.perf_counter() - started
 
-    def _fire_processing_timers(self, active: list[_Subtask]) -> None:
-        now = self._clock.now_ms()
-        for subtask in active:
-            due = subtask.chain.next_wakeup_ms()
-            if due is not None and due <= now:
-                subtask.chain.on_processing_time(now)
+    def _fire_processing_timers(self, chain: OperatorChain) -> None:
+        due = chain.next_wakeup_ms()
+        if due is not None and due <= (now := self._clock.now_ms()):
+            chain.on_processing_time(now)
 
     def _end_epoch(self, subtask: _Subtask, header: EpochHeader) -> None:
         started = time.perf_counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.source import ReadOutcome, Split, SplitEnumerator
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 
     from funke.engine.runtime.worker_setup import JobPackage
 
+# Turns the Arrow batches of a partition into batches of records.
+ReadRows = Callable[[Iterator[Any]], Iterator[Any]]
+
 _FRAME_SCHEMA = "slot int, exchange int, upstream int, payload binary"
 
 
 def spark_frames(
-    frame: DataFrame, package: Broadcast[JobPackage], orders: list[bytes], reader: Any
+    frame: DataFrame, package: Broadcast[JobPackage], orders: list[bytes], read_rows: ReadRows
 ) -> tuple[RDD[Any], list[bytes]]:
     """The blocks that come of a DataFrame's rows, and the orders of the subtasks that got no partition of it."""
     rows = frame.coalesce(len(orders))
@@ -36,7 +39,7 @@ def spark_frames(
         context = TaskContext.get()
         assert context is not None
         order = orders[context.partitionId()]
-        for block in run_ingest(package.value, order, reader.read_rows(batches)):
+        for block in run_ingest(package.value, order, read_rows(batches)):
             yield _to_batch(block)
 
     blocks = rows.mapInArrow(ingest, _FRAME_SCHEMA).rdd
@@ -59,7 +62,7 @@ class SparkBatchEnumerator(SplitEnumerator):
     """A bounded DataFrame: one split, read in one epoch."""
 
     def __init__(self, source: Any, spark: SparkSession) -> None:
-        self._frame: DataFrame | None = source.dataframe_factory(spark)
+        self._frame: DataFrame | None = source.load(spark)
 
     def poll(self, max_records: int) -> list[Split]:
         """The whole DataFrame, once."""
@@ -79,9 +82,7 @@ class SparkStreamEnumerator(SplitEnumerator):
         self._waiting: queue.SimpleQueue[DataFrame] = queue.SimpleQueue()
         self._taken = threading.Event()
         self._is_closed = False
-        frame = source.dataframe_factory(spark)
-        if not frame.isStreaming:
-            raise SourceError("SparkSource.stream() needs a DataFrame made with spark.readStream")
+        frame = source.load(spark)
         options = dict(getattr(source, "trigger", None) or {})
         writer = frame.writeStream.foreachBatch(self._on_batch).option(
             "checkpointLocation", tempfile.mkdtemp(prefix="funke-query-")

@@ -36,8 +36,12 @@ class JobPackage:
 
 
 def pack_code(plan: Plan) -> bytes:
-    """The plan, with the classes of the user's script, as bytes."""
-    return bytes(cloudpickle.dumps((main_classes(), plan)))
+    """The plan, with the classes of the user's script, as bytes.
+
+    Each operation is pickled by itself: one function object used by two operators becomes two, as in Flink.
+    """
+    packed = plan.with_operations(lambda operator: cloudpickle.dumps(operator.operation))
+    return bytes(cloudpickle.dumps((main_classes(), packed)))
 
 
 def main_classes() -> dict[str, type]:
@@ -63,16 +67,19 @@ _unpacked: dict[str, Plan] = {}
 
 def unpack(package: JobPackage) -> Plan:
     """The plan, made once per process and attempt."""
-    plan = _unpacked.get(package.key)
-    if plan is None:
-        wanted = [path for path in package.python_paths if path not in sys.path and os.path.exists(path)]
-        sys.path[:0] = wanted
-        for hook in package.startup:
-            module, _, function = hook.partition(":")
-            getattr(importlib.import_module(module), function)()
-        classes, plan = cloudpickle.loads(package.code)
-        for name, value in classes.items():
-            setattr(sys.modules["__main__"], name, value)
-        _unpacked.clear()
-        _unpacked[package.key] = plan
+    known = _unpacked.get(package.key)
+    if known is not None:
+        return known
+    wanted = [path for path in package.python_paths if path not in sys.path and os.path.exists(path)]
+    sys.path[:0] = wanted
+    for hook in package.startup:
+        module, _, function = hook.partition(":")
+        getattr(importlib.import_module(module), function)()
+    plan: Plan
+    classes, plan = cloudpickle.loads(package.code)
+    for name, value in classes.items():
+        setattr(sys.modules["__main__"], name, value)
+    plan = plan.with_operations(lambda operator: cloudpickle.loads(operator.operation))
+    _unpacked.clear()
+    _unpacked[package.key] = plan
     return plan

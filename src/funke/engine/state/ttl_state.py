@@ -67,6 +67,9 @@ class TtlState:
             oldest = next(iter(table))
             if self._last_use(table[oldest]) > deadline:
                 return
+            if self._shows_expired and oldest == self._backend.current_key:
+                # Whoever is just reading this key may still see the rest of it.
+                return
             del table[oldest]
 
     # What one stored entry looks like: here a pair of value and time; lists and maps differ.

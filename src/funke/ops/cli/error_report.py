@@ -16,7 +16,7 @@ _PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(
 def describe_error(error: BaseException) -> str:
     """The text for the terminal."""
     if isinstance(error, FunkeError):
-        return f"{type(error).__name__}: {error}"
+        return f"error: {error}"
     if isinstance(error, SyntaxError):
         return "".join(traceback.format_exception_only(type(error), error)).rstrip()
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]

@@ -1,1 +1,3 @@
 """Reading files: finding them, cutting them into splits, reading the splits."""
+
+from __future__ import annotations

@@ -54,14 +54,17 @@ def _open_file_system(path: str) -> tuple[Any, str, str | None]:
     local = _LOCAL_URI.match(path)
     if local is not None or "://" not in path:
         return fs.LocalFileSystem(), _local_path(path[local.end() :] if local else path, local is not None), None
+    # What follows a question mark are options of the file system (s3://bucket/folder?region=…).
+    address, mark, options = path.partition("?")
+    wildcard = _WILDCARD.search(address)
     # A pattern is no valid URI; the part before it leads to the same file system.
-    wildcard = _WILDCARD.search(path)
-    root = path[: path.rindex("/", 0, wildcard.start()) + 1] if wildcard else path
+    folder = address[: address.rindex("/", 0, wildcard.start())] if wildcard else address
+    root = folder + mark + options
     try:
         file_system, inner_path = fs.FileSystem.from_uri(root)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise SourceError(f"cannot read files: '{path}' leads to no file system: {error}") from error
-    return file_system, inner_path.rstrip("/") + "/" + path[len(root) :] if wildcard else inner_path, root
+    return file_system, inner_path.rstrip("/") + address[len(folder) :], root
 
 
 def _local_path(path: str, is_uri: bool) -> str:

@@ -1,0 +1,3 @@
+"""Formats of files and messages: what their bytes mean."""
+
+from __future__ import annotations

@@ -1,0 +1,61 @@
+"""Command lines in the form of `flink run`."""
+
+from __future__ import annotations
+
+import pytest
+
+from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.ops.cli.arguments import ProgramCall, parse_program_call
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("job.py", ProgramCall("job.py")),
+        ("job.py --input a -p 4", ProgramCall("job.py", arguments=("--input", "a", "-p", "4"))),
+        ("-p 4 job.py", ProgramCall("job.py", options={"parallelism.default": "4"})),
+        ("-p4 job.py", ProgramCall("job.py", options={"parallelism.default": "4"})),
+        ("--parallelism=4 job.py", ProgramCall("job.py", options={"parallelism.default": "4"})),
+        ("-D a.b=c=d -Dx=y job.py", ProgramCall("job.py", options={"a.b": "c=d", "x": "y"})),
+        ("-py job.py in out", ProgramCall("job.py", arguments=("in", "out"))),
+        ("--python job.py -p 2 --own 1", ProgramCall("job.py", None, ("--own", "1"), {"parallelism.default": "2"})),
+        ("-pym my.module arg", ProgramCall(None, "my.module", ("arg",))),
+        (
+            "-pyfs a.py,b.zip -pyarch d.zip#d -pyreq r.txt#c -pyexec python3 job.py",
+            ProgramCall(
+                "job.py",
+                options={
+                    "python.files": "a.py,b.zip",
+                    "python.archives": "d.zip#d",
+                    "python.requirements": "r.txt#c",
+                    "python.executable": "python3",
+                },
+            ),
+        ),
+        ("-p 2", ProgramCall(options={"parallelism.default": "2"})),
+    ],
+)
+def test_parsing(line: str, expected: ProgramCall) -> None:
+    assert parse_program_call(line.split()) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("-p two job.py", "whole number of at least 1, got 'two'"),
+        ("-p 0 job.py", "whole number of at least 1, got '0'"),
+        ("-p -1 job.py", "whole number of at least 1, got '-1'"),
+        ("-D key job.py", "-D needs key=value, got 'key'"),
+        ("-p", "option -p needs a value"),
+        ("--nonsense job.py", "there is no option --nonsense"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(line: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        parse_program_call(line.split())
+
+
+@pytest.mark.parametrize("line", ["-d job.py", "-c my.Main job.jar", "-s /savepoints/1 job.py"])
+def test_what_cannot_be_done_is_said(line: str) -> None:
+    with pytest.raises(UnsupportedFeatureError):
+        parse_program_call(line.split())
