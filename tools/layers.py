@@ -30,7 +30,16 @@ LAYERS: tuple[Layer, ...] = (
     Layer("ops", ("funke.ops", "funke.__main__"), "command line: runs, watches and commands jobs"),
     Layer(
         "public API",
-        ("funke", "funke.common", "funke.datastream", "funke.table", "funke.metrics", "funke.util", "funke.cep"),
+        (
+            "funke",
+            "funke.common",
+            "funke.datastream",
+            "funke.table",
+            "funke.metrics",
+            "funke.util",
+            "funke.cep",
+            "funke.version",
+        ),
         "PyFlink's module tree and names; a thin facade that appends nodes",
     ),
     Layer("jobs", ("funke.engine.jobs",), "job record and state machine, coordinator"),

@@ -25,13 +25,20 @@ env = StreamExecutionEnvironment.get_execution_environment()
 env.set_parallelism(2)
 
 def endless():
-    source = DataGeneratorSource(lambda index: index, None, RateLimiterStrategy.per_second(50))
+    source = DataGeneratorSource(lambda index: index, rate_limiter_strategy=RateLimiterStrategy.per_second(50))
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
     return numbers.key_by(lambda number: number % 2).reduce(lambda a, b: a + b)
 """
 SUCCESS = HEAD + "env.from_collection([1, 2, 3]).key_by(lambda x: x).reduce(lambda a, b: a + b).print()\nenv.execute()\n"
 FAILURE = HEAD + "env.from_collection([1, 0]).key_by(lambda x: x).map(lambda x: 1 // x).print()\nenv.execute()\n"
-CANCEL = HEAD + "endless().print()\nclient = env.execute_async()\ntime.sleep(4)\nclient.cancel().result()\n"
+CANCEL = HEAD + """
+endless().print()
+client = env.execute_async()
+while client.get_metrics().get("epochs", 0) < 2:
+    time.sleep(0.1)
+client.cancel().result()
+assert client.get_job_status().result().name == "CANCELED"
+"""
 ENDLESS = HEAD + "endless().print()\nenv.execute()\n"
 
 

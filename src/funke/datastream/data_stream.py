@@ -12,14 +12,14 @@ from funke.datastream.closeable_iterator import CloseableIterator
 from funke.datastream.connected_streams import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
 from funke.datastream.data_stream_sink import DataStreamSink
 from funke.datastream.operator_settings import OperatorSettings, require_max_parallelism
-from funke.datastream.slot_sharing_group import SlotSharingGroup
+from funke.datastream.refused_settings import RefusedSettings
 from funke.datastream.stream_ends import to_engine_sink, to_engine_sink_function
 from funke.datastream.stream_types import OutputType, declared_type, keyed_type, reported_type
 from funke.datastream.upstream import Upstream
 from funke.datastream.windowed_stream import AllWindowedStream, WindowedStream
 from funke.engine.connectors.print_sink import PrintSink
 from funke.engine.connectors.sink import Sink as EngineSink
-from funke.engine.errors import ConfigurationError, GraphError, TypeMismatchError, at_user_line
+from funke.engine.errors import ConfigurationError, TypeMismatchError, at_user_line
 from funke.engine.graph import operations as op
 from funke.engine.graph import partitioners
 from funke.engine.graph.stream_graph import ChainingStrategy, StreamNode
@@ -57,8 +57,10 @@ class DataStream(OperatorSettings):
 
     A stream is immutable: operations return new ones, and nothing runs before `execute()`.
 
-    >>> env = StreamExecutionEnvironment.get_execution_environment()  # doctest: +SKIP
-    >>> env.from_collection([1, 2, 3]).map(lambda x: x * 2).print()  # doctest: +SKIP
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> numbers = StreamExecutionEnvironment.get_execution_environment().from_collection([1, 2, 3])
+    >>> numbers.map(lambda x: x * 2).name("double").get_name()
+    'double'
     """
 
     def __init__(
@@ -314,7 +316,7 @@ class DataStream(OperatorSettings):
         return DataStreamSink(node)
 
 
-class KeyedStream(DataStream):
+class KeyedStream(RefusedSettings, DataStream):
     """A stream whose elements are partitioned by key; functions on it have state and timers per key."""
 
     class AccumulateType(Enum):
@@ -426,134 +428,46 @@ class KeyedStream(DataStream):
 
     def shuffle(self) -> NoReturn:
         """Not possible: the key decides where an element goes."""
-        _refuse("shuffle()", "KeyedStream")
+        self._refuse("shuffle()")
 
     def rescale(self) -> NoReturn:
         """Not possible: the key decides where an element goes."""
-        _refuse("rescale()", "KeyedStream")
+        self._refuse("rescale()")
 
     def rebalance(self) -> NoReturn:
         """Not possible: the key decides where an element goes."""
-        _refuse("rebalance()", "KeyedStream")
+        self._refuse("rebalance()")
 
     def forward(self) -> NoReturn:
         """Not possible: the key decides where an element goes."""
-        _refuse("forward()", "KeyedStream")
+        self._refuse("forward()")
 
     def global_(self) -> NoReturn:
         """Not possible: the key decides where an element goes."""
-        _refuse("global_()", "KeyedStream")
+        self._refuse("global_()")
 
     def broadcast(self, *args: Any) -> NoReturn:
         """Not possible: the key decides where an element goes."""
-        _refuse("broadcast()", "KeyedStream")
+        self._refuse("broadcast()")
 
     def partition_custom(
         self, partitioner: Callable[..., Any] | UserPartitioner, key_selector: Callable[..., Any] | KeySelector
     ) -> NoReturn:
         """Not possible: the key decides where an element goes."""
-        _refuse("partition_custom()", "KeyedStream")
-
-    def set_parallelism(self, parallelism: int) -> NoReturn:
-        """Not possible: a keyed stream is no operator."""
-        _refuse("set_parallelism()", "KeyedStream")
-
-    def name(self, name: str) -> NoReturn:
-        """Not possible: a keyed stream is no operator."""
-        _refuse("name()", "KeyedStream")
-
-    def get_name(self) -> NoReturn:
-        """Not possible: a keyed stream is no operator."""
-        _refuse("get_name()", "KeyedStream")
-
-    def uid(self, uid: str) -> NoReturn:
-        """Not possible: a keyed stream is no operator."""
-        _refuse("uid()", "KeyedStream")
-
-    def set_uid_hash(self, uid_hash: str) -> NoReturn:
-        """Not possible: a keyed stream is no operator."""
-        _refuse("set_uid_hash()", "KeyedStream")
-
-    def set_max_parallelism(self, max_parallelism: int) -> NoReturn:
-        """Not possible: a keyed stream is no operator."""
-        _refuse("set_max_parallelism()", "KeyedStream")
-
-    def force_non_parallel(self) -> NoReturn:
-        """Not possible: a keyed stream is no operator."""
-        _refuse("force_non_parallel()", "KeyedStream")
-
-    def set_buffer_timeout(self, timeout_millis: int) -> NoReturn:
-        """Not possible: a keyed stream is no operator."""
-        _refuse("set_buffer_timeout()", "KeyedStream")
-
-    def start_new_chain(self) -> NoReturn:
-        """Not possible: a keyed stream is no operator."""
-        _refuse("start_new_chain()", "KeyedStream")
-
-    def disable_chaining(self) -> NoReturn:
-        """Not possible: a keyed stream is no operator."""
-        _refuse("disable_chaining()", "KeyedStream")
-
-    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> NoReturn:
-        """Not possible: a keyed stream is no operator."""
-        _refuse("slot_sharing_group()", "KeyedStream")
+        self._refuse("partition_custom()")
 
     def cache(self) -> NoReturn:
         """Not possible: a keyed stream is no operator."""
-        _refuse("cache()", "KeyedStream")
+        self._refuse("cache()")
 
 
-class CachedDataStream(DataStream):
+class CachedDataStream(RefusedSettings, DataStream):
     """A stream that is computed once and then read from memory."""
 
     def invalidate(self) -> None:
         """Forget the elements; the next job computes them again."""
         assert self._node is not None
         self._env._forget_cached(self._node)
-
-    def set_parallelism(self, parallelism: int) -> NoReturn:
-        """Not possible: set it before cache()."""
-        _refuse("set_parallelism()", "CachedDataStream")
-
-    def name(self, name: str) -> NoReturn:
-        """Not possible: set it before cache()."""
-        _refuse("name()", "CachedDataStream")
-
-    def get_name(self) -> NoReturn:
-        """Not possible: ask before cache()."""
-        _refuse("get_name()", "CachedDataStream")
-
-    def uid(self, uid: str) -> NoReturn:
-        """Not possible: set it before cache()."""
-        _refuse("uid()", "CachedDataStream")
-
-    def set_uid_hash(self, uid_hash: str) -> NoReturn:
-        """Not possible: set it before cache()."""
-        _refuse("set_uid_hash()", "CachedDataStream")
-
-    def set_max_parallelism(self, max_parallelism: int) -> NoReturn:
-        """Not possible: set it before cache()."""
-        _refuse("set_max_parallelism()", "CachedDataStream")
-
-    def force_non_parallel(self) -> NoReturn:
-        """Not possible: set it before cache()."""
-        _refuse("force_non_parallel()", "CachedDataStream")
-
-    def set_buffer_timeout(self, timeout_millis: int) -> NoReturn:
-        """Not possible: set it before cache()."""
-        _refuse("set_buffer_timeout()", "CachedDataStream")
-
-    def start_new_chain(self) -> NoReturn:
-        """Not possible: set it before cache()."""
-        _refuse("start_new_chain()", "CachedDataStream")
-
-    def disable_chaining(self) -> NoReturn:
-        """Not possible: set it before cache()."""
-        _refuse("disable_chaining()", "CachedDataStream")
-
-    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> NoReturn:
-        """Not possible: set it before cache()."""
-        _refuse("slot_sharing_group()", "CachedDataStream")
 
 
 def _require_function(func: Any, function_class: type, method: str) -> None:
@@ -563,7 +477,3 @@ def _require_function(func: Any, function_class: type, method: str) -> None:
 
 def _value_type(stream: DataStream) -> TypeInformation:
     return reported_type(stream._type_info)
-
-
-def _refuse(method: str, stream: str) -> NoReturn:
-    raise GraphError(at_user_line(f"{method} is not possible on a {stream}; call it on the stream before or after it"))

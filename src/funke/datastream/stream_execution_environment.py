@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from concurrent.futures import wait
 from typing import Any
 
 from funke.common.configuration import Configuration
@@ -56,7 +57,8 @@ class StreamExecutionEnvironment(EnvironmentSources):
         try:
             return JobExecutionResult(job.result())
         except KeyboardInterrupt:
-            job.cancel().result(CANCEL_TIMEOUT_S)
+            # The interrupt goes on to the program, also when the job is slow to stop.
+            wait([job.cancel()], CANCEL_TIMEOUT_S)
             raise
 
     def execute_async(self, job_name: str = DEFAULT_JOB_NAME) -> JobClient:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pyflink.common import Types
 from pyflink.datastream import StreamExecutionEnvironment
 
-VALUES = [0.1, 13 / 3, 3.0e38, 1.0e10, 123456789.0, 1e-3, 9.99e-4, 1e7, 9999999.0, -0.0, 1.5]
+VALUES = [0.1, 13 / 3, 3.0e38, 1.0e10, 16777216.0, 1e-3, 9.99e-4, 1e7, 9999999.0, -0.0, 1.5]
 
 
 def main() -> None:

@@ -50,7 +50,7 @@ def main() -> None:
     numbers = env.from_collection([0, 1, 2, 3], type_info=Types.INT())
     placed = numbers.partition_custom(lambda key, count: key % count, lambda number: number)
     placed.map(Describe(), Types.STRING()).print("map")
-    numbers.map(Describe(), Types.STRING()).set_parallelism(1).print("single")
+    numbers.rebalance().map(Describe(), Types.STRING()).set_parallelism(1).print("single")
     numbers.key_by(lambda number: number, Types.INT()).process(DescribeKeyed(), Types.STRING()).print("keyed")
     env.execute("runtime context")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -60,6 +61,46 @@ def test_new_rows_lists_and_dicts_of_atoms_are_not_copied() -> None:
         before = id(result)
         seen.append(id(detached(result)) == before)
     assert seen == [True, True, True]
+
+
+class Pair(NamedTuple):
+    left: str
+    right: Any
+
+
+@dataclass(frozen=True)
+class Frozen:
+    x: int
+
+
+class Colour(Enum):
+    RED = 1
+
+
+def test_named_tuples_enums_and_frozen_sets_of_atoms_are_not_copied() -> None:
+    for value in (Pair("a", 1), Colour.RED, frozenset({1})):
+        assert detached(value) is value
+    pair = Pair("a", [1])
+    copied = detached(pair)
+    assert copied == pair and copied.right is not pair.right and type(copied) is Pair
+
+
+def test_objects_are_copied_by_their_fields_and_new_ones_are_not() -> None:
+    frozen = Frozen(1)
+    assert detached(frozen) == frozen
+    point = Point(1, ["a"])
+    copied = detached(point)
+    assert copied == point and copied.tags is not point.tags
+    for result in (Frozen(number) for number in range(1)):
+        before = id(result)
+        assert id(detached(result)) == before
+
+
+def test_an_object_that_refers_to_itself_can_be_copied() -> None:
+    loop: list[Any] = [1]
+    loop.append(loop)
+    copied = detached(loop)
+    assert copied[0] == 1 and copied is not loop
 
 
 def test_a_row_keeps_its_names_and_kind() -> None:

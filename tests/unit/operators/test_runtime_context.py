@@ -6,7 +6,6 @@ from typing import Any
 
 from funke.engine.graph.operations import Map, Process
 from funke.engine.operators.functions.process_functions import KeyedProcessFunction
-from funke.engine.operators.metrics import Meter, MetricGroup
 from funke.engine.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -111,29 +110,3 @@ def test_metrics_of_the_function_are_reported_with_those_of_the_operator() -> No
     assert metrics["last"] == 3
     assert metrics["text.lengths"] == {"count": 2, "sum": 4, "min": 1, "max": 3, "mean": 2.0}
     assert metrics["kind.string.rate"]["count"] == 2
-
-
-def test_asking_for_a_metric_again_gives_the_same_one() -> None:
-    group = MetricGroup()
-    group.counter("n").inc(5)
-    group.counter("n").dec(2)
-    group.add_group("g").counter("n").inc()
-    group.add_group("g").counter("n").inc()
-    assert (group.counter("n").get_count(), group.to_values()) == (3, {"n": 3, "g.n": 2})
-
-
-def test_a_meter_measures_over_its_time_span() -> None:
-    now = 0.0
-    meter = Meter(10, lambda: now)
-    for second in range(20):
-        now = float(second)
-        meter.mark_event(3)
-    assert (meter.get_count(), meter.get_rate()) == (60, 3.0)
-    now = 100.0
-    assert meter.get_rate() == 0.0
-
-
-def test_an_empty_distribution_has_no_mean() -> None:
-    group = MetricGroup()
-    group.distribution("d")
-    assert group.to_values() == {"d": {"count": 0, "sum": 0, "min": None, "max": None, "mean": None}}

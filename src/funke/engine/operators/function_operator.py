@@ -63,7 +63,7 @@ class FunctionOperator(Operator):
             "numRecordsIn": self.records_in,
             "numRecordsOut": self.output.records_out,
             "currentInputWatermark": self.input_watermark,
-            **self.runtime_context.get_metrics_group().to_values(),
+            **self.runtime_context.get_metrics_group().report(),
         }
 
     def close(self) -> None:

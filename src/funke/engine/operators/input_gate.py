@@ -9,7 +9,7 @@ from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorFai
 from funke.engine.operators.slice_pacer import SlicePacer
 
 # What a block holds, in order: ("r", values, timestamps) | ("w", watermark) | ("s", is_idle)
-Part = tuple  # type: ignore[type-arg]
+Part = tuple[Any, ...]
 
 
 class InputGate:

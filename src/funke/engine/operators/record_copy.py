@@ -40,21 +40,32 @@ def detached(value: Any) -> Any:
     if kind is tuple:
         for item in value:
             if type(item) not in ATOMS:
-                return _detached_tuple(value)
+                return _copy(value)
         return value
     # A result that only the caller refers to is new: if its parts cannot change either, it needs no copy.
     if getrefcount(value) <= _REFERENCES_OF_NEW:
-        if kind is Row or kind is list:
-            parts: Any = value._values if kind is Row else value
+        if kind is Row:
+            parts: Any = value._values
+        elif kind is list:
+            parts = value
         elif kind is dict:
             parts = value.values()
+        elif _is_plain_class(kind):
+            parts = value.__dict__.values()
         else:
-            return _copied(value)
+            return _copy(value)
         for item in parts:
             if type(item) not in ATOMS:
-                return _copied(value)
+                return _copy(value)
         return value
-    return _copied(value)
+    return _copy(value)
+
+
+def _copy(value: Any) -> Any:
+    try:
+        return _copied(value)
+    except RecursionError:  # a value that refers to itself
+        return copy.deepcopy(value)
 
 
 def _detached_tuple(value: tuple[Any, ...]) -> Any:
@@ -67,16 +78,43 @@ def _is_other(left: Any, right: Any) -> bool:
 
 
 def _copied(value: Any) -> Any:
-    copier = _COPIERS.get(type(value))
+    kind = type(value)
+    if kind in ATOMS:
+        return value
+    copier = _COPIERS.get(kind)
     if copier is not None:
         return copier(value)
-    if type(value) in ATOMS:
+    if isinstance(value, (tuple, frozenset)) and all(type(item) in ATOMS for item in value):
         return value
+    if _is_plain_class(kind):
+        return _copied_object(value)
     try:
         return copy.deepcopy(value)
     except Exception:
         # Locks, connections and the like cannot be copied; nor could they be sent to another process.
         return value
+
+
+def _is_plain_class(kind: Any) -> bool:
+    """Whether an object of a user's class is nothing but its fields: copying them (1 µs) spares deepcopy (8 µs)."""
+    known = _PLAIN_CLASSES.get(kind)
+    if known is None:
+        has_own_form = any(getattr(kind, name) is not getattr(object, name) for name in _OBJECT_FORM)
+        has_hooks = any(hasattr(kind, name) for name in _COPY_HOOKS)
+        known = _PLAIN_CLASSES[kind] = bool(kind.__dictoffset__) and not has_own_form and not has_hooks
+    return known
+
+
+# Classes that were looked at before.
+_PLAIN_CLASSES: dict[type, bool] = {}
+_OBJECT_FORM = ("__new__", "__reduce__", "__reduce_ex__")
+_COPY_HOOKS = ("__slots__", "__deepcopy__", "__copy__", "__setstate__")
+
+
+def _copied_object(value: Any) -> Any:
+    copied = object.__new__(type(value))
+    copied.__dict__.update((name, _copied(item)) for name, item in value.__dict__.items())
+    return copied
 
 
 def _copied_row(row: Row) -> Row:
@@ -114,7 +152,7 @@ _REFERENCES_OF_NEW = _references_of_new()
 
 def copies_of(values: list[Any]) -> list[Any]:
     """Records for a second receiver, which may change them as it likes."""
-    return values if are_plain(values) else [_copied(value) for value in values]
+    return values if are_plain(values) else [_copy(value) for value in values]
 
 
 def are_plain(values: list[Any]) -> bool:
@@ -132,7 +170,10 @@ def keeps_nothing(function: Any) -> bool:
     """Whether a plain callable has no place to keep an object from one call to the next."""
     if isinstance(function, FunctionType):
         seen = [function.__globals__.get(name) for name in function.__code__.co_names]
-        own = [*(cell.cell_contents for cell in function.__closure__ or ()), *(function.__defaults__ or ())]
+        try:
+            own = [*(cell.cell_contents for cell in function.__closure__ or ()), *(function.__defaults__ or ())]
+        except ValueError:  # a cell that is still empty
+            return False
         return not any(map(_is_container, seen)) and all(type(value) in ATOMS for value in own)
     return isinstance(function, type) or isinstance(getattr(function, "__self__", None), ModuleType)
 

@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 
 from funke.engine.errors import StateError
 from funke.engine.operators.functions.runtime_context import RuntimeContext
-from funke.engine.operators.metrics import MetricGroup
 from funke.engine.operators.operator import OperatorContext
 from funke.engine.state.descriptors import (
     AggregatingStateDescriptor,
@@ -18,6 +17,7 @@ from funke.engine.state.descriptors import (
 )
 from funke.engine.state.interfaces import AggregatingState, ListState, MapState, ReducingState, ValueState
 from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.types.metrics import MetricRegistry
 
 __all__ = ["StreamingRuntimeContext"]
 
@@ -29,7 +29,7 @@ class StreamingRuntimeContext(RuntimeContext):
         self._context = context
         self._task = context.task
         self._backend = backend
-        self._metrics = MetricGroup()
+        self._metrics = MetricRegistry()
 
     def get_task_name(self) -> str:
         """Return the name of the task."""
@@ -60,7 +60,7 @@ class StreamingRuntimeContext(RuntimeContext):
         """Return a global job parameter."""
         return self._task.job_parameters.get(key, default_value)
 
-    def get_metrics_group(self) -> MetricGroup:
+    def get_metrics_group(self) -> MetricRegistry:
         """Return the group in which the function registers its metrics."""
         return self._metrics
 

@@ -10,7 +10,7 @@ __all__ = ["SlicePacer"]
 
 _QUICK_S = 0.02
 _SLOW_S = 0.1
-_FIRST_RECORDS = 16
+_FIRST_RECORDS = 1
 _FACTOR = 4
 
 

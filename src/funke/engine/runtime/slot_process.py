@@ -7,7 +7,6 @@ or when nobody has called for a while (the driver keeps idle jobs' slots alive w
 from __future__ import annotations
 
 import contextlib
-import gc
 import hmac
 import io
 import os
@@ -93,9 +92,6 @@ class _SlotProcess:
             self._startup_failure = to_failure(error)
 
     def serve(self) -> None:
-        # Collecting garbage over millions of state entries costs more than it finds; once per pause is enough.
-        gc.freeze()
-        gc.set_threshold(200_000, 20, 1000)
         while True:
             connection, (header, level) = self._work.get()
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -82,4 +83,14 @@ def unpack(package: JobPackage) -> Plan:
     plan = plan.with_operations(lambda operator: cloudpickle.loads(operator.operation))
     _unpacked.clear()
     _unpacked[package.key] = plan
+    _spare_garbage_collection()
     return plan
+
+
+def _spare_garbage_collection() -> None:
+    """Looks for garbage less often: a scan over blocks of records and state finds next to nothing.
+
+    With the default thresholds reading CSV into rows runs at 1.3 instead of 1.7 million rows per second.
+    """
+    gc.freeze()
+    gc.set_threshold(200_000, 20, 1000)

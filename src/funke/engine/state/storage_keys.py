@@ -1,37 +1,40 @@
-"""The form in which keys are kept: the key itself, or a stand-in for keys that a dict cannot hold."""
+"""The form in which keys are kept: the key itself, or a stand-in for keys that a dict cannot tell apart or not hold.
+
+Flink compares keys as bytes, so 1, 1.0 and True are three keys, every NaN is the same key, and a list can be one.
+"""
 
 from __future__ import annotations
 
 import datetime
-from collections import deque
-from decimal import Decimal
+import pickle
+from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
-from funke.engine.types.stable_hash import key_group, stable_hash
+from funke.engine.types.row import Row
+from funke.engine.types.stable_hash import key_group
 
 __all__ = ["KeyStandIn", "group_of", "original_key", "storage_key", "storage_keys"]
 
-# Always hashable, and equal to itself.
-_SAFE = frozenset({str, int, bool, bytes, type(None), datetime.date, datetime.datetime, datetime.timedelta})
-_MAY_BE_NAN = frozenset({float, Decimal, complex})
+# Hashable, and equal only to keys of the same type. Floats equal an integer only when they are whole.
+_SAFE = frozenset({str, int, bytes, type(None), datetime.date, datetime.datetime, datetime.timedelta})
 
 
 class KeyStandIn:
-    """Stands for a key without a hash (a list, a dict) or unequal to itself (NaN)."""
+    """Stands for a key; equal to the stand-ins of keys of the same type and value."""
 
-    __slots__ = ("_hash", "original")
+    __slots__ = ("_hash", "_identity", "original")
 
     def __init__(self, original: Any) -> None:
         self.original = original
-        self._hash = stable_hash(original)
+        self._identity = _identity_of(original)
+        self._hash = hash(self._identity)
 
     def __hash__(self) -> int:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, KeyStandIn):
-            return False
-        return bool(self.original == other.original) or (_is_nan(self.original) and _is_nan(other.original))
+        return isinstance(other, KeyStandIn) and bool(self._identity == other._identity)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return KeyStandIn, (self.original,)
@@ -40,15 +43,47 @@ class KeyStandIn:
         return f"KeyStandIn({self.original!r})"
 
 
-def _is_nan(key: Any) -> bool:
-    return bool(key != key)  # noqa: PLR0124 - only NaN is unequal to itself, whatever its class
+def _identity_of(key: Any) -> Any:
+    """A hashable form in which values of different types differ, at any depth."""
+    kind = type(key)
+    if kind in _SAFE:
+        return key
+    form = _FORMS.get(kind)
+    if form is not None:
+        return kind, form(key)
+    if key != key:  # noqa: PLR0124 - only NaN is unequal to itself, whatever its class
+        return kind, "NaN"
+    try:
+        hash(key)
+    except TypeError:
+        return kind, pickle.dumps(key, protocol=4)
+    return kind, key
+
+
+_FORMS: dict[type, Callable[[Any], Any]] = {
+    tuple: lambda key: tuple(map(_identity_of, key)),
+    list: lambda key: tuple(map(_identity_of, key)),
+    set: lambda key: frozenset(map(_identity_of, key)),
+    dict: lambda key: frozenset((_identity_of(name), _identity_of(value)) for name, value in key.items()),
+    bytearray: bytes,
+    Row: lambda key: (key.get_row_kind(), tuple(map(_identity_of, key))),
+}
+_TRUE, _FALSE = KeyStandIn(True), KeyStandIn(False)
 
 
 def storage_key(key: Any) -> Any:
     """The form of one key."""
-    if type(key) in _SAFE:
+    kind = type(key)
+    if kind in _SAFE:
         return key
-    if type(key) in _MAY_BE_NAN and _is_nan(key):
+    if kind is bool:
+        return _TRUE if key else _FALSE
+    if kind is float:
+        return KeyStandIn(key) if key != key or key.is_integer() else key  # noqa: PLR0124 - NaN
+    if kind is tuple or kind is Row:
+        return key if all(storage_key(item) is item for item in key) else KeyStandIn(key)
+    # Numbers of other classes may equal an int or a float.
+    if hasattr(key, "__complex__") or hasattr(key, "__float__"):
         return KeyStandIn(key)
     try:
         hash(key)
@@ -62,13 +97,8 @@ def storage_keys(keys: list[Any]) -> list[Any]:
     kinds = set(map(type, keys))
     if kinds <= _SAFE:
         return keys
-    if kinds.isdisjoint(_MAY_BE_NAN):
-        try:
-            deque(map(hash, keys), maxlen=0)
-        except TypeError:
-            pass
-        else:
-            return keys
+    if kinds == {tuple} and set(map(type, chain.from_iterable(keys))) <= _SAFE:
+        return keys
     return list(map(storage_key, keys))
 
 

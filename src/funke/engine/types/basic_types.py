@@ -39,7 +39,7 @@ _COERCERS: dict[BasicType, Coercer] = {
     BasicType.CHAR: scalars.coerce_char,
     BasicType.BIG_INT: scalars.coerce_integer,
     BasicType.BIG_DEC: scalars.coerce_decimal,
-    BasicType.INSTANT: scalars.expecting("Instant", "an Instant", Instant),
+    BasicType.INSTANT: scalars.coerce_instant,
 }
 _COERCERS.update({kind: scalars.wrapping_coercer(kind.value, bits) for kind, bits in INTEGER_BITS.items()})
 

@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 from funke.engine.errors import TypeMismatchError
+from funke.engine.types.time import Instant
 from funke.engine.types.type_information import Coercer
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "coerce_decimal",
     "coerce_double",
     "coerce_float",
+    "coerce_instant",
     "coerce_integer",
     "coerce_string",
     "mismatch",
@@ -123,12 +125,22 @@ def coerce_char(value: Any) -> Any:
 
 def coerce_decimal(value: Any) -> Any:
     """Coerce to a Decimal; ints and floats count with the digits they print."""
-    if type(value) is Decimal or value is None:
+    if type(value) is not Decimal and value is not None:
+        try:
+            value = Decimal(str(_from_numpy(value)))
+        except InvalidOperation:
+            mismatch("BigDecimal", "a Decimal", value)
+    # Java's BigDecimal has no negative zero.
+    return value if value or value is None else value.copy_abs()
+
+
+def coerce_instant(value: Any) -> Any:
+    """Coerce to an Instant in whole milliseconds."""
+    if value is None or (isinstance(value, Instant) and value.nanos % 1_000_000 == 0):
         return value
-    try:
-        return Decimal(str(_from_numpy(value)))
-    except InvalidOperation:
-        mismatch("BigDecimal", "a Decimal", value)
+    if not isinstance(value, Instant):
+        mismatch("Instant", "an Instant", value)
+    return Instant(value.seconds, value.nanos - value.nanos % 1_000_000)
 
 
 def expecting(type_name: str, needed: str, *classes: type) -> Callable[[Any], Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import wait
+
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.graph.operations import WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
@@ -27,14 +29,13 @@ class JobList:
         """Wait for jobs that still run; those whose results nobody reads any more are cancelled."""
         for job, is_collecting in self._running():
             if is_collecting:
-                job.cancel().result(_CANCEL_TIMEOUT_S)
+                wait([job.cancel()], _CANCEL_TIMEOUT_S)
             else:
                 job.result()
 
     def cancel(self) -> None:
         """Cancel all jobs that still run."""
-        for stopped in [job.cancel() for job, _ in self._running()]:
-            stopped.result(_CANCEL_TIMEOUT_S)
+        wait([job.cancel() for job, _ in self._running()], _CANCEL_TIMEOUT_S)
 
     def _running(self) -> list[tuple[RunningJob, bool]]:
         return [(job, is_collecting) for job, is_collecting in self._jobs if not job.result_future.done()]

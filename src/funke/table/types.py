@@ -1,0 +1,79 @@
+"""Data types of tables, which file formats are described by too."""
+
+from __future__ import annotations
+
+from funke.engine.types.row import Row, RowKind
+from funke.table.arrow_types import create_arrow_schema, from_arrow_type, to_arrow_type
+from funke.table.atomic_types import (
+    BigIntType,
+    BinaryType,
+    BooleanType,
+    CharType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    SmallIntType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+)
+from funke.table.collection_types import ArrayType, ListViewType, MapType, MapViewType, MultisetType
+from funke.table.data_type import (
+    AtomicType,
+    DataType,
+    FractionalType,
+    IntegralType,
+    NullType,
+    NumericType,
+    RawType,
+    UserDefinedType,
+)
+from funke.table.data_types import DataTypes
+from funke.table.interval_types import DayTimeIntervalType, Resolution, YearMonthIntervalType
+from funke.table.row_type import RowField, RowType
+from funke.table.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType, ZonedTimestampType
+
+__all__ = [
+    "DataTypes",
+    "UserDefinedType",
+    "Row",
+    "RowKind",
+    "ArrayType",
+    "AtomicType",
+    "BigIntType",
+    "BinaryType",
+    "BooleanType",
+    "CharType",
+    "DataType",
+    "DateType",
+    "DayTimeIntervalType",
+    "DecimalType",
+    "DoubleType",
+    "FloatType",
+    "FractionalType",
+    "IntType",
+    "IntegralType",
+    "ListViewType",
+    "LocalZonedTimestampType",
+    "MapType",
+    "MapViewType",
+    "MultisetType",
+    "NullType",
+    "NumericType",
+    "RawType",
+    "Resolution",
+    "RowField",
+    "RowType",
+    "SmallIntType",
+    "TimeType",
+    "TimestampType",
+    "TinyIntType",
+    "VarBinaryType",
+    "VarCharType",
+    "YearMonthIntervalType",
+    "ZonedTimestampType",
+    "create_arrow_schema",
+    "from_arrow_type",
+    "to_arrow_type",
+]
