@@ -22,7 +22,6 @@ from tests.differential.program_output import (
 KNOWN_GAPS: dict[str, str] = {
     "open_and_close": "a key selector with open() and close() is not a subtask of its own, so it has no runtime context",
     "processing_time_timers": "a map that sleeps holds back the whole epoch: what it emits is delivered when it ends",
-    "running_reduce_parallel": "keys that are equal in Python (1, True, 1.0) are one key; PyFlink compares pickled bytes",
 }
 
 

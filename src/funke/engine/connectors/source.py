@@ -35,11 +35,16 @@ class Split:
 
 @dataclass(frozen=True)
 class ReadOutcome:
-    """What became of a split: how many records it had, and what the reader's generator returned."""
+    """What became of a split: how many records were read of it, and what the reader's generator returned.
+
+    A split is left incomplete when the functions behind the source are so slow that the epoch took long enough; the
+    next epoch goes on after those records. An enumerator only hears of complete ones.
+    """
 
     split: Split
     records: int
     result: Any = None
+    is_complete: bool = True
 
 
 class SplitReader(ABC):

@@ -94,8 +94,9 @@ class Coordinator:
             self._wait()
             polled = self._poll()
         self._keep_interval()
-        is_final = all(feed.enumerator.is_finished for feed in self._feeds)
-        orders = [order for feed, splits in polled for order in feed.orders(splits, is_final)]
+        is_final = self._is_last(polled)
+        deadline_ms = None if is_final else self._pacer.deadline_ms
+        orders = [order for feed, splits in polled for order in feed.orders(splits, is_final, deadline_ms)]
         records_before = self.figures.records_read
         started = time.monotonic()
         frames_of = {
@@ -117,8 +118,16 @@ class Coordinator:
         budget = max(1, self._pacer.max_records // open_feeds)
         return [(feed, feed.poll(budget) if self._may_read(feed) else []) for feed in self._feeds]
 
+    def _is_last(self, polled: list[tuple[SourceFeed, list[Any]]]) -> bool:
+        """Whether the epoch ends the job: it must read all that is left, and be sure to get there in time."""
+        if any(feed.has_unfinished or not feed.enumerator.is_finished for feed in self._feeds):
+            return False
+        return self._pacer.is_speed_known or not any(splits for _, splits in polled)
+
     def _may_read(self, feed: SourceFeed) -> bool:
-        """Watermark alignment: a source that is too far ahead of its group pauses."""
+        """Not while splits are left over; and with watermark alignment, not when too far ahead of the group."""
+        if feed.has_unfinished:
+            return False
         spec = feed.alignment
         if spec is None or spec.alignment_group is None or spec.alignment_drift_ms is None:
             return True
@@ -132,7 +141,9 @@ class Coordinator:
         return not group or feed.watermark <= min(group) + spec.alignment_drift_ms
 
     def _is_due(self, polled: list[tuple[SourceFeed, list[Any]]]) -> bool:
-        if any(splits for _, splits in polled) or all(feed.enumerator.is_finished for feed in self._feeds):
+        if any(splits or feed.has_unfinished for feed, splits in polled):
+            return True
+        if all(feed.enumerator.is_finished for feed in self._feeds):
             return True
         now_ms = time.time() * 1000
         is_timer_due = self._wakeup_ms is not None and self._wakeup_ms <= now_ms

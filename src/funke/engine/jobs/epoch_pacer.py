@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-_FIRST_RECORDS = 100_000
-_MOST_GROWTH = 8
-_FEWEST_RECORDS = 1_000
+# Small enough that a first answer comes soon even if a function takes a millisecond per record.
+_FIRST_RECORDS = 5_000
+_MOST_GROWTH = 20
+_FEWEST_RECORDS = 1
+_FIRST_DEADLINE_MS = 1_000
 
 
 class EpochPacer:
@@ -14,15 +16,28 @@ class EpochPacer:
         self._wanted_ms = wanted_ms
         self._fixed_cost_ms = fixed_cost_ms
         self._records = _FIRST_RECORDS
+        self._has_observed = False
 
     @property
     def max_records(self) -> int:
         """How many records the next epoch may read."""
         return self._records
 
+    @property
+    def deadline_ms(self) -> int:
+        """After how long an epoch stops reading, finished or not: soon for slow functions and for unknown ones."""
+        is_slow = self._records < _FIRST_RECORDS
+        return _FIRST_DEADLINE_MS if is_slow or not self._has_observed else self._wanted_ms
+
+    @property
+    def is_speed_known(self) -> bool:
+        """Whether an epoch of at most `max_records` can be trusted to end in time."""
+        return self._has_observed and self._records >= _FIRST_RECORDS
+
     def observe(self, records: int, duration_ms: float) -> None:
-        """Learns from an epoch; one that was not full says nothing about the limit."""
-        if records < self._records // 2:
+        """Learns from an epoch; a quick one that was not full says nothing about the limit."""
+        self._has_observed = self._has_observed or records > 0
+        if records < self._records // 2 and duration_ms < self._wanted_ms:
             return
         working_ms = max(1.0, duration_ms - self._fixed_cost_ms)
         fitting = int(records * self._wanted_ms / working_ms)

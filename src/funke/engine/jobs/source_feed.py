@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from funke.engine.connectors.source import Source, Split, SplitEnumerator
@@ -29,18 +29,28 @@ class SourceFeed:
     _carry: dict[int, bytes | None] = field(default_factory=dict)
     _splits: dict[str, list[Split]] = field(default_factory=dict)
     _idle: set[int] = field(default_factory=set)
+    _unfinished: dict[int, tuple[list[Split], int]] = field(default_factory=dict)
 
     def poll(self, max_records: int) -> list[Split]:
         """The next splits."""
         return self.enumerator.poll(max_records)
 
-    def orders(self, splits: list[Split], is_final: bool) -> list[IngestOrder]:
+    @property
+    def has_unfinished(self) -> bool:
+        """Whether the last epoch ended before all its splits were read."""
+        return bool(self._unfinished)
+
+    def orders(self, splits: list[Split], is_final: bool, deadline_ms: int | None = None) -> list[IngestOrder]:
         """One order per source subtask; also for those that have nothing to read, so that time passes for them."""
         assigned = self._assign(splits)
-        return [
-            IngestOrder(self.segment.id, subtask, tuple(assigned[subtask]), self._carry.get(subtask), is_final)
-            for subtask in range(self.segment.parallelism)
-        ]
+        unfinished, self._unfinished = self._unfinished, {}
+        orders = []
+        for subtask in range(self.segment.parallelism):
+            left, skip = unfinished.get(subtask, ([], 0))
+            to_read = (*left, *assigned[subtask])
+            carry = self._carry.get(subtask)
+            orders.append(IngestOrder(self.segment.id, subtask, to_read, carry, is_final, skip, deadline_ms))
+        return orders
 
     def _assign(self, splits: list[Split]) -> list[list[Split]]:
         parallelism = self.segment.parallelism
@@ -64,12 +74,22 @@ class SourceFeed:
         self.watermarks[report.subtask] = report.watermark
         (self._idle.add if report.is_idle else self._idle.discard)(report.subtask)
         self.records += report.records
+        left = 0
         for outcome in report.outcomes:
             waiting = self._splits[outcome.split.id]
+            if not outcome.is_complete:
+                self._keep(report.subtask, waiting[left], outcome.records)
+                left += 1
+                continue
             split = waiting.pop(0)
             if not waiting:
                 del self._splits[outcome.split.id]
-            self.enumerator.report(type(outcome)(split, outcome.records, outcome.result))
+            self.enumerator.report(replace(outcome, split=split))
+
+    def _keep(self, subtask: int, split: Split, records: int) -> None:
+        """The next epoch goes on with this split, after the records that were read of it."""
+        splits, skip = self._unfinished.get(subtask, ([], records))
+        self._unfinished[subtask] = ([*splits, split], skip)
 
     @property
     def watermark(self) -> int:

@@ -17,7 +17,7 @@ class SparkFeed(SourceFeed):
 
     frame: Any = None
 
-    def orders(self, splits: list[Split], is_final: bool) -> list[IngestOrder]:
+    def orders(self, splits: list[Split], is_final: bool, deadline_ms: int | None = None) -> list[IngestOrder]:
         """Orders without splits: the rows come through the DataFrame in `frame`."""
         self.frame = splits[0].payload if splits else None
         return super().orders([], is_final)

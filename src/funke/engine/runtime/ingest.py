@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from funke.engine.connectors.source import ReadOutcome, Split
@@ -32,6 +32,10 @@ class IngestOrder:
     splits: tuple[Split, ...]
     carry: bytes | None
     is_final: bool
+    # Records of the first split that an earlier epoch has read already.
+    skip: int = 0
+    # Stop reading after so long; what is left is for the next epoch.
+    deadline_ms: int | None = None
 
 
 def run_ingest(package: JobPackage, order: bytes, read_batches: Iterator[Any] | None = None) -> Iterator[Frame]:
@@ -69,13 +73,14 @@ class _Ingest:
             for exchange, router in self._routers
         ]
         self._chain = OperatorChain(self._segment.operators, exits, task, create_operator)
-        self._chain.open()
         self._source_output: Output = self._chain.outputs[self._segment.operators[0].node_id]
         self._watermarks = SplitWatermarks(operation.watermarks or WatermarkSpec(), task, self._source_output)
         self._pacer = SlicePacer()
+        self._records = 0
         self._has_read = False
         self._is_idle = False
         self._restore()
+        self._chain.open()
 
     def _task_info(self, package: JobPackage) -> TaskInfo:
         return TaskInfo(
@@ -112,16 +117,23 @@ class _Ingest:
         for split in self._order.splits:
             if not split.is_last:
                 self._watermarks.register(split.id)
+        deadline = None if self._order.deadline_ms is None else started + self._order.deadline_ms / 1000
+        skip = self._order.skip
         for split in self._order.splits:
-            yield from self._read(split, self._reader.read(split), outcomes)
+            if deadline is not None and time.perf_counter() > deadline:
+                outcomes.append(ReadOutcome(split, skip, is_complete=False))
+            else:
+                yield from self._read(split, self._reader.read(split), outcomes, skip, deadline)
+            skip = 0
         if read_batches is not None:
             split = Split("spark", None, is_last=False)
             yield from self._read(split, read_batches, outcomes)
         self._finish()
         for _, router in self._routers:
             router.flush()
+        report = self._report(outcomes, (time.perf_counter() - started) * 1000)
         self._chain.close()
-        self._outbox.append(_result(self._report(outcomes, (time.perf_counter() - started) * 1000)))
+        self._outbox.append(_result(report))
         yield
 
     def _set_idle(self, is_idle: bool) -> None:
@@ -131,9 +143,16 @@ class _Ingest:
             for _, router in self._routers:
                 router.process_status(is_idle)
 
-    def _read(self, split: Split, batches: Iterator[Any], outcomes: list[ReadOutcome]) -> Iterator[None]:
+    def _read(
+        self,
+        split: Split,
+        batches: Iterator[Any],
+        outcomes: list[ReadOutcome],
+        skip: int = 0,
+        deadline: float | None = None,
+    ) -> Iterator[None]:
         self._watermarks.start_split(split.id)
-        records = 0
+        position = 0
         result = None
         iterator = iter(batches)
         while True:
@@ -147,13 +166,21 @@ class _Ingest:
             except Exception as cause:
                 head = self._segment.operators[0]
                 raise OperatorFailure(head.name, head.user_line) from cause
-            records += len(values)
+            if position < skip:
+                known = min(skip - position, len(values))
+                position += known
+                values, timestamps = values[known:], None if timestamps is None else timestamps[known:]
             for some, stamps in self._pacer.slices(values, timestamps):
                 self._watermarks.process_batch(some, stamps)
+                position += len(some)
+                self._records += len(some)
+                if deadline is not None and time.perf_counter() > deadline:
+                    outcomes.append(ReadOutcome(split, position, is_complete=False))
+                    return
             yield
         if split.is_last:
             self._watermarks.end_split(split.id)
-        outcomes.append(ReadOutcome(split, records, result))
+        outcomes.append(ReadOutcome(split, position, result))
 
     def _finish(self) -> None:
         if self._order.is_final:
@@ -171,9 +198,7 @@ class _Ingest:
             if (state := operator.snapshot()) is not None
         }
         # The payload of a split may be large (a piece of a collection); the driver has it already.
-        slim = tuple(
-            ReadOutcome(Split(o.split.id, None, o.split.is_last, o.split.weight), o.records, o.result) for o in outcomes
-        )
+        slim = tuple(replace(outcome, split=replace(outcome.split, payload=None)) for outcome in outcomes)
         return IngestReport(
             self._order.segment_id,
             self._order.subtask,
@@ -181,7 +206,7 @@ class _Ingest:
             encode((self._watermarks.snapshot(), states, self._has_read, self._is_idle)),
             self._source_output.current_watermark,
             self._is_idle,
-            sum(outcome.records for outcome in outcomes),
+            self._records,
             busy_ms,
             _earliest(self._watermarks.next_wakeup_ms(), self._chain.next_wakeup_ms()),
             {node_id: operator_metrics(operator) for node_id, operator in self._chain.operators.items()},
