@@ -70,10 +70,12 @@ class MinuteTotals(KeyedProcessFunction):
     def open(self, runtime_context: RuntimeContext):
         totals = MapStateDescriptor("totals", Types.LONG(), Types.TUPLE([Types.LONG(), Types.LONG()]))
         self.totals = runtime_context.get_map_state(totals)
+        self.late = runtime_context.get_metrics_group().counter("latePayments")
 
     def process_element(self, payment, ctx: KeyedProcessFunction.Context):
         end_ms = payment.time_ms - payment.time_ms % MINUTE_MS + MINUTE_MS
         if end_ms - 1 <= ctx.timer_service().current_watermark():
+            self.late.inc()
             yield LATE, payment
             return
         payments, cents = self.totals.get(end_ms) or (0, 0)
@@ -126,7 +128,16 @@ def main(argv=None):
     totals.map(total_text, output_type=Types.STRING()).print().set_parallelism(1)
     late = totals.get_side_output(LATE)
     late.map(late_text, output_type=Types.STRING()).print("too late").set_parallelism(1)
-    env.execute("payments per minute")
+    print_summary(env.execute_async("payments per minute"))
+
+
+def print_summary(client):
+    """Waits for the job and tells what it did."""
+    seconds = client.get_job_execution_result().result().get_net_runtime() / 1000
+    metrics = client.get_metrics()
+    records, epochs = metrics["records_read"], metrics["epochs"]
+    late = sum(value for name, value in metrics.items() if name.endswith("latePayments"))
+    print(f"{records:,} records, {records / seconds:,.0f} records/s, {epochs} epochs, {late} late records")
 
 
 if __name__ == "__main__":

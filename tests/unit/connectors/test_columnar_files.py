@@ -22,6 +22,7 @@ from funke.engine.formats.file_format import FileFormat
 from funke.engine.formats.input_file import InputFile
 from funke.engine.formats.json_lines_reader import JsonLinesFormat
 from funke.engine.formats.parquet_reader import ParquetFileFormat
+from funke.engine.types.decimal_type import DecimalTypeInfo
 from funke.engine.types.row import Row
 from funke.engine.types.type_catalog import Types
 from tests.unit.connectors.source_draining import drain, drain_with_restart
@@ -94,7 +95,7 @@ def test_numbers_arrays_and_decimals(tmp_path: Path) -> None:
     columns = (
         CsvColumn("t", Types.BYTE()),
         CsvColumn("f", Types.FLOAT()),
-        CsvColumn("d", Types.BIG_DEC(), decimal_digits=(10, 2)),
+        CsvColumn("d", DecimalTypeInfo(10, 2)),
         CsvColumn("numbers", Types.INT(), array_separator="|"),
         CsvColumn("texts", Types.STRING(), array_separator=";"),
         CsvColumn("day", Types.SQL_DATE()),

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from funke.engine.connectors.file_sink.csv_format import CsvBulkFormat, CsvDialect
-from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.formats.csv_reader import CsvColumn, CsvFileFormat
 from funke.engine.types.composite_types import RowTypeInfo
@@ -54,16 +53,9 @@ class CsvSchema:
     def to_bulk_format(self) -> CsvBulkFormat:
         """Return the engine's description for writing files."""
         settings = self._settings
-        dialect = replace(
-            settings.dialect, null_text=settings.null_value or "", array_separator=self._written_array_separator()
-        )
+        separators = tuple((each.name, each.array_separator) for each in self.columns if each.array_separator)
+        dialect = replace(settings.dialect, null_text=settings.null_value or "", column_separators=separators)
         return CsvBulkFormat(self.row_type, dialect, settings.uses_header)
-
-    def _written_array_separator(self) -> str:
-        separators = {column.array_separator for column in self._settings.columns if column.array_separator}
-        if len(separators) > 1:
-            raise UnsupportedFeatureError("Writing CSV whose array columns have different separators")
-        return separators.pop() if separators else self._settings.dialect.array_separator
 
     def __len__(self) -> int:
         return self.size()
@@ -97,7 +89,7 @@ class CsvSchemaBuilder:
     def add_array_column(self, name: str, separator: str = ";", element_type: Any = None) -> CsvSchemaBuilder:
         """Add a column whose cells hold several values; strings by default."""
         value_type = Types.STRING() if element_type is None else to_type_info(element_type)
-        return self._add(CsvColumn(name, value_type, separator, _decimal_digits(element_type)))
+        return self._add(CsvColumn(name, value_type, separator))
 
     def add_boolean_column(self, name: str) -> CsvSchemaBuilder:
         """Add a column of booleans."""
@@ -106,7 +98,7 @@ class CsvSchemaBuilder:
     def add_number_column(self, name: str, number_type: Any = None) -> CsvSchemaBuilder:
         """Add a column of numbers; 64-bit integers by default."""
         value_type = Types.LONG() if number_type is None else to_type_info(number_type)
-        return self._add(CsvColumn(name, value_type, decimal_digits=_decimal_digits(number_type)))
+        return self._add(CsvColumn(name, value_type))
 
     def add_string_column(self, name: str) -> CsvSchemaBuilder:
         """Add a column of strings."""
@@ -215,10 +207,3 @@ def _require_character(what: str, char: str) -> str:
     if len(char) != 1:
         raise ValueError(f"{what} must be a single char, got {char}")
     return char
-
-
-def _decimal_digits(number_type: Any) -> tuple[int, int] | None:
-    """Return precision and scale of a decimal type of the Table API."""
-    if type(number_type).__name__ != "DecimalType":
-        return None
-    return number_type.precision, number_type.scale

@@ -7,6 +7,7 @@ from typing import Any
 
 from funke.engine.errors import TypeMismatchError
 from funke.engine.types.composite_types import RowTypeInfo
+from funke.engine.types.decimal_type import DecimalTypeInfo
 from funke.engine.types.type_catalog import Types
 from funke.engine.types.type_information import TypeInformation
 
@@ -21,7 +22,6 @@ _SIMPLE: dict[str, Callable[[], TypeInformation]] = {
     "BigIntType": Types.LONG,
     "FloatType": Types.FLOAT,
     "DoubleType": Types.DOUBLE,
-    "DecimalType": Types.BIG_DEC,
     "CharType": Types.STRING,
     "VarCharType": Types.STRING,
     "DateType": Types.SQL_DATE,
@@ -46,6 +46,8 @@ def to_type_info(data_type: Any) -> TypeInformation:
     name = type(data_type).__name__
     if name in _SIMPLE:
         return _SIMPLE[name]()
+    if name == "DecimalType":
+        return DecimalTypeInfo(data_type.precision, data_type.scale)
     if name in ("BinaryType", "VarBinaryType"):
         return Types.PRIMITIVE_ARRAY(Types.BYTE())
     if name == "ArrayType":
@@ -54,4 +56,4 @@ def to_type_info(data_type: Any) -> TypeInformation:
         return Types.MAP(to_type_info(data_type.key_type), to_type_info(data_type.value_type))
     if name == "RowType":
         return Types.ROW_NAMED(list(data_type.field_names()), [to_type_info(each) for each in data_type.field_types()])
-    raise TypeMismatchError(f"{data_type!r} is neither a TypeInformation nor a DataType")
+    raise TypeMismatchError(f"{data_type!r} is no TypeInformation, and no DataType that streams and files have")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ from funke.engine.formats.record_chunks import LineEnds, QuotedLineEnds
 from funke.engine.formats.text_values import TextReader, basic_reader, sql_reader
 from funke.engine.types.arrow_types import to_arrow
 from funke.engine.types.basic_types import BasicType, BasicTypeInfo
+from funke.engine.types.decimal_type import DecimalTypeInfo
 from funke.engine.types.type_catalog import Types
 from funke.engine.types.type_information import TypeInformation
 
@@ -37,14 +37,12 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class CsvColumn:
     """A column: its name, the type of its values, and what the type alone does not tell.
 
-    With an `array_separator` a cell holds several values, each of type `value_type`. `decimal_digits` are the precision
-    and the scale of decimals; numbers that need more digits before the point become None, as in Flink.
+    With an `array_separator` a cell holds several values, each of type `value_type`.
     """
 
     name: str
     value_type: TypeInformation
     array_separator: str | None = None
-    decimal_digits: tuple[int, int] | None = None
 
     @property
     def produced_type(self) -> TypeInformation:
@@ -211,13 +209,8 @@ def _text_reader(column: CsvColumn) -> TextReader:
     read = sql_reader(column.value_type) if basic_type is None else basic_reader(basic_type)
     if read is None:
         raise UnsupportedFeatureError(f"a CSV column of type {column.value_type}")
-    digits = column.decimal_digits
-    return read if digits is None else (lambda text: _rounded(read(text), *digits))
-
-
-def _rounded(number: Decimal, precision: int, scale: int) -> Decimal | None:
-    number = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
-    return number if len(number.as_tuple().digits) <= precision else None
+    value_type = column.value_type
+    return (lambda text: value_type.fitted(read(text))) if isinstance(value_type, DecimalTypeInfo) else read
 
 
 def _basic_type(column: CsvColumn) -> BasicType | None:

@@ -108,7 +108,8 @@ class Coordinator:
         self._last_epoch = time.monotonic()
         duration_ms = (self._last_epoch - started) * 1000
         self.figures.epoch_ms.append(duration_ms)
-        self._pacer.observe(self.figures.records_read - records_before, duration_ms)
+        was_cut = any(feed.has_unfinished for feed in self._feeds)
+        self._pacer.observe(self.figures.records_read - records_before, duration_ms, was_cut)
         self._progress.show(self.figures.records_read, self.figures.epochs, self.figures.watermark)
         return is_final
 

@@ -34,10 +34,10 @@ class EpochPacer:
         """Whether an epoch of at most `max_records` can be trusted to end in time."""
         return self._has_observed and self._records >= _FIRST_RECORDS
 
-    def observe(self, records: int, duration_ms: float) -> None:
-        """Learns from an epoch; a quick one that was not full says nothing about the limit."""
+    def observe(self, records: int, duration_ms: float, was_cut: bool = False) -> None:
+        """Learns from an epoch; one that had less to read than it could says nothing about the limit."""
         self._has_observed = self._has_observed or records > 0
-        if records < self._records // 2 and duration_ms < self._wanted_ms:
+        if records < self._records // 2 and not was_cut:
             return
         working_ms = max(1.0, duration_ms - self._fixed_cost_ms)
         fitting = int(records * self._wanted_ms / working_ms)

@@ -17,6 +17,7 @@ from funke.engine.types.collection_types import (
     is_byte_array,
 )
 from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
+from funke.engine.types.decimal_type import DecimalTypeInfo
 from funke.engine.types.time_types import DateTypeInfo, LocalTimeTypeInfo, TimestampTypeInfo, TimeTypeInfo
 from funke.engine.types.type_catalog import Types
 from funke.engine.types.type_information import ExternalTypeInfo, PickledBytesTypeInfo, TypeInformation
@@ -52,6 +53,8 @@ def to_arrow(type_info: TypeInformation) -> Any:
     """Return the Arrow type for a type information; rows and tuples become structs."""
     if isinstance(type_info, ExternalTypeInfo):
         return to_arrow(type_info._type_info)
+    if isinstance(type_info, DecimalTypeInfo):
+        return pa.decimal128(type_info.precision, type_info.scale)
     if isinstance(type_info, BasicTypeInfo):
         return _BASIC_TO_ARROW[type_info.basic_type]
     if isinstance(type_info, LocalTimeTypeInfo):

@@ -20,6 +20,7 @@ from funke.engine.types.collection_types import (
     is_byte_array,
 )
 from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
+from funke.engine.types.decimal_type import DecimalTypeInfo
 from funke.engine.types.row import _create_row
 from funke.engine.types.time import Instant
 from funke.engine.types.type_information import ExternalTypeInfo, PickledBytesTypeInfo, TypeInformation
@@ -77,6 +78,7 @@ class _Direction:
     """What differs between the way into Arrow and the way out of it."""
 
     basic: dict[BasicType, Converter]
+    decimal: Callable[[DecimalTypeInfo], Converter | None]
     pickled: Converter
     fields: Callable[[Composite, Sequence[Converter | None]], Converter]
     entries: Converter
@@ -84,12 +86,14 @@ class _Direction:
 
 _TO_ARROW = _Direction(
     basic={BasicType.INSTANT: _instant_to_datetime, BasicType.BIG_INT: Decimal},
+    decimal=lambda type_info: type_info.written,
     pickled=pickle.dumps,
     fields=_fields_to_dict,
     entries=list,
 )
 _FROM_ARROW = _Direction(
     basic={BasicType.INSTANT: _datetime_to_instant, BasicType.BIG_INT: int},
+    decimal=lambda _: None,
     pickled=pickle.loads,
     fields=_dict_to_fields,
     entries=dict,
@@ -109,6 +113,8 @@ def _converter(type_info: TypeInformation, direction: _Direction) -> Converter |
 def _converter_of_present(type_info: TypeInformation, direction: _Direction) -> Converter | None:
     if isinstance(type_info, ExternalTypeInfo):
         return _converter(type_info._type_info, direction)
+    if isinstance(type_info, DecimalTypeInfo):
+        return direction.decimal(type_info)
     if isinstance(type_info, BasicTypeInfo):
         return direction.basic.get(type_info.basic_type)
     if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):

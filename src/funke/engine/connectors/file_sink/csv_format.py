@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Context, Decimal
 from typing import IO, TYPE_CHECKING, Any
 
 from funke.engine.connectors.file_sink.bulk_format import BulkFormat, BulkWriter
@@ -17,6 +18,7 @@ from funke.engine.types.collection_types import (
     PrimitiveArrayTypeInfo,
 )
 from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
+from funke.engine.types.decimal_type import DecimalTypeInfo
 from funke.engine.types.row import Row
 from funke.engine.types.text_form import text_writer
 from funke.engine.types.type_information import TypeInformation
@@ -29,6 +31,8 @@ __all__ = ["CsvBulkFormat", "CsvDialect", "row_writer"]
 _NEVER_QUOTED = frozenset(BasicType) - {BasicType.STRING, BasicType.CHAR, BasicType.INSTANT}
 # Longer texts are quoted without a look at their characters.
 _LONGEST_CHECKED = 24
+# Decimals have up to 38 digits; Python's default context rounds to 28.
+_EXACT = Context(prec=38)
 
 
 @dataclass(frozen=True)
@@ -82,13 +86,26 @@ def _field_writer(
     field_type: TypeInformation, dialect: CsvDialect, column: str, quote: Callable[[str], str]
 ) -> TextWriter:
     if isinstance(field_type, (PrimitiveArrayTypeInfo, BasicArrayTypeInfo, ObjectArrayTypeInfo, ListTypeInfo)):
-        item, null_text = text_writer(field_type.element_type), dialect.null_text
+        item, null_text = _value_writer(field_type.element_type, dialect), dialect.null_text
         separator = dict(dialect.column_separators).get(column, dialect.array_separator)
         return lambda values: quote(separator.join([null_text if v is None else item(v) for v in values]))
-    to_text = text_writer(field_type)
+    to_text = _value_writer(field_type, dialect)
     if isinstance(field_type, BasicTypeInfo) and field_type.basic_type in _NEVER_QUOTED:
         return to_text
     return lambda value: quote(to_text(value))
+
+
+def _value_writer(value_type: TypeInformation, dialect: CsvDialect) -> TextWriter:
+    if isinstance(value_type, DecimalTypeInfo):
+        return lambda value: _decimal_text(value_type.written(value), dialect.null_text)
+    return text_writer(value_type)
+
+
+def _decimal_text(value: Decimal | None, null_text: str) -> str:
+    if value is None:
+        return null_text
+    # As Jackson does, without zeros at the end: 100.00 is 1E+2.
+    return str(_EXACT.normalize(value)) if value else "0"
 
 
 @dataclass(frozen=True)
