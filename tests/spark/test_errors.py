@@ -115,7 +115,7 @@ def assigner_strategy() -> WatermarkStrategy:
 FAILING = {
     "lambda in ingest": (lambda stream: stream.map(explode).name("digest"), "digest"),
     "map in a slot": (lambda stream: stream.map(ExplodingMap()).name("digest"), "digest"),
-    "second of a chain": (lambda stream: stream.map(MapFunction.map and abs).map(ExplodingMap()).name("digest"), "digest"),
+    "second of a chain": (lambda stream: stream.map(abs).map(ExplodingMap()).name("digest"), "digest"),
     "open": (lambda stream: stream.map(ExplodingOpen()).name("digest"), "digest"),
     "close": (lambda stream: stream.map(ExplodingClose()).name("digest"), "digest"),
     "filter": (lambda stream: stream.filter(explode).name("digest"), "digest"),
@@ -216,7 +216,7 @@ def test_a_value_that_does_not_fit_its_type(env: StreamExecutionEnvironment) -> 
     assert "'typed'" in str(caught.value) and "text 1" in str(caught.value)
 
 
-@pytest.mark.parametrize("parallelism", [0, -1, 40_000])
+@pytest.mark.parametrize("parallelism", [0, -2, 40_000])
 def test_an_impossible_parallelism(env: StreamExecutionEnvironment, parallelism: int) -> None:
     with pytest.raises(FunkeError, match=str(parallelism)):
         collect(numbers(env).map(abs).set_parallelism(parallelism))
@@ -259,8 +259,9 @@ def test_a_pure_function_that_ends_its_process(env: StreamExecutionEnvironment) 
     with pytest.raises(JobExecutionError) as caught:
         collect(numbers(env).map(lambda number: os._exit(3) if number == 3 else number))
     assert "org.apache" not in str(caught.value)
+    print(caught.value)
     # The session has not suffered.
-    assert collect(numbers(env).map(abs)) == [1, 2, 3, 4]
+    assert sorted(collect(numbers(env).map(abs))) == [1, 2, 3, 4]
 
 
 class BadEnumeration(PythonSource):

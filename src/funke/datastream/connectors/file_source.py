@@ -5,7 +5,7 @@ from __future__ import annotations
 from funke.common.time import Duration
 from funke.datastream.connectors.base import Source
 from funke.engine.connectors.files.file_source import FileSource as EngineFileSource
-from funke.engine.errors import ConfigurationError
+from funke.engine.errors import ConfigurationError, at_user_line
 from funke.engine.formats.file_format import FileFormat
 from funke.engine.formats.text_lines import TextLineFormat
 from funke.engine.formats.whole_files import WholeFileFormat
@@ -108,9 +108,18 @@ class FileSource(Source):
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
         """Start building a source for a format that is read record by record."""
-        return FileSourceBuilder(stream_format.engine_format, paths)
+        return FileSourceBuilder(_engine_format(stream_format), paths)
 
     @staticmethod
     def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
         """Start building a source for a format that is read in batches."""
-        return FileSourceBuilder(bulk_format.engine_format, paths)
+        return FileSourceBuilder(_engine_format(bulk_format), paths)
+
+
+def _engine_format(file_format: StreamFormat | BulkFormat) -> FileFormat:
+    found = getattr(file_format, "engine_format", None)
+    if not isinstance(found, FileFormat):
+        raise ConfigurationError(
+            at_user_line(f"a file source needs a format such as StreamFormat or BulkFormat, got {file_format!r}")
+        )
+    return found

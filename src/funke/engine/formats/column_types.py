@@ -56,4 +56,4 @@ def to_type_info(data_type: Any) -> TypeInformation:
         return Types.MAP(to_type_info(data_type.key_type), to_type_info(data_type.value_type))
     if name == "RowType":
         return Types.ROW_NAMED(list(data_type.field_names()), [to_type_info(each) for each in data_type.field_types()])
-    raise TypeMismatchError(f"{data_type!r} is no TypeInformation, and no DataType that streams and files have")
+    raise TypeMismatchError(f"{data_type!r} is neither a TypeInformation nor a DataType that streams and files have")

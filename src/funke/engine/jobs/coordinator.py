@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from funke.engine.connectors.sink import Committer
-from funke.engine.errors import JobCancelledError, JobExecutionError, SlotLostError
+from funke.engine.errors import JobCancelledError
 from funke.engine.jobs.epoch_pacer import EpochPacer
+from funke.engine.jobs.job_failure import to_error
 from funke.engine.jobs.progress import ProgressLine
 from funke.engine.jobs.source_feed import SourceFeed
 from funke.engine.jobs.spark_feed import SparkFeed
@@ -29,6 +29,8 @@ _KEEP_ALIVE_S = 30.0
 
 # Writes what slots sent to a sink of Spark's in one epoch: (Arrow messages, epoch).
 EpochWriter = Callable[[list[bytes], int], None]
+# Makes what slots have prepared visible.
+Commit = Callable[[list[Any]], None]
 
 
 @dataclass
@@ -54,14 +56,14 @@ class Coordinator:
         self,
         runner: EpochRunner,
         feeds: list[SourceFeed],
-        committers: dict[str, Committer],
+        commits: dict[str, Commit],
         epoch_writers: dict[str, EpochWriter],
         on_message: Callable[[str, Any], None],
         min_epoch_interval_ms: int,
     ) -> None:
         self._runner = runner
         self._feeds = feeds
-        self._committers = committers
+        self._commits = commits
         self._epoch_writers = epoch_writers
         self._on_message = on_message
         self._interval_s = max(0, min_epoch_interval_ms) / 1000
@@ -100,7 +102,7 @@ class Coordinator:
         records_before = self.figures.records_read
         started = time.monotonic()
         frames_of = {
-            feed.segment.id: (feed.frame, getattr(feed.source, "read_rows"))
+            feed.segment.id: (feed.frame, feed.source.read_rows)
             for feed, _ in polled
             if isinstance(feed, SparkFeed) and feed.frame is not None
         }
@@ -216,13 +218,4 @@ class Coordinator:
         for sink_id, batches in for_spark.items():
             self._epoch_writers[sink_id](batches, self.figures.epochs)
         for operator_id, items in committables.items():
-            self._committers[operator_id].commit(items)
-
-
-def to_error(failure: Failure) -> JobExecutionError:
-    """The exception that tells the user what went wrong."""
-    message = f"{failure.error_type}: {failure.message}" if failure.message else failure.error_type
-    if failure.user_line:
-        message += f"\n  in your job: {failure.user_line}"
-    kind = SlotLostError if failure.is_slot_lost else JobExecutionError
-    return kind(message, failure.operator_name or None, failure.traceback_text or None)
+            self._commits[operator_id](items)

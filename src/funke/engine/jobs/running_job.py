@@ -13,13 +13,13 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from funke.engine.connectors.sink import Committer
 from funke.engine.connectors.spark.sink import SparkSink
-from funke.engine.errors import FunkeError, JobCancelledError, JobExecutionError, SerializationError
+from funke.engine.errors import JobCancelledError, SerializationError
 from funke.engine.graph.job_graph import ChainedOperator, JobGraph
 from funke.engine.graph.operations import Operation, ReadSource, WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs.coordinator import Coordinator, EpochWriter
+from funke.engine.jobs.coordinator import Commit, Coordinator, EpochWriter
+from funke.engine.jobs.job_failure import named, to_job_error
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.source_feed import SourceFeed
 from funke.engine.jobs.spark_feed import SparkFeed
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 
 _END = object()
+_CANCEL_GRACE_S = 1.0
 
 
 class RunningJob:
@@ -98,12 +99,8 @@ class RunningJob:
             self.result_future.set_result(result)
         elif status is JobStatus.CANCELED:
             self.result_future.set_exception(JobCancelledError("the job was cancelled"))
-        elif isinstance(result, FunkeError):
-            self.result_future.set_exception(result)
         else:
-            error = JobExecutionError(f"{type(result).__name__}: {result}")
-            error.__cause__ = result
-            self.result_future.set_exception(error)
+            self.result_future.set_exception(to_job_error(result))
         with self._lock:
             self._has_ended = True
             for waiting in self._collected.values():
@@ -118,7 +115,7 @@ class RunningJob:
             self._coordinator = Coordinator(
                 self._runner,
                 feeds,
-                _committers(self.job_graph),
+                _commits(self.job_graph),
                 _epoch_writers(self.job_graph, spark),
                 self._on_message,
                 self.settings.buffer_timeout_ms,
@@ -135,13 +132,14 @@ class RunningJob:
 
     def _feed(self, segment_id: int, spark: SparkSession) -> SourceFeed:
         segment = self._plan.by_id[segment_id]
-        operation = segment.operators[0].operation
+        head = segment.operators[0]
+        operation = head.operation
         assert isinstance(operation, ReadSource)
         source, watermarks = operation.source, operation.watermarks
         if getattr(source, "is_spark", False):
             enumerate_frames = SparkBatchEnumerator if source.is_bounded else SparkStreamEnumerator
-            return SparkFeed(segment, source, enumerate_frames(source, spark), watermarks)
-        return SourceFeed(segment, source, source.create_enumerator(segment.parallelism), watermarks)
+            return SparkFeed(segment, source, named(head, enumerate_frames)(source, spark), watermarks)
+        return SourceFeed(segment, source, named(head, source.create_enumerator)(segment.parallelism), watermarks)
 
     def _on_message(self, channel: str, payload: Any) -> None:
         kind, _, name = channel.partition(":")
@@ -169,7 +167,11 @@ class RunningJob:
                 self._status = JobStatus.CANCELLING
         if not has_ended and coordinator is not None and runner is not None:
             coordinator.cancel()
-            runner.cancel()
+            # An epoch that is about to end may do so; a long one is given up.
+            if self._thread is not threading.current_thread():
+                self._thread.join(_CANCEL_GRACE_S)
+            if self._thread.is_alive():
+                runner.cancel()
         stopped: Future[None] = Future()
         self.result_future.add_done_callback(lambda _: stopped.set_result(None))
         return stopped
@@ -261,18 +263,22 @@ def _unserialisable(plan: Plan) -> str:
     return "the job"
 
 
-def _sinks(graph: JobGraph) -> Iterator[tuple[str, Any]]:
-    """Operator id and sink of every sink of the job."""
+def _sinks(graph: JobGraph) -> Iterator[tuple[ChainedOperator, Any]]:
+    """Operator and sink of every sink of the job."""
     for vertex in graph.vertices:
         for operator in vertex.operators:
             if isinstance(operator.operation, WriteSink):
-                yield operator.operator_id, operator.operation.sink
+                yield operator, operator.operation.sink
 
 
-def _committers(graph: JobGraph) -> dict[str, Committer]:
-    found = {operator_id: sink.create_committer() for operator_id, sink in _sinks(graph)}
-    return {operator_id: committer for operator_id, committer in found.items() if committer is not None}
+def _commits(graph: JobGraph) -> dict[str, Commit]:
+    found = [(operator, sink.create_committer()) for operator, sink in _sinks(graph)]
+    return {op.operator_id: named(op, committer.commit) for op, committer in found if committer is not None}
 
 
 def _epoch_writers(graph: JobGraph, spark: SparkSession) -> dict[str, EpochWriter]:
-    return {sink.sink_id: partial(sink.write_epoch, spark) for _, sink in _sinks(graph) if isinstance(sink, SparkSink)}
+    return {
+        sink.sink_id: named(operator, partial(sink.write_epoch, spark))
+        for operator, sink in _sinks(graph)
+        if isinstance(sink, SparkSink)
+    }

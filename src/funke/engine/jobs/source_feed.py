@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from funke.engine.connectors.source import Source, Split, SplitEnumerator
+from funke.engine.jobs.job_failure import named
 from funke.engine.operators.operator import MIN_WATERMARK
 from funke.engine.planner.segments import Segment
 from funke.engine.runtime.ingest import IngestOrder
 from funke.engine.runtime.results import IngestReport
 from funke.engine.types.watermark_spec import WatermarkSpec
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass
@@ -33,7 +39,10 @@ class SourceFeed:
 
     def poll(self, max_records: int) -> list[Split]:
         """The next splits."""
-        return self.enumerator.poll(max_records)
+        return self._named(self.enumerator.poll)(max_records)
+
+    def _named(self, call: Callable[P, R]) -> Callable[P, R]:
+        return named(self.segment.operators[0], call)
 
     @property
     def has_unfinished(self) -> bool:
@@ -74,17 +83,18 @@ class SourceFeed:
         self.watermarks[report.subtask] = report.watermark
         (self._idle.add if report.is_idle else self._idle.discard)(report.subtask)
         self.records += report.records
-        left = 0
+        left: Counter[str] = Counter()
         for outcome in report.outcomes:
-            waiting = self._splits[outcome.split.id]
+            split_id = outcome.split.id
+            waiting = self._splits[split_id]
             if not outcome.is_complete:
-                self._keep(report.subtask, waiting[left], outcome.records)
-                left += 1
+                self._keep(report.subtask, waiting[left[split_id]], outcome.records)
+                left[split_id] += 1
                 continue
             split = waiting.pop(0)
             if not waiting:
-                del self._splits[outcome.split.id]
-            self.enumerator.report(replace(outcome, split=split))
+                del self._splits[split_id]
+            self._named(self.enumerator.report)(replace(outcome, split=split))
 
     def _keep(self, subtask: int, split: Split, records: int) -> None:
         """The next epoch goes on with this split, after the records that were read of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from funke.engine.connectors.source import ReadOutcome, Split
@@ -15,6 +15,7 @@ from funke.engine.runtime.results import IngestReport
 class SparkFeed(SourceFeed):
     """Gives every subtask an order; the rows reach those that Spark has a partition for."""
 
+    source: Any  # one of the sources in engine.connectors.spark
     frame: Any = None
 
     def orders(self, splits: list[Split], is_final: bool, deadline_ms: int | None = None) -> list[IngestOrder]:
@@ -24,8 +25,8 @@ class SparkFeed(SourceFeed):
 
     def accept(self, report: IngestReport) -> None:
         """Takes what a subtask reported; the enumerator hears once that the epoch is over."""
-        outcomes, slim = report.outcomes, IngestReport(**{**vars(report), "outcomes": ()})
-        super().accept(slim)
-        if outcomes and self.frame is not None:
+        super().accept(replace(report, outcomes=()))
+        # All reports of an epoch come together; a DataFrame without partitions has none with an outcome.
+        if self.frame is not None:
             self.frame = None
-            self.enumerator.report(ReadOutcome(outcomes[0].split, report.records))
+            self.enumerator.report(ReadOutcome(Split("spark", None, is_last=False), report.records))

@@ -79,8 +79,10 @@ def slot_sharing_groups(graph: StreamGraph) -> dict[int, str]:
 def max_parallelism_of(graph: StreamGraph, node: StreamNode) -> int:
     """The number of key groups: as set, or Flink's default of at least 128 by parallelism."""
     parallelism = graph.parallelism_of(node)
-    if parallelism < 1:
-        raise GraphError(f"the parallelism of '{node.name}' must be at least 1, not {parallelism}")
+    if not 1 <= parallelism <= LARGEST_MAX_PARALLELISM:
+        raise GraphError(
+            f"the parallelism of '{node.name}' must lie between 1 and {LARGEST_MAX_PARALLELISM}, not {parallelism}"
+        )
     chosen = node.max_parallelism or graph.default_max_parallelism
     if chosen is None:
         rounded = 1 << (parallelism + parallelism // 2 - 1).bit_length() if parallelism > 1 else 2

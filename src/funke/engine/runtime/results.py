@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from dataclasses import dataclass, field
 from typing import Any
 
 from funke.engine.operators.operator import OperatorFailure
+
+_PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,13 @@ def to_failure(error: BaseException) -> Failure:
 
 
 def _user_traceback(error: BaseException) -> str:
-    lines = traceback.TracebackException.from_exception(error)
-    own = [frame for frame in lines.stack if "/funke/engine/" not in frame.filename.replace("\\", "/")]
-    lines.stack = traceback.StackSummary.from_list(own)
-    return "".join(lines.format(chain=True))
+    """The stack without the engine's own frames, also of the exceptions that led to this one; empty if none is left."""
+    described = traceback.TracebackException.from_exception(error)
+    return "".join(described.format(chain=True)) if _keep_user_frames(described) else ""
+
+
+def _keep_user_frames(described: traceback.TracebackException) -> bool:
+    own = [frame for frame in described.stack if not os.path.abspath(frame.filename).startswith(_PACKAGE_ROOT)]
+    described.stack = traceback.StackSummary.from_list(own)
+    earlier = [other for other in (described.__cause__, described.__context__) if other is not None]
+    return any([bool(own), *map(_keep_user_frames, earlier)])

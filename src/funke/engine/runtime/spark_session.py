@@ -53,7 +53,8 @@ def spark_session(configuration: dict[str, str]) -> SparkSession:
         session: SparkSession = builder.getOrCreate()
     except Exception as error:
         raise ConfigurationError(f"Spark did not start on master '{master}': {_first_line(error)}") from error
-    session.sparkContext.setLogLevel(configuration.get("funke.spark.log-level", "ERROR"))
+    if not is_embedded(session):
+        session.sparkContext.setLogLevel("ERROR")
     return session
 
 
