@@ -223,7 +223,9 @@ class WatermarkSeen(KeyedProcessFunction):
 
 def test_the_watermark_is_the_minimum_over_all_inputs_and_never_goes_back(env: StreamExecutionEnvironment) -> None:
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(FirstField())
-    fast = scripted(env, [[("a", 1000)], [("probe-1", 1000)], [], [("probe-2", 1000)], [], [("probe-3", 1000)]], strategy)
+    fast = scripted(
+        env, [[("a", 1000)], [("probe-1", 1000)], [], [("probe-2", 1000)], [], [("probe-3", 1000)]], strategy
+    )
     slow = scripted(env, [[("b", 500)], [], [("b", 700)], [], [("b", 90)], [("end", 90)]], strategy)
     seen = dict(collect(fast.union(slow).key_by(lambda event: 0).process(WatermarkSeen())))
     assert seen == {

@@ -29,9 +29,13 @@ def endless():
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
     return numbers.key_by(lambda number: number % 2).reduce(lambda a, b: a + b)
 """
-SUCCESS = HEAD + "env.from_collection([1, 2, 3]).key_by(lambda x: x).reduce(lambda a, b: a + b).print()\nenv.execute()\n"
+SUCCESS = (
+    HEAD + "env.from_collection([1, 2, 3]).key_by(lambda x: x).reduce(lambda a, b: a + b).print()\nenv.execute()\n"
+)
 FAILURE = HEAD + "env.from_collection([1, 0]).key_by(lambda x: x).map(lambda x: 1 // x).print()\nenv.execute()\n"
-CANCEL = HEAD + """
+CANCEL = (
+    HEAD
+    + """
 endless().print()
 client = env.execute_async()
 while client.get_metrics().get("epochs", 0) < 2:
@@ -39,6 +43,7 @@ while client.get_metrics().get("epochs", 0) < 2:
 client.cancel().result()
 assert client.get_job_status().result().name == "CANCELED"
 """
+)
 ENDLESS = HEAD + "endless().print()\nenv.execute()\n"
 
 
@@ -93,7 +98,9 @@ def launch(tmp_path: Path):  # type: ignore[no-untyped-def]
         os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize(("program", "code"), [(SUCCESS, 0), (FAILURE, 1), (CANCEL, 0)], ids=["success", "failure", "cancel"])
+@pytest.mark.parametrize(
+    ("program", "code"), [(SUCCESS, 0), (FAILURE, 1), (CANCEL, 0)], ids=["success", "failure", "cancel"]
+)
 def test_nothing_is_left_when_the_program_ends(launch, program: str, code: int) -> None:  # type: ignore[no-untyped-def]
     process, mark = launch(program)
     _, errors = process.communicate(timeout=90)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.datastream.stream_types import OutputType, declared_type
+from funke.engine.errors import ConfigurationError
+from funke.engine.graph.operations import AsyncWait
 from funke.engine.operators.functions.async_functions import (
     NO_RETRY_STRATEGY,
     AsyncFunction,
@@ -13,7 +15,6 @@ from funke.engine.operators.functions.async_functions import (
     AsyncRetryStrategy,
 )
 from funke.engine.types.time import Time
-from funke.engine.types.type_information import TypeInformation
 
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
@@ -32,7 +33,7 @@ class AsyncDataStream:
         async_function: AsyncFunction[Any, Any],
         timeout: Time,
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
+        output_type: OutputType = None,
     ) -> DataStream:
         """Emit results as they come; none overtakes a watermark."""
         return _async_wait(
@@ -46,7 +47,7 @@ class AsyncDataStream:
         timeout: Time,
         async_retry_strategy: AsyncRetryStrategy[Any],
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
+        output_type: OutputType = None,
     ) -> DataStream:
         """Emit results as they come, and repeat calls as the strategy says."""
         return _async_wait(
@@ -59,7 +60,7 @@ class AsyncDataStream:
         async_function: AsyncFunction[Any, Any],
         timeout: Time,
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
+        output_type: OutputType = None,
     ) -> DataStream:
         """Emit results in the order of the elements."""
         return _async_wait(
@@ -73,7 +74,7 @@ class AsyncDataStream:
         timeout: Time,
         async_retry_strategy: AsyncRetryStrategy[Any],
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
+        output_type: OutputType = None,
     ) -> DataStream:
         """Emit results in the order of the elements, and repeat calls as the strategy says."""
         return _async_wait(
@@ -87,15 +88,21 @@ def _async_wait(
     timeout: Time,
     async_retry_strategy: AsyncRetryStrategy[Any],
     capacity: int,
-    output_type: TypeInformation | None,
+    output_type: OutputType,
     output_mode: AsyncFunctionDescriptor.OutputMode,
-) -> NoReturn:
-    _validate(async_function, timeout, async_retry_strategy)
-    raise UnsupportedFeatureError("AsyncDataStream", "asynchronous functions cannot be run yet; use process() or map()")
+) -> DataStream:
+    _validate(async_function, timeout, async_retry_strategy, capacity)
+    operation = AsyncWait(
+        async_function, timeout.to_milliseconds(), capacity, async_retry_strategy, output_mode is OutputMode.ORDERED
+    )
+    return data_stream._values()._transform(operation, "async wait operator", declared_type(output_type))
 
 
 def _validate(
-    async_function: AsyncFunction[Any, Any], timeout: Time, async_retry_strategy: AsyncRetryStrategy[Any]
+    async_function: AsyncFunction[Any, Any],
+    timeout: Time,
+    async_retry_strategy: AsyncRetryStrategy[Any],
+    capacity: int,
 ) -> None:
     if not inspect.iscoroutinefunction(async_function.async_invoke):
         raise ConfigurationError(
@@ -107,3 +114,5 @@ def _validate(
         raise ConfigurationError("an asynchronous function with retries needs a timeout greater than 0")
     if async_retry_strategy.get_retry_predicate() is None:
         raise ConfigurationError(f"{type(async_retry_strategy).__name__}.get_retry_predicate() returned None")
+    if capacity < 1:
+        raise ConfigurationError(f"the capacity of an asynchronous function must be at least 1, got {capacity}")

@@ -15,7 +15,7 @@ from funke.engine.graph.operations import ReadSource, WriteSink
 from funke.engine.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 
 if TYPE_CHECKING:
-    from funke.engine.jobs import RunningJob
+    from funke.engine.jobs.running_job import RunningJob
 
 
 class CachedResults:

@@ -11,7 +11,7 @@ from funke.engine.types.collected_form import collector
 from funke.engine.types.type_information import TypeInformation
 
 if TYPE_CHECKING:
-    from funke.engine.jobs import RunningJob
+    from funke.engine.jobs.running_job import RunningJob
 
 __all__ = ["CloseableIterator"]
 

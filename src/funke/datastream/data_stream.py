@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 from funke.datastream.closeable_iterator import CloseableIterator
 from funke.datastream.connected_streams import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
 from funke.datastream.data_stream_sink import DataStreamSink
+from funke.datastream.interval_join import IntervalJoin
 from funke.datastream.operator_settings import OperatorSettings, require_max_parallelism
 from funke.datastream.refused_settings import RefusedSettings
 from funke.datastream.stream_ends import to_engine_sink, to_engine_sink_function
@@ -393,6 +394,14 @@ class KeyedStream(RefusedSettings, DataStream):
     def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
         """Group the elements of all keys into windows."""
         return AllWindowedStream(self._origin_stream, window_assigner)
+
+    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
+        """Join each element with those of another keyed stream that have the same key and a time close to its own."""
+        if not isinstance(other_stream, KeyedStream):
+            raise TypeError(
+                f"interval_join() needs a keyed stream, got {type(other_stream).__name__}; call key_by() on it"
+            )
+        return IntervalJoin(self, other_stream)
 
     def union(self, *streams: DataStream) -> DataStream:
         """Merge the elements, without their keys, with other streams."""

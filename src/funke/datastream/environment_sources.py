@@ -12,11 +12,9 @@ from funke.datastream.stream_ends import to_engine_source
 from funke.datastream.time_characteristic import TimeCharacteristic
 from funke.datastream.upstream import Upstream
 from funke.engine.connectors.collection import CollectionSource
-from funke.engine.connectors.files.file_source import FileSource
 from funke.engine.connectors.sequence import SequenceSource
 from funke.engine.connectors.socket import SocketSource
 from funke.engine.connectors.source import Source
-from funke.engine.formats.text_lines import TextLineFormat
 from funke.engine.graph.operations import ReadSource
 from funke.engine.operators.ingestion_time import INGESTION_TIME
 from funke.engine.types.type_catalog import Types
@@ -70,6 +68,10 @@ class EnvironmentSources(EnvironmentGraph):
 
     def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream:
         """Make a stream of the lines of a file, or of all files in a folder."""
+        # Not at the top: files need pyarrow, which takes a worker 0.2 s to load.
+        from funke.engine.connectors.files.file_source import FileSource
+        from funke.engine.formats.text_lines import TextLineFormat
+
         source = FileSource([file_path], TextLineFormat(charset_name))
         return self._add_source(source, "Custom File Source", Types.STRING())
 

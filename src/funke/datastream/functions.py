@@ -13,6 +13,12 @@ from funke.engine.operators.functions.broadcast_functions import (
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
 )
+from funke.engine.operators.functions.join_functions import (
+    CoGroupFunction,
+    FlatJoinFunction,
+    JoinFunction,
+    ProcessJoinFunction,
+)
 from funke.engine.operators.functions.process_functions import (
     CoProcessFunction,
     KeyedCoProcessFunction,
@@ -83,6 +89,10 @@ __all__ = [
     "BaseBroadcastProcessFunction",
     "BroadcastProcessFunction",
     "KeyedBroadcastProcessFunction",
+    "JoinFunction",
+    "FlatJoinFunction",
+    "CoGroupFunction",
+    "ProcessJoinFunction",
     "AsyncFunction",
     "AsyncFunctionDescriptor",
     "AsyncRetryPredicate",

@@ -12,7 +12,7 @@ from funke.engine.config.settings import Settings
 from funke.engine.errors import GraphError
 from funke.engine.graph.operations import ReadSource
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs import JobSettings
+from funke.engine.jobs.settings import JobSettings
 
 DEFAULT_JOB_NAME = "Flink Streaming Job"
 DEFAULT_BATCH_JOB_NAME = "Flink Batch Job"

@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs import JobSettings, RunningJob, submit_job
+from funke.engine.jobs.settings import JobSettings
+
+if TYPE_CHECKING:
+    from funke.engine.jobs.running_job import RunningJob
 
 __all__ = ["Submitter", "submit", "submitting_with"]
 
-Submitter = Callable[[StreamGraph, JobSettings], RunningJob]
+Submitter = Callable[[StreamGraph, JobSettings], "RunningJob"]
 
-_submitter: ContextVar[Submitter] = ContextVar("funke_submitter", default=submit_job)
+
+def _submit_to_engine(graph: StreamGraph, settings: JobSettings) -> RunningJob:
+    # Not at the top: workers import the public API for its function classes and never run a job.
+    from funke.engine.jobs.running_job import submit_job
+
+    return submit_job(graph, settings)
+
+
+_submitter: ContextVar[Submitter] = ContextVar("funke_submitter", default=_submit_to_engine)
 
 
 def submit(graph: StreamGraph, settings: JobSettings) -> RunningJob:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from concurrent.futures import wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.common.configuration import Configuration
 from funke.common.job_client import JobClient
@@ -22,8 +22,10 @@ from funke.engine.errors import GraphError, at_user_line
 from funke.engine.graph.operations import WriteSink
 from funke.engine.graph.plan_json import to_plan_json
 from funke.engine.graph.stream_graph import StreamGraph, StreamNode
-from funke.engine.jobs import RunningJob
 from funke.engine.types.type_information import TypeInformation
+
+if TYPE_CHECKING:
+    from funke.engine.jobs.running_job import RunningJob
 
 __all__ = ["StreamExecutionEnvironment"]
 

@@ -52,7 +52,7 @@ def main() -> None:
         for path in sorted(Path(name).rglob("*")):
             print(path.read_text(encoding="utf-8"))
         source = FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema), name).build()
-        env.from_source(source, WatermarkStrategy.no_watermarks(), "csv").map(lambda row: repr(row)).print()
+        env.from_source(source, WatermarkStrategy.no_watermarks(), "csv").map(lambda row: f"{row!r}").print()
         env.execute("csv source")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from funke.engine.errors import JobExecutionError
 from funke.engine.graph.operations import WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs import JobSettings
+from funke.engine.jobs.settings import JobSettings
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
 

@@ -181,6 +181,10 @@ def test_messages_may_be_described_by_a_row_type() -> None:
     assert schema.deserialize(b"1,a") == Row(id=1, name="a")
 
 
+def test_small_negative_decimals_are_zero() -> None:
+    assert str(DecimalTypeInfo(5, 1).fitted(Decimal("-0.04"))) == "0.0"
+
+
 def test_decimal_types_compare_by_their_digits() -> None:
     assert DecimalTypeInfo(10, 2) == DecimalTypeInfo(10, 2) != DecimalTypeInfo(10, 3)
     assert DecimalTypeInfo(10, 2) != Types.BIG_DEC()

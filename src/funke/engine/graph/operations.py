@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from funke.engine.types.output_tag import OutputTag
     from funke.engine.types.watermark_spec import WatermarkSpec
 
 KeySelector = Callable[[Any], Any]
@@ -114,3 +115,49 @@ class BroadcastProcess(Operation):
     function: Any
     state_descriptors: tuple[Any, ...]
     key_selector: KeySelector | None = None
+
+
+@dataclass(frozen=True)
+class IntervalJoin(Operation):
+    """ProcessJoinFunction for pairs of two keyed streams: the right one is `lower_ms` to `upper_ms` later (inclusive).
+
+    Late records go to the side output of their tag, or are dropped.
+    """
+
+    function: Any
+    key_selectors: tuple[KeySelector, KeySelector]
+    lower_ms: int
+    upper_ms: int
+    left_late_tag: OutputTag | None = None
+    right_late_tag: OutputTag | None = None
+
+
+@dataclass(frozen=True)
+class Window(Operation):
+    """Groups the elements of each key into windows and evaluates a window when its trigger says so.
+
+    Contents are combined by `reduce` or `aggregate`, or else kept as they are. `window_function` (any of the four
+    kinds) sees the elements, or the one combined value; without it the combined value is the result. An `evictor`
+    makes the operator keep all elements.
+    """
+
+    assigner: Any
+    trigger: Any
+    key_selector: KeySelector
+    reduce: Any = None
+    aggregate: Any = None
+    window_function: Any = None
+    allowed_lateness_ms: int = 0
+    late_tag: OutputTag | None = None
+    evictor: Any = None
+
+
+@dataclass(frozen=True)
+class AsyncWait(Operation):
+    """An AsyncFunction with at most `capacity` requests in flight; a timeout of 0 ms means none."""
+
+    function: Any
+    timeout_ms: int
+    capacity: int
+    retry_strategy: Any
+    is_ordered: bool

@@ -55,6 +55,7 @@ class Coordinator:
     def __init__(
         self,
         runner: EpochRunner,
+        levels: dict[int, int],
         feeds: list[SourceFeed],
         commits: dict[str, Commit],
         epoch_writers: dict[str, EpochWriter],
@@ -62,6 +63,7 @@ class Coordinator:
         min_epoch_interval_ms: int,
     ) -> None:
         self._runner = runner
+        self._levels = levels
         self._feeds = feeds
         self._commits = commits
         self._epoch_writers = epoch_writers
@@ -111,7 +113,7 @@ class Coordinator:
         duration_ms = (self._last_epoch - started) * 1000
         self.figures.epoch_ms.append(duration_ms)
         was_cut = any(feed.has_unfinished for feed in self._feeds)
-        self._pacer.observe(self.figures.records_read - records_before, duration_ms, was_cut)
+        self._pacer.observe(self.figures.records_read - records_before, self._busy_ms(), was_cut)
         self._progress.show(self.figures.records_read, self.figures.epochs, self.figures.watermark)
         return is_final
 
@@ -158,6 +160,14 @@ class Coordinator:
             delay_s = min(delay_s, max(0.0, self._wakeup_ms / 1000 - time.time()))
         self._cancelled.wait(max(0.001, delay_s))
         self._raise_if_cancelled()
+
+    def _busy_ms(self) -> float:
+        """How long the slowest subtask of every level worked in the last epoch, one level after the other."""
+        slowest: dict[int, float] = {}
+        for report in self.figures.reports():
+            level = self._levels[report.segment_id]
+            slowest[level] = max(slowest.get(level, 0.0), report.busy_ms)
+        return sum(slowest.values())
 
     def _keep_interval(self) -> None:
         """An unbounded job lets at least the buffer timeout pass between two epochs."""

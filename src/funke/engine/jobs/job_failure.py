@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import re
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from funke.engine.errors import FunkeError, JobExecutionError, SlotLostError
 from funke.engine.graph.job_graph import ChainedOperator
@@ -13,6 +15,8 @@ from funke.engine.runtime.results import Failure, to_failure
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_JAVA_CLASS = re.compile(r"\b(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 
 
 def named(operator: ChainedOperator, call: Callable[P, R]) -> Callable[P, R]:
@@ -46,7 +50,14 @@ def to_job_error(cause: BaseException) -> FunkeError:
     if isinstance(cause, FunkeError):
         return cause
     java = getattr(cause, "java_exception", None)
-    text = str(cause if java is None else java.getMessage()).partition("\nDriver stacktrace:")[0].strip()
-    error = JobExecutionError(f"{type(cause).__name__}: {text}" if java is None else f"Spark: {text}")
+    message = f"{type(cause).__name__}: {cause}" if java is None else f"Spark: {_without_stack(java.getMessage())}"
+    error = JobExecutionError(message)
     error.__cause__ = cause
     return error
+
+
+def _without_stack(text: Any) -> str:
+    lines = itertools.takewhile(
+        lambda line: not line.startswith(("\tat ", "Driver stacktrace:")), str(text).splitlines()
+    )
+    return _JAVA_CLASS.sub("", "\n".join(lines)).strip()

@@ -114,6 +114,7 @@ class RunningJob:
             self._runner = EpochRunner(spark, self._plan, self._package)
             self._coordinator = Coordinator(
                 self._runner,
+                {segment.id: segment.level for segment in self._plan.segments},
                 feeds,
                 _commits(self.job_graph),
                 _epoch_writers(self.job_graph, spark),

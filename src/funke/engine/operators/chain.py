@@ -13,12 +13,16 @@ from funke.engine.operators.operator import Operator, OperatorContext, OperatorF
 
 @dataclass(frozen=True)
 class Exit:
-    """A way out of the segment: from a node's main output, or from its side output `tag_id`."""
+    """A way out of the segment: from a node's main output, or from its side output `tag_id`.
+
+    `name` and `user_line` are those of the operator it leads to: the key selector that runs at the exit is its own.
+    """
 
     node_id: int
     tag_id: str | None
     target: Target
     name: str
+    user_line: str | None = None
 
 
 class OperatorChain:
@@ -54,7 +58,7 @@ class OperatorChain:
                 tag_id = spec.fed_by_tag.tag_id if spec.fed_by_tag is not None else None
                 self.outputs[spec.fed_by].connect(operator, spec.name, spec.user_line, tag_id)
         for way_out in exits:
-            self.outputs[way_out.node_id].connect(way_out.target, way_out.name, None, way_out.tag_id)
+            self.outputs[way_out.node_id].connect(way_out.target, way_out.name, way_out.user_line, way_out.tag_id)
 
     @property
     def head(self) -> Operator:

@@ -8,18 +8,21 @@ from typing import Any
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.graph.operations import (
     AssignTimestamps,
+    AsyncWait,
     BroadcastProcess,
     CoFlatMap,
     CoMap,
     CoProcess,
     Filter,
     FlatMap,
+    IntervalJoin,
     Map,
     Operation,
     Process,
     Reduce,
     WriteSink,
 )
+from funke.engine.operators.async_io.async_wait import AsyncWaitOperator
 from funke.engine.operators.batch_mode import BatchBroadcastOperator, BatchKeyedOperator
 from funke.engine.operators.broadcast_process import (
     BroadcastOperator,
@@ -27,6 +30,7 @@ from funke.engine.operators.broadcast_process import (
     create_broadcast_process,
 )
 from funke.engine.operators.co_operators import create_co_flat_map, create_co_map, create_co_process
+from funke.engine.operators.joins.interval_join import IntervalJoinOperator
 from funke.engine.operators.keyed_operator import KeyedOperator
 from funke.engine.operators.keyed_process import KeyedProcessOperator
 from funke.engine.operators.map import create_filter, create_flat_map, create_map
@@ -65,6 +69,8 @@ _OPERATORS: dict[type[Operation], Callable[[Any, TaskInfo], Operator]] = {
     CoFlatMap: lambda operation, task: create_co_flat_map(operation),
     CoProcess: lambda operation, task: create_co_process(operation),
     BroadcastProcess: lambda operation, task: create_broadcast_process(operation),
+    IntervalJoin: lambda operation, task: IntervalJoinOperator(operation),
+    AsyncWait: lambda operation, task: AsyncWaitOperator(operation),
     WriteSink: lambda operation, task: SinkOperator(operation.sink),
 }
 

@@ -31,14 +31,15 @@ class ResultBatch:
         for result in results:
             if type(result) not in ATOMS:
                 if has_side_outputs and isinstance(result, tuple) and result and isinstance(result[0], OutputTag):
-                    self._take_side(result[0], result[1], timestamp)
+                    self.take_side(result[0], result[1], timestamp)
                     continue
                 result = detached(result)
             values.append(result)
             if timestamp is not None:
                 timestamps.append(timestamp)
 
-    def _take_side(self, tag: OutputTag, value: Any, timestamp: int | None) -> None:
+    def take_side(self, tag: OutputTag, value: Any, timestamp: int | None) -> None:
+        """Takes one record for a side output."""
         values, timestamps = self._sides.setdefault(tag, ([], []))
         values.append(detached(value))
         if timestamp is not None:

@@ -7,7 +7,6 @@ import os
 import pickle
 import queue
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -26,29 +25,30 @@ from funke.engine.runtime.worker_setup import JobPackage
 
 
 def start_slot(slot: int, package: JobPackage) -> SlotAddress:
-    """Starts a slot process on this host and returns where it listens."""
+    """Starts a slot process on this host and returns where it listens.
+
+    The sockets are opened here and inherited, so nobody waits for the new process: calls queue up until it is ready.
+    """
     folder = tempfile.mkdtemp(prefix="funke-slot-")
     unpack_archives(package.archives, folder)
-    birth = SlotBirth(slot, package, _executor_pid(), _host(), os.getcwd(), folder, tuple(sys.path))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "funke.engine.runtime.slot_process"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment,
-        start_new_session=True,
-    )
-    assert process.stdin is not None and process.stdout is not None
-    message = pickle.dumps(birth, 5)
-    process.stdin.write(struct.pack("!q", len(message)) + message)
-    process.stdin.close()
-    head = process.stdout.read(8)
-    if len(head) < 8:
-        raise RuntimeError(f"slot {slot} did not start: exit code {process.wait()}")
-    (size,) = struct.unpack("!q", head)
-    address: SlotAddress = pickle.loads(process.stdout.read(size))
-    process.stdout.close()
-    return address
+    path = os.path.join(folder, "s")
+    with socket.socket(socket.AF_UNIX) as unix, socket.create_server((_host(), 0), backlog=64) as tcp:
+        unix.bind(path)
+        unix.listen(64)
+        listeners = (unix.fileno(), tcp.fileno())
+        birth = SlotBirth(slot, package, _executor_pid(), listeners, folder, tuple(sys.path))
+        birth_file = os.path.join(folder, "birth")
+        with open(birth_file, "wb") as message:
+            pickle.dump(birth, message, 5)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "funke.engine.runtime.slot_process", birth_file],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            pass_fds=listeners,
+            start_new_session=True,
+        )
+        return SlotAddress(slot, _host(), tcp.getsockname()[1], path, process.pid, os.getcwd())
 
 
 def _executor_pid() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 import time
 import zipfile
@@ -145,6 +146,9 @@ def end_slot(address: SlotAddress, secret: bytes) -> bool:
     try:
         connect(address, secret, "end").close()
     except OSError:
+        # A slot that was killed on this host could not tidy up itself.
+        if os.path.exists(address.path):
+            shutil.rmtree(os.path.dirname(address.path), ignore_errors=True)
         return False
     return True
 

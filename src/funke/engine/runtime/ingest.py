@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from funke.engine.connectors.source import ReadOutcome, Split
+from funke.engine.errors import SerializationError
 from funke.engine.graph.operations import ReadSource
 from funke.engine.operators.chain import Exit, OperatorChain
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.operator import Operator, OperatorFailure, Output, TaskInfo
 from funke.engine.operators.slice_pacer import SlicePacer
 from funke.engine.operators.timestamps import SplitWatermarks
-from funke.engine.planner.segments import Plan, Segment
+from funke.engine.planner.segments import Exchange, Plan, Segment
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.frames import RESULT, Frame
 from funke.engine.runtime.results import DriverMessage, IngestReport, to_failure
@@ -67,11 +68,7 @@ class _Ingest:
         assert isinstance(operation, ReadSource)
         self._reader = operation.source
         task = self._task_info(package)
-        self._routers = _routers(plan, self._segment, order.subtask, outbox)
-        exits = [
-            Exit(exchange.source_node, exchange.tag.tag_id if exchange.tag else None, router, "exchange")
-            for exchange, router in self._routers
-        ]
+        self._routers, exits = make_exits(plan, self._segment, order.subtask, outbox)
         self._chain = OperatorChain(self._segment.operators, exits, task, create_operator)
         self._source_output: Output = self._chain.outputs[self._segment.operators[0].node_id]
         self._watermarks = SplitWatermarks(operation.watermarks or WatermarkSpec(), task, self._source_output)
@@ -103,10 +100,23 @@ class _Ingest:
     def _restore(self) -> None:
         if self._order.carry is None:
             return
-        watermark_state, operator_states, self._has_read, self._is_idle = decode(self._order.carry)
+        watermark_state, operator_states, counts, self._has_read, self._is_idle = decode(self._order.carry)
         self._watermarks.restore(watermark_state)
         for node_id, state in operator_states.items():
             self._chain.operators[node_id].restore(state)
+        for node_id, (records_in, records_out, watermark) in counts.items():
+            output = self._chain.outputs[node_id]
+            output.records_out, output.current_watermark = records_out, watermark
+            if node_id in self._chain.operators:
+                self._chain.operators[node_id].records_in = records_in
+
+    def _counts(self) -> dict[int, tuple[int, int, int]]:
+        """What operators have counted so far: each epoch makes new ones."""
+        counted = {node_id: operator.records_in for node_id, operator in self._chain.operators.items()}
+        return {
+            node_id: (counted.get(node_id, 0), output.records_out, output.current_watermark)
+            for node_id, output in self._chain.outputs.items()
+        }
 
     def run(self, read_batches: Iterator[Any] | None) -> Iterator[None]:
         """Does the work; yields whenever the outbox may be emptied."""
@@ -129,7 +139,7 @@ class _Ingest:
             split = Split("spark", None, is_last=False)
             yield from self._read(split, read_batches, outcomes)
         self._finish()
-        for _, router in self._routers:
+        for router in self._routers:
             router.flush()
         report = self._report(outcomes, (time.perf_counter() - started) * 1000)
         self._chain.close()
@@ -140,7 +150,7 @@ class _Ingest:
         """A subtask that never had anything to read must not hold back event time."""
         if is_idle != self._is_idle:
             self._is_idle = is_idle
-            for _, router in self._routers:
+            for router in self._routers:
                 router.process_status(is_idle)
 
     def _read(
@@ -203,14 +213,21 @@ class _Ingest:
             self._order.segment_id,
             self._order.subtask,
             slim,
-            encode((self._watermarks.snapshot(), states, self._has_read, self._is_idle)),
+            encode((self._watermarks.snapshot(), states, self._counts(), self._has_read, self._is_idle)),
             self._source_output.current_watermark,
             self._is_idle,
             self._records,
             busy_ms,
             _earliest(self._watermarks.next_wakeup_ms(), self._chain.next_wakeup_ms()),
-            {node_id: operator_metrics(operator) for node_id, operator in self._chain.operators.items()},
+            {
+                self._segment.operators[0].node_id: self._source_metrics(),
+                **{node_id: operator_metrics(operator) for node_id, operator in self._chain.operators.items()},
+            },
         )
+
+    def _source_metrics(self) -> dict[str, Any]:
+        output = self._source_output
+        return {"numRecordsOut": output.records_out, "currentOutputWatermark": output.current_watermark}
 
 
 def operator_metrics(operator: Operator) -> dict[str, Any]:
@@ -222,18 +239,29 @@ def _earliest(*times: int | None) -> int | None:
     return min((moment for moment in times if moment is not None), default=None)
 
 
-def _routers(plan: Plan, segment: Segment, subtask: int, outbox: list[Frame]) -> list[tuple[Any, Router]]:
-    return [
-        (exchange, make_router(plan, segment, exchange, subtask, outbox)) for exchange in plan.outputs_of(segment.id)
-    ]
+def make_exits(plan: Plan, segment: Segment, subtask: int, outbox: list[Frame]) -> tuple[list[Router], list[Exit]]:
+    """The routers of one sending subtask, and the exits of its chain that lead to them; blocks go to the outbox."""
+    routers, exits = [], []
+    for exchange in plan.outputs_of(segment.id):
+        router = _make_router(plan, segment, exchange, subtask, outbox)
+        receiver = plan.by_id[exchange.target_segment].operators[0]
+        tag_id = exchange.tag.tag_id if exchange.tag else None
+        routers.append(router)
+        exits.append(Exit(exchange.source_node, tag_id, router, receiver.name, receiver.user_line))
+    return routers, exits
 
 
-def make_router(plan: Plan, segment: Segment, exchange: Any, subtask: int, outbox: list[Frame]) -> Router:
-    """The router of one sending subtask onto one exchange; blocks go to the outbox."""
+def _make_router(plan: Plan, segment: Segment, exchange: Exchange, subtask: int, outbox: list[Frame]) -> Router:
     target = plan.by_id[exchange.target_segment]
+    sender = next(operator for operator in segment.operators if operator.node_id == exchange.source_node)
 
-    def send(receiver: int, payload: bytes) -> None:
+    def send(receiver: int, parts: list[Any]) -> int:
+        try:
+            payload = encode(parts)
+        except SerializationError as cause:
+            raise OperatorFailure(sender.name, sender.user_line) from cause
         outbox.append(Frame(target.first_slot + receiver, exchange.id, subtask, payload))
+        return len(payload)
 
     return create_router(
         exchange.partitioner, subtask, segment.parallelism, target.parallelism, target.max_parallelism, send

@@ -7,6 +7,7 @@ import traceback
 from dataclasses import dataclass, field
 from typing import Any
 
+from funke.engine.errors import FunkeError
 from funke.engine.operators.operator import OperatorFailure
 
 _PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
@@ -74,9 +75,15 @@ def to_failure(error: BaseException) -> Failure:
 
 
 def _user_traceback(error: BaseException) -> str:
-    """The stack without the engine's own frames, also of the exceptions that led to this one; empty if none is left."""
+    """The stack without Funke's own frames; empty when none is left.
+
+    An error that Funke itself raised says all there is to say: what led to it inside is left out.
+    """
     described = traceback.TracebackException.from_exception(error)
-    return "".join(described.format(chain=True)) if _keep_user_frames(described) else ""
+    has_user_frames = _keep_user_frames(described)
+    if isinstance(error, FunkeError):
+        return "".join(described.format(chain=False)) if described.stack else ""
+    return "".join(described.format(chain=True)) if has_user_frames else ""
 
 
 def _keep_user_frames(described: traceback.TracebackException) -> bool:

@@ -18,11 +18,10 @@ from funke.engine.graph.partitioners import (
     Rescale,
     Shuffle,
 )
-from funke.engine.runtime.block_codec import encode
 from funke.engine.types.stable_hash import key_group
 
-# send(receiving subtask, bytes)
-Send = Callable[[int, bytes], None]
+# send(receiving subtask, parts of a block) -> the block's size in bytes
+Send = Callable[[int, list[Any]], int]
 
 _TARGET_BLOCK_BYTES = 1 << 20
 _MOST_ROWS_PER_BLOCK = 32_768
@@ -72,12 +71,11 @@ class _Channel:
         self._close_part()
         if not self._parts:
             return
-        payload = encode(self._parts)
-        self._parts = []
+        parts, self._parts = self._parts, []
+        size = self._send(self._to, parts)
         if rows:
-            per_row = max(1, len(payload) // rows)
+            per_row = max(1, size // rows)
             self._limit = max(1, min(_MOST_ROWS_PER_BLOCK, _TARGET_BLOCK_BYTES // per_row))
-        self._send(self._to, payload)
 
     def _close_part(self) -> None:
         if self.values:

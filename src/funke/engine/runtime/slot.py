@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from funke.engine.operators.chain import Exit, OperatorChain
+from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.clock import SystemClock
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.input_gate import InputGate
@@ -16,7 +16,7 @@ from funke.engine.operators.operator import OperatorFailure, TaskInfo
 from funke.engine.planner.segments import Plan, Segment
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.frames import RESULT, Frame
-from funke.engine.runtime.ingest import make_router, operator_metrics
+from funke.engine.runtime.ingest import make_exits, operator_metrics
 from funke.engine.runtime.results import DriverMessage, SubtaskReport, to_failure
 from funke.engine.runtime.router import Router, senders_to
 from funke.engine.runtime.worker_setup import JobPackage
@@ -63,12 +63,7 @@ class Slot:
                 self._add(segment, index)
 
     def _add(self, segment: Segment, index: int) -> None:
-        routers: list[Router] = []
-        exits = []
-        for exchange in self.plan.outputs_of(segment.id):
-            router = make_router(self.plan, segment, exchange, index, self._outbox)
-            routers.append(router)
-            exits.append(Exit(exchange.source_node, exchange.tag.tag_id if exchange.tag else None, router, "exchange"))
+        routers, exits = make_exits(self.plan, segment, index, self._outbox)
         chain = OperatorChain(segment.operators, exits, self._task_info(segment, index), create_operator)
         head = segment.operators[0]
         inputs = self.plan.inputs_of(segment.id)

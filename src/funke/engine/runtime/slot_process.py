@@ -14,7 +14,6 @@ import pickle
 import queue
 import shutil
 import socket
-import struct
 import sys
 import threading
 import time
@@ -47,13 +46,12 @@ class SlotAddress:
 
 @dataclass(frozen=True)
 class SlotBirth:
-    """What a new slot process is told through its standard input."""
+    """What a new slot process is told, through a file in its folder."""
 
     slot: int
     package: JobPackage
     watched_pid: int
-    host: str
-    executor: str
+    listeners: tuple[int, ...]
     folder: str
     sys_path: tuple[str, ...]
 
@@ -70,17 +68,12 @@ class _SlotProcess:
         self._slot: Slot | None = None
         self._startup_failure: Failure | None = None
 
-    def listen(self) -> SlotAddress:
-        path = os.path.join(self._folder, "s")
-        unix = socket.socket(socket.AF_UNIX)
-        unix.bind(path)
-        unix.listen(64)
-        tcp = socket.create_server((self._birth.host, 0), backlog=64)
-        for listener in (unix, tcp):
+    def listen(self) -> None:
+        """Takes calls on the sockets that the starting task has opened."""
+        for descriptor in self._birth.listeners:
+            listener = socket.socket(fileno=descriptor)
             threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
-        address = tcp.getsockname()
-        return SlotAddress(self._birth.slot, self._birth.host, address[1], path, os.getpid(), self._birth.executor)
 
     def start(self) -> None:
         """Makes the operators; a failure is reported to the first delivery."""
@@ -204,35 +197,24 @@ class _DriverStdout(io.TextIOBase):
         return len(text)
 
 
-def main() -> None:
-    """Reads the birth message, answers with the address, and serves."""
-    incoming = sys.stdin.buffer
-    (size,) = struct.unpack("!q", incoming.read(8))
-    birth: SlotBirth = pickle.loads(incoming.read(size))
+def main(birth_file: str) -> None:
+    """Reads the birth message and serves."""
+    with open(birth_file, "rb") as message:
+        birth: SlotBirth = pickle.load(message)
+    os.unlink(birth_file)
     for path in birth.sys_path:
         if path not in sys.path:
             sys.path.append(path)
     if birth.package.archives:
         os.chdir(birth.folder)
     process = _SlotProcess(birth)
-    answer = pickle.dumps(process.listen(), 5)
-    sys.stdout.buffer.write(struct.pack("!q", len(answer)) + answer)
-    sys.stdout.buffer.flush()
-    _leave_parent()
+    process.listen()
     process.start()
     process.serve()
-
-
-def _leave_parent() -> None:
-    """Lets go of the pipes to the Spark worker, so that neither waits for the other."""
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    os.dup2(null, 1)
-    os.close(null)
 
 
 if __name__ == "__main__":
     # Under its real name, so that pickled references to this module's classes are found.
     from funke.engine.runtime.slot_process import main as run
 
-    run()
+    run(sys.argv[1])

@@ -31,6 +31,8 @@ class DecimalTypeInfo(BasicTypeInfo):
         (Decimal('12.35'), None)
         """
         rounded = Decimal(value).quantize(Decimal(1).scaleb(-self.scale), context=_ROUNDING)
+        if not rounded:
+            return rounded.copy_abs()  # Java has no negative zero
         return rounded if len(rounded.as_tuple().digits) <= self.precision else None
 
     def written(self, value: Decimal) -> Decimal | None:

@@ -9,7 +9,7 @@ from funke.engine.errors import GraphError
 from funke.engine.graph.execution_graph import to_execution_graph
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.graph.text_forms import to_text
-from funke.engine.jobs import JobSettings
+from funke.engine.jobs.settings import JobSettings
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.explain import explain
 from funke.engine.planner.segments import to_plan

@@ -7,7 +7,8 @@ from concurrent.futures import wait
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.graph.operations import WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs import JobSettings, RunningJob, submit_job
+from funke.engine.jobs.running_job import RunningJob, submit_job
+from funke.engine.jobs.settings import JobSettings
 
 __all__ = ["JobList"]
 

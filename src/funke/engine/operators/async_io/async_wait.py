@@ -1,0 +1,172 @@
+"""The operator behind AsyncDataStream: requests overlap within an epoch and from one epoch to the next."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import repeat
+from typing import Any
+
+from funke.engine.graph.operations import AsyncWait
+from funke.engine.operators.async_io.element_queue import (
+    ElementQueue,
+    HeldStatus,
+    HeldWatermark,
+    OrderedQueue,
+    Request,
+    UnorderedQueue,
+)
+from funke.engine.operators.async_io.request_runner import RequestRunner
+from funke.engine.operators.async_io.retries import with_retries
+from funke.engine.operators.function_operator import FunctionOperator
+
+__all__ = ["AsyncWaitOperator"]
+
+# How long the end of an epoch waits for requests; what takes longer stays in flight.
+_END_OF_EPOCH_S = 0.05
+# While the input waits for room, results leave this often.
+_EMIT_INTERVAL_S = 0.01
+# An epoch costs Spark 0.1 s, so the longer nothing has happened, the later the next look: results come at most a
+# quarter later than they could, and never more than a second.
+_SOONEST_LOOK_MS = 20
+_LATEST_LOOK_MS = 1_000
+_LOOKS_PER_QUIET_TIME = 4
+
+
+class AsyncWaitOperator(FunctionOperator):
+    """Runs an AsyncFunction; watermarks wait for the elements before them."""
+
+    _runner: RequestRunner | None = None
+
+    def __init__(self, operation: AsyncWait) -> None:
+        super().__init__(operation.function)
+        self._operation = operation
+        self._queue: ElementQueue = OrderedQueue() if operation.is_ordered else UnorderedQueue()
+        self._restored: list[tuple[Any, int | None]] = []
+        self._quiet_since_ms = 0
+
+    def open(self) -> None:
+        """Opens the function and starts the event loop; requests of a snapshot are made again."""
+        super().open()
+        operation = self._operation
+        self._runner = RequestRunner(
+            with_retries(self.function.async_invoke, operation.retry_strategy),
+            self.function.timeout,
+            type(self.function).__name__,
+            operation.timeout_ms,
+            operation.capacity,
+            self._queue,
+        )
+        self._runner.start()
+        self._submit([Request(value, timestamp) for value, timestamp in self._restored])
+        self._restored = []
+
+    def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Makes a request for every element; waits while as many are in flight as the capacity allows."""
+        self.records_in += len(values)
+        self._submit(list(map(Request, values, repeat(None) if timestamps is None else timestamps)))
+        self._wait_until(lambda runner: runner.has_room)
+
+    def process_watermark(self, watermark: int) -> None:
+        """Event time has advanced; nobody behind sees that before the results of the elements before it."""
+        self.input_watermark = watermark
+        if self._opened_runner.is_idle:
+            self._emit_ready()
+            self.output.emit_watermark(watermark)
+        else:
+            self._opened_runner.submit([HeldWatermark(watermark)])
+
+    def process_status(self, is_idle: bool) -> None:
+        """The input fell idle, or is active again; that too waits for the elements before it."""
+        if self._opened_runner.is_idle:
+            self._emit_ready()
+            self.output.emit_status(is_idle)
+        else:
+            self._opened_runner.submit([HeldStatus(is_idle)])
+
+    def end_epoch(self) -> None:
+        """Waits a moment for requests; those that take longer stay in flight."""
+        self._wait_until(lambda runner: runner.is_idle, _END_OF_EPOCH_S)
+
+    def end_input(self) -> None:
+        """Waits for all requests."""
+        self._wait_until(lambda runner: runner.is_idle)
+
+    def next_wakeup_ms(self) -> int | None:
+        """Now if there are results, soon if requests are in flight."""
+        runner = self._runner
+        if runner is None or (runner.is_idle and not runner.has_news):
+            return None
+        now_ms = self.context.task.clock.now_ms()
+        if runner.has_news:
+            return now_ms
+        delay_ms = (now_ms - self._quiet_since_ms) // _LOOKS_PER_QUIET_TIME
+        return now_ms + min(max(delay_ms, _SOONEST_LOOK_MS), _LATEST_LOOK_MS)
+
+    def on_processing_time(self, now_ms: int) -> None:
+        """Emits what has come in the meantime."""
+        self._emit_ready()
+
+    def snapshot(self) -> Any:
+        """The elements whose results have not left, with their timestamps; None if there are none.
+
+        Watermarks that wait are left out: after a restart event time begins anew.
+        """
+        unfinished = self._opened_runner.unfinished()
+        return [(request.value, request.timestamp) for request in unfinished] or None
+
+    def restore(self, state: Any) -> None:
+        """Takes elements back, to make their requests anew in `open`; snapshots of several subtasks add up."""
+        self._restored.extend(state)
+
+    def close(self) -> None:
+        """Cancels what is in flight, then closes the function."""
+        if self._runner is not None:
+            self._runner.stop()
+        super().close()
+
+    @property
+    def _opened_runner(self) -> RequestRunner:
+        assert self._runner is not None, "open() comes first"
+        return self._runner
+
+    def _submit(self, requests: list[Request]) -> None:
+        if requests:
+            self._quiet_since_ms = self.context.task.clock.now_ms()
+            self._opened_runner.submit(requests)
+
+    def _wait_until(self, is_reached: Callable[[RequestRunner], bool], seconds: float | None = None) -> None:
+        """Emits results while waiting; gives up after so many seconds."""
+        runner = self._opened_runner
+        end = None if seconds is None else time.monotonic() + seconds
+        while not is_reached(runner):
+            left = _EMIT_INTERVAL_S if end is None else min(_EMIT_INTERVAL_S, end - time.monotonic())
+            if left <= 0:
+                break
+            runner.wait(left)
+            self._emit_ready()
+        self._emit_ready()
+
+    def _emit_ready(self) -> None:
+        ready, results = self._queue.ready, self.results
+        if ready:
+            self._quiet_since_ms = self.context.task.clock.now_ms()
+            is_timed: bool | None = None
+            while ready:
+                item = ready.popleft()
+                if isinstance(item, Request):
+                    if is_timed is not (item.timestamp is not None):
+                        results.send()  # a batch has timestamps for all of its records, or for none
+                        is_timed = item.timestamp is not None
+                    results.take(item.results or (), item.timestamp)
+                else:
+                    results.send()
+                    self._emit_held(item)
+            results.send()
+        self._opened_runner.raise_failure()
+
+    def _emit_held(self, item: HeldWatermark | HeldStatus) -> None:
+        if isinstance(item, HeldWatermark):
+            self.output.emit_watermark(item.watermark)
+        else:
+            self.output.emit_status(item.is_idle)

@@ -1,0 +1,70 @@
+"""The windows of one key when windows merge: which are open, and under which window each keeps its contents.
+
+When windows become one, the contents of one of them stay where they are and those of the others are moved there. So a
+window's contents are found under its *state window*, which is one of the windows it was made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from funke.engine.errors import StateError
+from funke.engine.operators.windowing.assigner import MergingWindowAssigner
+
+__all__ = ["MergingWindowSet"]
+
+# merge_result, merged windows, state window of the result, state windows whose contents move there
+OnMerge = Callable[[Any, list[Any], Any, list[Any]], None]
+
+
+class MergingWindowSet:
+    """Works on a dict from open window to state window, which it changes in place."""
+
+    def __init__(self, assigner: MergingWindowAssigner[Any, Any], mapping: dict[Any, Any]) -> None:
+        self._assigner = assigner
+        self.mapping = mapping
+
+    def state_window(self, window: Any) -> Any:
+        """The window under which the contents are kept; None when the window is not open."""
+        return self.mapping.get(window)
+
+    def retire(self, window: Any) -> None:
+        """Forgets a window."""
+        del self.mapping[window]
+
+    def add(self, new_window: Any, on_merge: OnMerge) -> Any:
+        """Opens a window and returns the one it became part of; tells `on_merge` about windows that became one."""
+        merges = _Merges()
+        self._assigner.merge_windows([*self.mapping, new_window], merges)
+        result, is_merged = new_window, False
+        for merge_result, group in merges.found.items():
+            merged = list(dict.fromkeys(group))
+            if new_window in merged:
+                is_merged, result = True, merge_result
+                merged.remove(new_window)
+            self._merge(merge_result, merged, on_merge)
+        if not is_merged:
+            self.mapping[new_window] = new_window
+        return result
+
+    def _merge(self, merge_result: Any, merged: list[Any], on_merge: OnMerge) -> None:
+        unknown = [window for window in merged if window not in self.mapping]
+        if unknown or not merged:
+            raise StateError(f"{type(self._assigner).__name__} merged windows that are not open: {unknown or merged}")
+        target, *moved = [self.mapping.pop(window) for window in merged]
+        self.mapping[merge_result] = target
+        # A new element inside an open window changes nothing.
+        if merged != [merge_result]:
+            on_merge(merge_result, merged, target, moved)
+
+
+class _Merges(MergingWindowAssigner.MergeCallback[Any]):
+    """Notes which windows become one."""
+
+    def __init__(self) -> None:
+        self.found: dict[Any, Iterable[Any]] = {}
+
+    def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
+        """Take note of one group."""
+        self.found[merge_result] = to_be_merged

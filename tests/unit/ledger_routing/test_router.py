@@ -1,0 +1,132 @@
+"""Where records go between subtasks, by each partitioner, and in which order they arrive."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from funke.engine.errors import JobExecutionError
+from funke.engine.graph.partitioners import (
+    Broadcast,
+    Custom,
+    Forward,
+    Global,
+    Hash,
+    Partitioner,
+    Rebalance,
+    Rescale,
+    Shuffle,
+)
+from funke.engine.runtime.router import create_router, rescale_receivers, senders_to
+from funke.engine.types.stable_hash import key_group
+
+
+def routed(
+    partitioner: Partitioner,
+    batches: list[list[Any]],
+    *,
+    subtask: int = 0,
+    parallelism: int = 2,
+    receivers: int = 3,
+    watermark: int | None = None,
+) -> dict[int, list[Any]]:
+    """What each receiver gets, in order; watermarks as texts."""
+    found: dict[int, list[Any]] = {receiver: [] for receiver in range(receivers)}
+
+    def send(receiver: int, parts: list[Any]) -> int:
+        for part in parts:
+            found[receiver] += part[1] if part[0] == "r" else [f"watermark {part[1]}"]
+        return 100
+
+    router = create_router(partitioner, subtask, parallelism, receivers, 128, send)
+    for batch in batches:
+        router.process_batch(batch, None)
+    if watermark is not None:
+        router.process_watermark(watermark)
+    router.flush()
+    return found
+
+
+def test_forward_sends_to_the_subtask_of_the_same_number_in_order() -> None:
+    found = routed(Forward(), [[3, 1], [2]], subtask=1, parallelism=3)
+    assert found == {0: [], 1: [3, 1, 2], 2: []}
+
+
+def test_broadcast_sends_everything_to_everybody() -> None:
+    assert routed(Broadcast(), [[1, 2], [3]]) == {0: [1, 2, 3], 1: [1, 2, 3], 2: [1, 2, 3]}
+
+
+def test_global_sends_everything_to_the_first() -> None:
+    assert routed(Global(), [[1, 2], [3]]) == {0: [1, 2, 3], 1: [], 2: []}
+
+
+def test_rebalance_goes_round_over_batches() -> None:
+    assert routed(Rebalance(), [[0, 1, 2, 3], [4], [5, 6]]) == {0: [0, 3, 6], 1: [1, 4], 2: [2, 5]}
+
+
+def test_rebalance_evens_out_what_one_sender_has_too_much_of() -> None:
+    found = routed(Rebalance(), [["hot"] * 9_000], receivers=4)
+    assert [len(values) for values in found.values()] == [2250] * 4
+
+
+@pytest.mark.parametrize(
+    ("senders", "receivers", "expected"),
+    [
+        (2, 4, [[0, 1], [2, 3]]),
+        (4, 2, [[0], [0], [1], [1]]),
+        (2, 3, [[0, 1], [2]]),
+        (3, 2, [[0], [1], [1]]),
+        (2, 2, [[0], [1]]),
+    ],
+)
+def test_rescale_gives_each_sender_receivers_of_its_own(
+    senders: int, receivers: int, expected: list[list[int]]
+) -> None:
+    assert [rescale_receivers(sender, senders, receivers) for sender in range(senders)] == expected
+    for receiver in range(receivers):
+        known = senders_to(Rescale(), receiver, senders, receivers)
+        assert known == [sender for sender in range(senders) if receiver in expected[sender]]
+
+
+def test_rescale_alternates_over_its_receivers() -> None:
+    found = routed(Rescale(), [[0, 1, 2], [3]], subtask=1, parallelism=2, receivers=4)
+    assert found == {0: [], 1: [], 2: [0, 2], 3: [1, 3]}
+
+
+def test_shuffle_is_uniform_and_loses_nothing() -> None:
+    found = routed(Shuffle(), [list(range(12_000))], receivers=4)
+    assert sorted(value for values in found.values() for value in values) == list(range(12_000))
+    # Four receivers with 3000 each on average; a standard deviation is 47.
+    assert all(2_700 < len(values) < 3_300 for values in found.values())
+
+
+@pytest.mark.parametrize("subtask", [0, 1])
+def test_a_key_goes_to_one_subtask_whoever_sends_it(subtask: int) -> None:
+    keys = ["a", "b", ("t", 1), None, 2.5, [1, 2]]
+    found = routed(
+        Hash(lambda pair: pair[0]), [[(key, number) for key in keys] for number in range(3)], subtask=subtask
+    )
+    for key in keys:
+        owner = key_group(key, 128) * 3 // 128
+        assert [number for other, number in found[owner] if other == key] == [0, 1, 2]
+    assert sum(len(values) for values in found.values()) == 3 * len(keys)
+
+
+def test_a_custom_partitioner_decides_and_is_held_to_the_number_of_receivers() -> None:
+    found = routed(Custom(lambda key, count: key % count, abs), [[-1, 2, 3, 4]])
+    assert found == {0: [3], 1: [-1, 4], 2: [2]}
+    with pytest.raises(JobExecutionError, match="chose receiver 7: with 3 receivers, return 0 to 2"):
+        routed(Custom(lambda key, count: 7, abs), [[1]])
+
+
+@pytest.mark.parametrize("partitioner", [Rebalance(), Shuffle(), Global(), Hash(lambda value: value), Broadcast()])
+def test_order_is_kept_from_one_sender_to_one_receiver_and_watermarks_reach_all(partitioner: Partitioner) -> None:
+    found = routed(partitioner, [list(range(100)), list(range(100, 200))], watermark=77)
+    for values in found.values():
+        assert values[-1] == "watermark 77"
+        assert values[:-1] == sorted(values[:-1])
+    is_copied = isinstance(partitioner, Broadcast)
+    counts = Counter(value for values in found.values() for value in values[:-1])
+    assert counts == dict.fromkeys(range(200), 3 if is_copied else 1)

@@ -1,0 +1,130 @@
+"""A chain: set up, opened and only then fed; its operators call each other and name themselves in failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from funke.engine.graph.job_graph import ChainedOperator
+from funke.engine.graph.operations import Map, Operation, Process
+from funke.engine.operators.chain import Exit, OperatorChain
+from funke.engine.operators.factory import create_operator
+from funke.engine.operators.functions.process_functions import KeyedProcessFunction
+from funke.engine.operators.operator import Operator, OperatorContext, OperatorFailure, TaskInfo
+from funke.engine.state.descriptors import ValueStateDescriptor
+from funke.engine.types import Types
+from funke.engine.types.functions import MapFunction
+from funke.engine.types.output_tag import OutputTag
+from tests.harness.operator_harness import Record, Recorder, Watermark
+
+ODD = OutputTag("odd")
+
+
+class Counting(KeyedProcessFunction):
+    """Takes a state in open, counts per key, and sends odd counts to a side output too."""
+
+    def __init__(self, log: list[str]) -> None:
+        self.log = log
+
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.INT()))
+        self.log.append("open count")
+
+    def process_element(self, value: str, ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
+        self.log.append(f"record {value}")
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        if count % 2:
+            yield ODD, ctx.get_current_key()
+        yield f"{value}{count}"
+
+
+class Telling(MapFunction):
+    def __init__(self, log: list[str], name: str) -> None:
+        self.log, self.name = log, name
+
+    def open(self, runtime_context: Any) -> None:
+        self.log.append(f"open {self.name}")
+
+    def map(self, value: str) -> str:
+        if value == "bad1":
+            raise ValueError("cannot take it")
+        return f"{self.name} {value}"
+
+    def close(self) -> None:
+        self.log.append(f"close {self.name}")
+
+
+def member(
+    node_id: int, name: str, operation: Operation, fed_by: int | None = None, tag: OutputTag | None = None
+) -> ChainedOperator:
+    return ChainedOperator(
+        node_id, name, operation, None, f"{node_id:032x}", False, f"job.py:{node_id}", fed_by=fed_by, fed_by_tag=tag
+    )
+
+
+def build(log: list[str]) -> tuple[OperatorChain, Recorder]:
+    """count -> tell, and the side output of count -> side; both reach the recorder."""
+
+    def create(operation: Any, task: TaskInfo) -> Operator:
+        operator = create_operator(operation, task)
+        original = operator.setup
+
+        def setup(context: OperatorContext) -> None:
+            log.append(f"set up {context.operator_name}")
+            original(context)
+
+        operator.setup = setup  # type: ignore[method-assign]
+        return operator
+
+    recorder = Recorder()
+    specs = (
+        member(1, "count", Process(Counting(log), lambda value: value)),
+        member(2, "tell", Map(Telling(log, "tell")), fed_by=1),
+        member(3, "side", Map(Telling(log, "side")), fed_by=1, tag=ODD),
+    )
+    exits = [Exit(2, None, recorder, "exchange"), Exit(3, None, recorder, "exchange")]
+    return OperatorChain(specs, exits, TaskInfo(), create), recorder
+
+
+def test_state_is_there_before_open_and_all_are_open_before_the_first_record() -> None:
+    log: list[str] = []
+    chain, _ = build(log)
+    chain.open()
+    chain.head.process_batch(["a"], None)
+    chain.close()
+    chain.close()
+    assert log == [
+        "set up count",
+        "set up tell",
+        "set up side",
+        "open side",
+        "open tell",
+        "open count",
+        "record a",
+        "close tell",
+        "close side",
+    ]
+
+
+def test_records_go_by_calls_and_only_to_the_operator_whose_tag_they_carry() -> None:
+    chain, recorder = build([])
+    chain.open()
+    chain.head.process_batch(["a", "a", "b"], [1, 2, 3])
+    chain.head.process_watermark(3)
+    values = [element.value for element in recorder.elements if isinstance(element, Record)]
+    assert sorted(values) == ["side a", "side b", "tell a1", "tell a2", "tell b1"]
+    assert recorder.elements.count(Watermark(3)) == 2
+    metrics = [chain.operators[node].metrics() for node in (1, 2, 3)]
+    assert [(each["numRecordsIn"], each["currentInputWatermark"]) for each in metrics] == [(3, 3), (3, 3), (2, 3)]
+
+
+def test_a_failure_in_the_chain_carries_the_operators_name_and_the_users_exception() -> None:
+    chain, _ = build([])
+    chain.open()
+    with pytest.raises(OperatorFailure) as caught:
+        chain.head.process_batch(["bad"], None)
+    assert (caught.value.operator_name, caught.value.user_line) == ("tell", "job.py:2")
+    assert isinstance(caught.value.__cause__, ValueError)

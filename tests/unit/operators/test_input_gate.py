@@ -1,0 +1,70 @@
+"""The watermark of a subtask: the minimum over its active inputs, which never goes back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funke.engine.operators.input_gate import InputGate
+from funke.engine.operators.operator import MIN_WATERMARK, Operator
+
+
+class Recording(Operator):
+    """Keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
+        self.seen += values
+
+    def process_watermark(self, watermark: int) -> None:
+        self.seen.append(("watermark", watermark))
+
+    def process_status(self, is_idle: bool) -> None:
+        self.seen.append("idle" if is_idle else "active")
+
+
+def gate_with_two_inputs() -> tuple[InputGate, Recording]:
+    head = Recording()
+    return InputGate(head, "head", None, [(1, 0, 0), (1, 1, 0)]), head
+
+
+def test_the_slowest_input_decides_and_time_never_goes_back() -> None:
+    gate, head = gate_with_two_inputs()
+    assert gate.current_watermark == MIN_WATERMARK
+    gate.receive(1, 0, [("w", 10)])
+    assert head.seen == []
+    gate.receive(1, 1, [("w", 5)])
+    gate.receive(1, 1, [("w", 3)])
+    gate.receive(1, 0, [("w", 20)])
+    gate.receive(1, 1, [("w", 30)])
+    assert head.seen == [("watermark", 5), ("watermark", 20)]
+    assert gate.current_watermark == 20
+
+
+def test_records_and_watermarks_keep_their_order() -> None:
+    head = Recording()
+    gate = InputGate(head, "head", None, [(7, 0, 0)])
+    gate.receive(7, 0, [("r", ["a"], [1]), ("w", 1), ("r", ["b"], [2]), ("w", 2)])
+    assert head.seen == ["a", ("watermark", 1), "b", ("watermark", 2)]
+    assert gate.records_in == 2
+
+
+def test_an_idle_input_does_not_hold_time_back_and_counts_again_when_it_speaks() -> None:
+    gate, head = gate_with_two_inputs()
+    gate.receive(1, 0, [("w", 10)])
+    gate.receive(1, 1, [("s", True)])
+    assert head.seen == [("watermark", 10)]
+    gate.receive(1, 1, [("s", False)])
+    gate.receive(1, 0, [("w", 50)])
+    assert head.seen == [("watermark", 10)]
+    gate.receive(1, 1, [("w", 40)])
+    assert head.seen == [("watermark", 10), ("watermark", 40)]
+
+
+def test_when_all_inputs_are_idle_the_subtask_is() -> None:
+    gate, head = gate_with_two_inputs()
+    gate.receive(1, 0, [("s", True)])
+    gate.receive(1, 1, [("s", True)])
+    gate.receive(1, 1, [("s", False)])
+    assert head.seen == ["idle", "active"]
