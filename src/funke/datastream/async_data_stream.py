@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from funke.datastream.data_stream import DataStream, KeyedStream
 from funke.datastream.stream_types import OutputType, declared_type
 from funke.engine.errors import ConfigurationError
 from funke.engine.graph.operations import AsyncWait
@@ -15,9 +16,6 @@ from funke.engine.operators.functions.async_functions import (
     AsyncRetryStrategy,
 )
 from funke.engine.types.time import Time
-
-if TYPE_CHECKING:
-    from funke.datastream.data_stream import DataStream
 
 __all__ = ["AsyncDataStream"]
 
@@ -95,7 +93,9 @@ def _async_wait(
     operation = AsyncWait(
         async_function, timeout.to_milliseconds(), capacity, async_retry_strategy, output_mode is OutputMode.ORDERED
     )
-    return data_stream._values()._transform(operation, "async wait operator", declared_type(output_type))
+    # As in PyFlink, the function sees the elements of a keyed stream as rows of key and element.
+    elements = data_stream._rows_with_key() if isinstance(data_stream, KeyedStream) else data_stream
+    return elements._transform(operation, "async wait operator", declared_type(output_type))
 
 
 def _validate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
@@ -12,15 +13,17 @@ from funke.datastream.closeable_iterator import CloseableIterator
 from funke.datastream.connected_streams import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
 from funke.datastream.data_stream_sink import DataStreamSink
 from funke.datastream.interval_join import IntervalJoin
+from funke.datastream.joined_streams import CoGroupedStreams, JoinedStreams
 from funke.datastream.operator_settings import OperatorSettings, require_max_parallelism
 from funke.datastream.refused_settings import RefusedSettings
 from funke.datastream.stream_ends import to_engine_sink, to_engine_sink_function
 from funke.datastream.stream_types import OutputType, declared_type, keyed_type, reported_type
 from funke.datastream.upstream import Upstream
 from funke.datastream.windowed_stream import AllWindowedStream, WindowedStream
+from funke.engine.connectors.feedback import FeedbackSink, FeedbackSource
 from funke.engine.connectors.print_sink import PrintSink
 from funke.engine.connectors.sink import Sink as EngineSink
-from funke.engine.errors import ConfigurationError, TypeMismatchError, at_user_line
+from funke.engine.errors import ConfigurationError, GraphError, TypeMismatchError, at_user_line
 from funke.engine.graph import operations as op
 from funke.engine.graph import partitioners
 from funke.engine.graph.stream_graph import ChainingStrategy, StreamNode
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 __all__ = [
+    "IterativeStream",
     "CloseableIterator",
     "DataStream",
     "KeyedStream",
@@ -154,6 +158,13 @@ class DataStream(OperatorSettings):
         """Group the elements of all keys into windows."""
         return AllWindowedStream(self, window_assigner)
 
+    def iterate(self, max_wait_time_ms: int = 0) -> IterativeStream:
+        """Start an iteration (beyond PyFlink): what `close_with` feeds back joins this stream.
+
+        The job ends by itself once its input has ended and nothing circulates; it does not wait.
+        """
+        return IterativeStream(self)
+
     def union(self, *streams: DataStream) -> DataStream:
         """Merge this stream with others of the same type."""
         united = [self, *streams]
@@ -178,6 +189,14 @@ class DataStream(OperatorSettings):
         if not isinstance(ds, DataStream):
             raise TypeError(f"connect() needs a DataStream or a BroadcastStream, got {type(ds).__name__}")
         return ConnectedStreams(self, ds)
+
+    def join(self, other_stream: DataStream) -> JoinedStreams:
+        """Join elements of this and another stream that have the same key and lie in the same window."""
+        return JoinedStreams(self, _require_stream(other_stream, "join()"))
+
+    def co_group(self, other_stream: DataStream) -> CoGroupedStreams:
+        """Bring together the elements of this and another stream that have the same key and lie in the same window."""
+        return CoGroupedStreams(self, _require_stream(other_stream, "co_group()"))
 
     def shuffle(self) -> DataStream:
         """Send every element to a random subtask."""
@@ -315,6 +334,38 @@ class DataStream(OperatorSettings):
     def _write(self, sink: EngineSink, name: str) -> DataStreamSink:
         node = self._env._append(op.WriteSink(sink), name, [self._upstreams], self._type_info)
         return DataStreamSink(node)
+
+
+class IterativeStream(DataStream):
+    """The head of an iteration: the records of the input, and those that `close_with` feeds back.
+
+    Records that are fed back enter the next epoch. The job ends when its input has ended and nothing circulates.
+
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> numbers = env.from_collection([3, 5]).iterate()
+    >>> less = numbers.map(lambda number: number - 1)
+    >>> _ = numbers.close_with(less.filter(lambda number: number > 0))
+    """
+
+    def __init__(self, input_stream: DataStream) -> None:
+        env = input_stream._env
+        self._feedback_id = uuid.uuid4().hex
+        self._is_closed = False
+        type_info = input_stream._type_info
+        head = env._append(op.ReadSource(FeedbackSource(self._feedback_id)), "Iteration", [], type_info)
+        head.parallelism = 1
+        head.is_parallelism_fixed = True
+        super().__init__(env, [*input_stream._upstreams, Upstream(head.id)], type_info)
+
+    def close_with(self, feedback_stream: DataStream) -> DataStream:
+        """Feed a stream of the same type back to the head; returns it."""
+        if self._is_closed:
+            raise GraphError(at_user_line("this iteration is closed already; use union() to feed back several streams"))
+        self._is_closed = True
+        sink = op.WriteSink(FeedbackSink(self._feedback_id))
+        self._env._append(sink, "Feedback", [feedback_stream._upstreams], feedback_stream._type_info)
+        return feedback_stream
 
 
 class KeyedStream(RefusedSettings, DataStream):
@@ -482,6 +533,12 @@ class CachedDataStream(RefusedSettings, DataStream):
 def _require_function(func: Any, function_class: type, method: str) -> None:
     if not isinstance(func, function_class) and not callable(func):
         raise TypeError(f"{method} needs a {function_class.__name__} or a callable, got {type(func).__name__}")
+
+
+def _require_stream(stream: Any, method: str) -> DataStream:
+    if not isinstance(stream, DataStream):
+        raise TypeError(f"{method} needs a DataStream, got {type(stream).__name__}")
+    return stream
 
 
 def _value_type(stream: DataStream) -> TypeInformation:

@@ -1,4 +1,4 @@
-"""Windows, window assigners and triggers."""
+"""Windows, window assigners, triggers and, beyond PyFlink, evictors."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ from funke.engine.operators.windowing.assigners import (
     SlidingProcessingTimeWindows,
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
+)
+from funke.engine.operators.windowing.delta_trigger import DeltaTrigger
+from funke.engine.operators.windowing.evictor import (
+    CountEvictor,
+    DeltaEvictor,
+    DeltaFunction,
+    Evictor,
+    TimeEvictor,
+    TimestampedValue,
 )
 from funke.engine.operators.windowing.trigger import Trigger, TriggerResult
 from funke.engine.operators.windowing.triggers import (
@@ -74,6 +83,13 @@ __all__ = [
     "NeverTrigger",
     "PurgingTrigger",
     "CountTrigger",
+    "DeltaTrigger",
+    "Evictor",
+    "CountEvictor",
+    "TimeEvictor",
+    "DeltaEvictor",
+    "DeltaFunction",
+    "TimestampedValue",
     "Min",
     "TimeWindowSerializer",
     "CountWindowSerializer",

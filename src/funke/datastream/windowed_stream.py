@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from funke.datastream.stream_types import OutputType, reported_type
-from funke.engine.errors import UnsupportedFeatureError
+from funke.datastream.stream_types import OutputType, declared_type, reported_type
+from funke.engine.errors import ConfigurationError, at_user_line
+from funke.engine.graph.operations import Window
+from funke.engine.operators.aggregations import FieldAggregation, Kind
 from funke.engine.operators.functions.window_functions import (
     AllWindowFunction,
     ProcessAllWindowFunction,
@@ -14,6 +16,7 @@ from funke.engine.operators.functions.window_functions import (
     WindowFunction,
 )
 from funke.engine.operators.windowing.assigner import MergingWindowAssigner, WindowAssigner
+from funke.engine.operators.windowing.evictor import Evictor
 from funke.engine.operators.windowing.trigger import Trigger
 from funke.engine.types.functions import AggregateFunction, NullByteKeySelector, ReduceFunction
 from funke.engine.types.output_tag import OutputTag
@@ -31,12 +34,18 @@ _T = TypeVar("_T", bound="_Windows")
 class _Windows:
     """What windows per key and windows over all elements have in common: how elements get into them."""
 
+    # How the execution plan describes the operator.
+    _plan_name = "Window"
+
     def __init__(self, keyed_stream: KeyedStream, window_assigner: WindowAssigner[Any, Any]) -> None:
+        if not isinstance(window_assigner, WindowAssigner):
+            raise TypeError(f"window() needs a WindowAssigner, got {type(window_assigner).__name__}")
         self._keyed_stream = keyed_stream
         self._window_assigner = window_assigner
         self._allowed_lateness = 0
         self._late_data_output_tag: OutputTag | None = None
         self._window_trigger: Trigger[Any, Any] | None = None
+        self._evictor: Evictor[Any, Any] | None = None
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         """Return the environment that the stream belongs to."""
@@ -48,20 +57,97 @@ class _Windows:
 
     def trigger(self: _T, trigger: Trigger[Any, Any]) -> _T:
         """Let a trigger other than the assigner's decide when windows are evaluated."""
+        if not isinstance(trigger, Trigger):
+            raise TypeError(f"trigger() needs a Trigger, got {type(trigger).__name__}")
         if isinstance(self._window_assigner, MergingWindowAssigner) and not trigger.can_merge():
             raise TypeError(f"{type(trigger).__name__} cannot merge, which windows that merge need of their trigger")
         self._window_trigger = trigger
         return self
 
+    def evictor(self: _T, evictor: Evictor[Any, Any]) -> _T:
+        """Let an evictor remove elements when a window is evaluated; windows then keep all their elements.
+
+        This goes beyond PyFlink; in Flink's Java API it has the same name.
+        """
+        if not isinstance(evictor, Evictor):
+            raise TypeError(f"evictor() needs an Evictor, got {type(evictor).__name__}")
+        self._evictor = evictor
+        return self
+
     def allowed_lateness(self: _T, time_ms: int) -> _T:
         """Keep windows for some time after the watermark has passed them, for late elements."""
+        if isinstance(time_ms, bool) or not isinstance(time_ms, int) or time_ms < 0:
+            raise ConfigurationError(
+                at_user_line(f"allowed_lateness() needs a number of milliseconds of at least 0, got {time_ms!r}")
+            )
         self._allowed_lateness = time_ms
         return self
 
     def side_output_late_data(self: _T, output_tag: OutputTag) -> _T:
         """Send elements that come too late to a side output."""
+        if not isinstance(output_tag, OutputTag):
+            raise TypeError(f"side_output_late_data() needs an OutputTag, got {type(output_tag).__name__}")
         self._late_data_output_tag = output_tag
         return self
+
+    def _windowed(
+        self, output_type: TypeInformation | None, *, reduce: Any = None, aggregate: Any = None, function: Any = None
+    ) -> DataStream:
+        trigger = self._window_trigger
+        if trigger is None:
+            trigger = self._window_assigner.get_default_trigger(self.get_execution_environment())
+        assert self._keyed_stream._key is not None
+        operation = Window(
+            assigner=self._window_assigner,
+            trigger=trigger,
+            key_selector=self._keyed_stream._key,
+            reduce=reduce,
+            aggregate=aggregate,
+            window_function=function,
+            allowed_lateness_ms=self._allowed_lateness,
+            late_tag=self._late_data_output_tag,
+            evictor=self._evictor,
+        )
+        functions = ", ".join(type(each).__name__ for each in (reduce, aggregate, function) if each is not None)
+        description = f"{self._plan_name}({self._window_assigner!r}, {type(trigger).__name__}, {functions})"
+        stream = self._keyed_stream._transform(operation, type(self._window_assigner).__name__, output_type)
+        return stream.set_description(description)
+
+    def _reduced(self, reduce_function: Any, window_function: Any, output_type: OutputType) -> DataStream:
+        if not isinstance(reduce_function, ReduceFunction) and not callable(reduce_function):
+            raise TypeError(f"reduce() needs a ReduceFunction or a callable, got {type(reduce_function).__name__}")
+        declared = declared_type(output_type)
+        if window_function is None and declared is None:
+            declared = self._keyed_stream._type_info
+        return self._windowed(declared, reduce=reduce_function, function=window_function)
+
+    def _aggregated(self, aggregate_function: Any, window_function: Any, output_type: OutputType) -> DataStream:
+        if not isinstance(aggregate_function, AggregateFunction):
+            raise TypeError(f"aggregate() needs an AggregateFunction, got {type(aggregate_function).__name__}")
+        return self._windowed(declared_type(output_type), aggregate=aggregate_function, function=window_function)
+
+    def sum(self: _T, position_to_sum: int | str = 0) -> DataStream:
+        """Add up a field of the elements of each window; goes beyond PyFlink."""
+        return self._accumulated("sum", position_to_sum)
+
+    def min(self: _T, position_to_min: int | str = 0) -> DataStream:
+        """Find the smallest value of a field in each window; goes beyond PyFlink."""
+        return self._accumulated("min", position_to_min)
+
+    def max(self: _T, position_to_max: int | str = 0) -> DataStream:
+        """Find the largest value of a field in each window; goes beyond PyFlink."""
+        return self._accumulated("max", position_to_max)
+
+    def min_by(self: _T, position_to_min_by: int | str = 0) -> DataStream:
+        """Find the element with the smallest field in each window; goes beyond PyFlink."""
+        return self._accumulated("min_by", position_to_min_by)
+
+    def max_by(self: _T, position_to_max_by: int | str = 0) -> DataStream:
+        """Find the element with the largest field in each window; goes beyond PyFlink."""
+        return self._accumulated("max_by", position_to_max_by)
+
+    def _accumulated(self, kind: Kind, position: int | str) -> DataStream:
+        return self._reduced(FieldAggregation(kind, position), None, None)
 
 
 class WindowedStream(_Windows):
@@ -73,8 +159,9 @@ class WindowedStream(_Windows):
         window_function: WindowFunction[Any, Any, Any, Any] | ProcessWindowFunction[Any, Any, Any, Any] | None = None,
         output_type: OutputType = None,
     ) -> DataStream:
-        """Combine the elements of each window to one."""
-        _refuse("reduce()")
+        """Combine the elements of each window to one, which is the result or what the window function gets."""
+        _require_optional(window_function, WindowFunction, ProcessWindowFunction)
+        return self._reduced(reduce_function, window_function, output_type)
 
     def aggregate(
         self,
@@ -83,25 +170,36 @@ class WindowedStream(_Windows):
         accumulator_type: OutputType = None,
         output_type: OutputType = None,
     ) -> DataStream:
-        """Fold the elements of each window into an accumulator."""
-        _refuse("aggregate()")
+        """Fold the elements of each window into an accumulator, whose result is what the window function gets."""
+        _require_optional(window_function, WindowFunction, ProcessWindowFunction)
+        return self._aggregated(aggregate_function, window_function, output_type)
 
     def apply(self, window_function: WindowFunction[Any, Any, Any, Any], output_type: OutputType = None) -> DataStream:
         """Apply a function to all elements of each window."""
-        _refuse("apply()")
+        _require(window_function, "apply()", WindowFunction)
+        return self._windowed(declared_type(output_type), function=window_function)
 
     def process(
         self, process_window_function: ProcessWindowFunction[Any, Any, Any, Any], output_type: OutputType = None
     ) -> DataStream:
         """Apply a function with a context to all elements of each window."""
-        _refuse("process()")
+        _require(process_window_function, "process()", ProcessWindowFunction)
+        return self._windowed(declared_type(output_type), function=process_window_function)
 
 
 class AllWindowedStream(_Windows):
-    """A stream whose elements, whatever their key, are grouped into windows."""
+    """A stream whose elements, whatever their key, are grouped into windows; one subtask does all the work."""
+
+    _plan_name = "AllWindow"
 
     def __init__(self, data_stream: DataStream, window_assigner: WindowAssigner[Any, Any]) -> None:
         super().__init__(data_stream.key_by(NullByteKeySelector()), window_assigner)
+
+    def _windowed(
+        self, output_type: TypeInformation | None, *, reduce: Any = None, aggregate: Any = None, function: Any = None
+    ) -> DataStream:
+        stream = super()._windowed(output_type, reduce=reduce, aggregate=aggregate, function=function)
+        return stream.set_parallelism(1)
 
     def reduce(
         self,
@@ -109,8 +207,9 @@ class AllWindowedStream(_Windows):
         window_function: AllWindowFunction[Any, Any, Any] | ProcessAllWindowFunction[Any, Any, Any] | None = None,
         output_type: OutputType = None,
     ) -> DataStream:
-        """Combine the elements of each window to one."""
-        _refuse("reduce()")
+        """Combine the elements of each window to one, which is the result or what the window function gets."""
+        _require_optional(window_function, AllWindowFunction, ProcessAllWindowFunction)
+        return self._reduced(reduce_function, window_function, output_type)
 
     def aggregate(
         self,
@@ -119,19 +218,29 @@ class AllWindowedStream(_Windows):
         accumulator_type: OutputType = None,
         output_type: OutputType = None,
     ) -> DataStream:
-        """Fold the elements of each window into an accumulator."""
-        _refuse("aggregate()")
+        """Fold the elements of each window into an accumulator, whose result is what the window function gets."""
+        _require_optional(window_function, AllWindowFunction, ProcessAllWindowFunction)
+        return self._aggregated(aggregate_function, window_function, output_type)
 
     def apply(self, window_function: AllWindowFunction[Any, Any, Any], output_type: OutputType = None) -> DataStream:
         """Apply a function to all elements of each window."""
-        _refuse("apply()")
+        _require(window_function, "apply()", AllWindowFunction)
+        return self._windowed(declared_type(output_type), function=window_function)
 
     def process(
         self, process_window_function: ProcessAllWindowFunction[Any, Any, Any], output_type: OutputType = None
     ) -> DataStream:
         """Apply a function with a context to all elements of each window."""
-        _refuse("process()")
+        _require(process_window_function, "process()", ProcessAllWindowFunction)
+        return self._windowed(declared_type(output_type), function=process_window_function)
 
 
-def _refuse(method: str) -> NoReturn:
-    raise UnsupportedFeatureError("windows", f"{method} of a windowed stream cannot be run yet; use a process function")
+def _require(function: Any, method: str, kind: type) -> None:
+    if not isinstance(function, kind):
+        raise TypeError(f"{method} needs a {kind.__name__}, got {type(function).__name__}")
+
+
+def _require_optional(function: Any, *kinds: type) -> None:
+    if function is not None and not isinstance(function, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise TypeError(f"window_function should be a {names}, got {type(function).__name__}")

@@ -11,14 +11,11 @@ import pytest
 
 from funke.datastream import async_retry_predicates as predicates
 from funke.datastream import functions
-from funke.datastream.async_data_stream import AsyncDataStream
 from funke.datastream.async_retry_strategies import (
     NO_RETRY_STRATEGY,
     ExponentialBackoffDelayRetryStrategy,
     FixedDelayRetryStrategy,
 )
-from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
-from funke.engine.types.time import Time
 
 
 class Doubling(functions.MapFunction):
@@ -36,11 +33,6 @@ class Remembering(functions.KeyedProcessFunction):
 
 class Lookup(functions.AsyncFunction[int, str]):
     async def async_invoke(self, value: int) -> list[str]:
-        return [str(value)]
-
-
-class NotAsync(functions.AsyncFunction[int, str]):
-    def async_invoke(self, value: int) -> list[str]:  # type: ignore[override]
         return [str(value)]
 
 
@@ -118,15 +110,3 @@ def test_predicates() -> None:
 def test_a_retry_needs_positive_numbers() -> None:
     with pytest.raises(AssertionError, match="max_attempts should be greater than zero"):
         FixedDelayRetryStrategy(0, 1, None, None)
-
-
-def test_async_streams_check_their_arguments_and_are_not_supported_yet() -> None:
-    stream: Any = None
-    retry = FixedDelayRetryStrategy[str](1, 1, None, None)
-
-    with pytest.raises(ConfigurationError, match="must be declared with `async def`"):
-        AsyncDataStream.unordered_wait(stream, NotAsync(), Time.seconds(1))
-    with pytest.raises(ConfigurationError, match="needs a timeout greater than 0"):
-        AsyncDataStream.ordered_wait_with_retry(stream, Lookup(), Time.seconds(0), retry)
-    with pytest.raises(UnsupportedFeatureError, match="AsyncDataStream is not supported"):
-        AsyncDataStream.ordered_wait(stream, Lookup(), Time.seconds(1))

@@ -152,6 +152,13 @@ class Window(Operation):
     evictor: Any = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class WindowJoin(Window):
+    """Windows that hold the elements of two keyed streams, each as a TaggedUnion; `key_selector` is for the first."""
+
+    second_key_selector: KeySelector
+
+
 @dataclass(frozen=True)
 class AsyncWait(Operation):
     """An AsyncFunction with at most `capacity` requests in flight; a timeout of 0 ms means none."""

@@ -98,5 +98,17 @@ class StreamGraph:
             if node_id not in needed:
                 needed.add(node_id)
                 waiting.extend(edge.source for edge in self.nodes[node_id].inputs)
+                waiting.extend(self._feedback_into(node_id))
         nodes = {node_id: node for node_id, node in self.nodes.items() if node_id in needed}
         return replace(self, nodes=nodes)
+
+    def _feedback_into(self, node_id: int) -> list[int]:
+        """The sinks that feed an iteration's head, if the node is one."""
+        feedback_id = _feedback_id(self.nodes[node_id], "source")
+        if feedback_id is None:
+            return []
+        return [node.id for node in self.nodes.values() if _feedback_id(node, "sink") == feedback_id]
+
+
+def _feedback_id(node: StreamNode, end: str) -> str | None:
+    return getattr(getattr(node.operation, end, None), "feedback_id", None)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from funke.engine.connectors.feedback import FeedbackEnumerator
 from funke.engine.errors import JobCancelledError
 from funke.engine.jobs.epoch_pacer import EpochPacer
 from funke.engine.jobs.job_failure import to_error
@@ -73,6 +74,11 @@ class Coordinator:
         self._is_bounded = all(feed.source.is_bounded for feed in feeds)
         self._pacer = EpochPacer(_BOUNDED_EPOCH_MS if self._is_bounded else _UNBOUNDED_EPOCH_MS)
         self._progress = ProgressLine()
+        self._feedback = {
+            feed.enumerator.feedback_id: feed.enumerator
+            for feed in feeds
+            if isinstance(feed.enumerator, FeedbackEnumerator)
+        }
         self._wakeup_ms: int | None = None
         self._last_epoch = 0.0
         self.figures = JobFigures()
@@ -99,6 +105,7 @@ class Coordinator:
             polled = self._poll()
         self._keep_interval()
         is_final = self._is_last(polled)
+        is_input_over = all(feed.is_over for feed in self._feeds if not isinstance(feed.enumerator, FeedbackEnumerator))
         deadline_ms = None if is_final else self._pacer.deadline_ms
         orders = [order for feed, splits in polled for order in feed.orders(splits, is_final, deadline_ms)]
         records_before = self.figures.records_read
@@ -109,6 +116,8 @@ class Coordinator:
             if isinstance(feed, SparkFeed) and feed.frame is not None
         }
         self._run_epoch(orders, is_final, frames_of)
+        for enumerator in self._feedback.values():
+            enumerator.end_epoch(is_input_over)
         self._last_epoch = time.monotonic()
         duration_ms = (self._last_epoch - started) * 1000
         self.figures.epoch_ms.append(duration_ms)
@@ -125,7 +134,7 @@ class Coordinator:
 
     def _is_last(self, polled: list[tuple[SourceFeed, list[Any]]]) -> bool:
         """Whether the epoch ends the job: it must read all that is left, and be sure to get there in time."""
-        if any(feed.has_unfinished or not feed.enumerator.is_finished for feed in self._feeds):
+        if not all(feed.is_over for feed in self._feeds):
             return False
         return self._pacer.is_speed_known or not any(splits for _, splits in polled)
 
@@ -220,6 +229,8 @@ class Coordinator:
                 sys.stdout.write(result.payload)
             elif kind == "committables":
                 committables.setdefault(name, []).extend(result.payload)
+            elif kind == "feedback":
+                self._feedback[name].offer(result.payload)
             elif kind == "spark":
                 for_spark.setdefault(name, []).append(result.payload)
             else:

@@ -49,6 +49,11 @@ class SourceFeed:
         """Whether the last epoch ended before all its splits were read."""
         return bool(self._unfinished)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether everything has been handed out and read."""
+        return self.enumerator.is_finished and not self._unfinished
+
     def orders(self, splits: list[Split], is_final: bool, deadline_ms: int | None = None) -> list[IngestOrder]:
         """One order per source subtask; also for those that have nothing to read, so that time passes for them."""
         assigned = self._assign(splits)

@@ -20,6 +20,8 @@ from funke.engine.graph.operations import (
     Operation,
     Process,
     Reduce,
+    Window,
+    WindowJoin,
     WriteSink,
 )
 from funke.engine.operators.async_io.async_wait import AsyncWaitOperator
@@ -31,6 +33,7 @@ from funke.engine.operators.broadcast_process import (
 )
 from funke.engine.operators.co_operators import create_co_flat_map, create_co_map, create_co_process
 from funke.engine.operators.joins.interval_join import IntervalJoinOperator
+from funke.engine.operators.joins.window_join import create_window_join
 from funke.engine.operators.keyed_operator import KeyedOperator
 from funke.engine.operators.keyed_process import KeyedProcessOperator
 from funke.engine.operators.map import create_filter, create_flat_map, create_map
@@ -39,6 +42,7 @@ from funke.engine.operators.process import ProcessOperator
 from funke.engine.operators.reduce import ReduceOperator
 from funke.engine.operators.sink import SinkOperator
 from funke.engine.operators.timestamps import AssignTimestampsOperator
+from funke.engine.operators.windowing.factory import create_window
 
 __all__ = ["create_operator"]
 
@@ -70,7 +74,9 @@ _OPERATORS: dict[type[Operation], Callable[[Any, TaskInfo], Operator]] = {
     CoProcess: lambda operation, task: create_co_process(operation),
     BroadcastProcess: lambda operation, task: create_broadcast_process(operation),
     IntervalJoin: lambda operation, task: IntervalJoinOperator(operation),
+    WindowJoin: lambda operation, task: create_window_join(operation),
     AsyncWait: lambda operation, task: AsyncWaitOperator(operation),
+    Window: lambda operation, task: create_window(operation),
     WriteSink: lambda operation, task: SinkOperator(operation.sink),
 }
 

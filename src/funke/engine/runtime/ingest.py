@@ -123,7 +123,7 @@ class _Ingest:
         started = time.perf_counter()
         outcomes: list[ReadOutcome] = []
         self._has_read = self._has_read or bool(self._order.splits) or read_batches is not None
-        self._set_idle(not self._has_read)
+        self._set_idle(not self._has_read or getattr(self._reader, "is_always_idle", False))
         for split in self._order.splits:
             if not split.is_last:
                 self._watermarks.register(split.id)

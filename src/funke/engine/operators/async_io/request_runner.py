@@ -128,17 +128,16 @@ class RequestRunner:
             return
         while pending:
             item = pending[0]
-            is_request = isinstance(item, Request)
-            if is_request and queue.open_requests >= capacity:
-                return
+            if isinstance(item, Request):
+                if queue.open_requests >= capacity:
+                    return
+                self._start(item)
             queue.add(item)
             pending.popleft()
             self._taken += 1
-            if is_request:
-                self._start(item)
         self._progress.set()
 
-    def _start(self, request: Any) -> None:
+    def _start(self, request: Request) -> None:
         request.task = self._loop.create_task(self._serve(request))
         if self._timeout_s > 0:
             request.timer = self._loop.call_later(self._timeout_s, self._expire, request)

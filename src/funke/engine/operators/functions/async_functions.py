@@ -185,19 +185,17 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]
         self._max_retry_delay = max_retry_delay
         self._multiplier = multiplier
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
-        self._last_delay = initial_delay
 
     def can_retry(self, current_attempts: int) -> bool:
         """Tell whether an attempt is left."""
         return current_attempts <= self._max_attempts
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """Return the next delay; the first attempt starts anew with the initial one."""
-        if current_attempts <= 1:
-            self._last_delay = self._initial_delay
-        else:
-            self._last_delay = int(min(self._last_delay * self._multiplier, self._max_retry_delay))
-        return self._last_delay
+        """Return the delay after so many attempts; many elements share the strategy, so it remembers none."""
+        delay = self._initial_delay
+        for _ in range(current_attempts - 1):
+            delay = int(min(delay * self._multiplier, self._max_retry_delay))
+        return delay
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
         """Return which outcomes make the call be repeated."""

@@ -255,7 +255,7 @@ class WindowOperator(KeyedOperator):
         if self.cleanup_time(window) <= now:
             clock = "watermark" if self.is_event_time else "processing time"
             raise StateError(
-                f"the end of a window cannot become earlier than the current {clock} by merging: {window} ends before {now}"
+                f"windows merged to one that is over already: {window} ends before the current {clock}, which is {now}"
             )
 
     def key_of_timer(self, entry: Any) -> Any:
