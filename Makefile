@@ -29,7 +29,7 @@ check: venv
 	@.venv/bin/python tools/layers.py
 
 bench: venv
-	@$(RUN)/python benchmarks/run.py
+	@$(RUN)/python benchmarks/run.py --write
 
 layers: venv
 	@.venv/bin/python tools/layers.py

@@ -54,9 +54,7 @@ def epoch_latency_ms() -> float:
 
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(2)
-    source = DataGeneratorSource(
-        lambda index: index, 200, rate_limiter_strategy=RateLimiterStrategy.per_second(30)
-    )
+    source = DataGeneratorSource(lambda index: index, 200, rate_limiter_strategy=RateLimiterStrategy.per_second(30))
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
     numbers.key_by(lambda number: number % 10).reduce(lambda a, b: a + b).sink_to(DiscardingSink())
     client = env.execute_async()

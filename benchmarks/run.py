@@ -1,6 +1,6 @@
 """`make bench`: Funke, PyFlink and Spark's transformWithState side by side on the same files, in one run.
 
-    python benchmarks/run.py [--only NAME ...] [--rows N] [--no-reference] [--write]
+    python benchmarks/run.py [--only NAME ...] [--rows N] [--write]
 
 PyFlink runs in an environment of its own that is made on first use. Results go to docs/benchmarks.md with --write.
 """
@@ -41,10 +41,8 @@ class Ratio:
 class Bench:
     """Runs programs in processes of their own and remembers rows per second."""
 
-    def __init__(self, rows: int, use_reference: bool) -> None:
+    def __init__(self, rows: int) -> None:
         self._rows = rows
-        self._use_reference = use_reference
-        self._reference: str | None = None
         self.speeds: dict[str, float] = {}
 
     def input(self, keys: int = 1_000, rows: int | None = None) -> str:
@@ -73,11 +71,8 @@ class Bench:
     def _timed(
         self, name: str, command: list[str], job: str, keys: int, parallelism: int, rows: int | None = None
     ) -> float:
-        warm_up = str(text_files(FOLDER / "data", 500_000, 1_000) / "part-000.txt") if "funke" in name else None
-        small = warm_up or self._small_file()
-        return self._measure(
-            name, [*command, job, self.input(keys, rows), str(parallelism), small], rows or self._rows
-        )
+        arguments = [job, self.input(keys, rows), str(parallelism), self._small_file()]
+        return self._measure(name, [*command, *arguments], rows or self._rows)
 
     def _small_file(self) -> str:
         path = FOLDER / "data" / "warm-up.txt"
@@ -133,7 +128,9 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
         return bench.funke("keyed_count")
 
     return {
-        "keyed-count": lambda: ratio("keyed count, 1 000 keys: Funke / PyFlink", keyed(), bench.pyflink("keyed_count"), 35),
+        "keyed-count": lambda: ratio(
+            "keyed count, 1 000 keys: Funke / PyFlink", keyed(), bench.pyflink("keyed_count"), 35
+        ),
         "many-keys": lambda: ratio(
             "keyed count, 100 000 keys: Funke / transformWithState",
             bench.funke("keyed_count", 100_000),
@@ -154,7 +151,9 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
             "throughput at 20 M rows / at 2 M rows", bench.funke("keyed_count", rows=20_000_000), keyed(), 0.85
         ),
         "slots": lambda: ratio("2 slots / 1 slot", keyed(), bench.funke("keyed_count", parallelism=1), 1.6),
-        "ten-elements": lambda: under("ten-element bounded job, warm session (s)", ten_elements_s(), 1.0, "median of 5"),
+        "ten-elements": lambda: under(
+            "ten-element bounded job, warm session (s)", ten_elements_s(), 1.0, "median of 5"
+        ),
         "epoch": lambda: under("epoch with one exchange and little data (ms)", epoch_latency_ms(), 350, "median of 20"),
         "memory": lambda: under("memory per key, int value state, 1 M keys (bytes)", memory_per_key(), 300, "hashmap"),
     }
@@ -169,7 +168,8 @@ def machine() -> str:
             break
     import pyspark
 
-    return f"{os.cpu_count()} cores ({model}), {platform.system()}, Python {platform.python_version()}, PySpark {pyspark.__version__}, {PYFLINK.replace('==', ' ')}"
+    software = f"Python {platform.python_version()}, PySpark {pyspark.__version__}, {PYFLINK.replace('==', ' ')}"
+    return f"{os.cpu_count()} cores ({model}), {platform.system()}, {software}"
 
 
 def report(results: list[Ratio], bench: Bench) -> str:
@@ -200,7 +200,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     options = parser.parse_args()
-    bench = Bench(options.rows, use_reference=True)
+    bench = Bench(options.rows)
     results = []
     for name, measure in measures(bench).items():
         if not options.only or name in options.only:

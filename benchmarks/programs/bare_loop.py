@@ -1,6 +1,6 @@
 """The limit: the keyed count as a plain Python loop in one process, over the same files.
 
-    python bare_loop.py INPUT
+python bare_loop.py INPUT
 """
 
 import sys

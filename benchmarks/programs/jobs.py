@@ -1,6 +1,6 @@
 """The benchmark jobs: PyFlink programs that run unchanged on PyFlink and on Funke.
 
-    python jobs.py JOB INPUT PARALLELISM WARM_UP_INPUT      prints the seconds that `env.execute()` took, warm
+python jobs.py JOB INPUT PARALLELISM WARM_UP_INPUT      prints the seconds that `env.execute()` took, warm
 """
 
 import sys

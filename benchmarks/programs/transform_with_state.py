@@ -1,6 +1,6 @@
 """The keyed count with Spark's own stateful Python API, over the same files.
 
-    python transform_with_state.py INPUT PARALLELISM
+python transform_with_state.py INPUT PARALLELISM
 """
 
 import os

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -45,3 +47,15 @@ def run_program(path: Path, *arguments: str, seconds: float = 110) -> subprocess
         env={**os.environ, "PYSPARK_PYTHON": sys.executable},
         check=False,
     )
+
+
+def left_over_slots() -> set[str]:
+    """The folders of slots whose process is gone; slots of other programs on this machine live and do not count."""
+    folders = {str(path) for path in Path(tempfile.gettempdir()).glob("funke-slot-*")}
+    if not folders:
+        return folders
+    commands = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            commands.append(entry.read_text(errors="replace"))
+    return {folder for folder in folders if not any(f"{folder}/" in command for command in commands)}

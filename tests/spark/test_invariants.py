@@ -1,4 +1,4 @@
-"""The output of a job depends neither on how its input is cut into epochs nor on parallelism; time follows Flink's rules."""
+"""A job's output depends neither on how its input is cut into epochs nor on parallelism; time follows Flink's rules."""
 
 from __future__ import annotations
 

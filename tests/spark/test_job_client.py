@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -19,15 +18,13 @@ from funke.datastream import DataStream, KeyedProcessFunction, MapFunction, Stre
 from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from funke.engine.errors import JobCancelledError, SlotLostError
 from funke.engine.operators.operator import MAX_WATERMARK
-from tests.spark.job_running import collect, new_environment, wait_until
+from tests.spark.job_running import collect, left_over_slots, new_environment, wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
 def endless(env: StreamExecutionEnvironment, per_second: float = 200) -> DataStream:
-    source = DataGeneratorSource(
-        lambda index: index, rate_limiter_strategy=RateLimiterStrategy.per_second(per_second)
-    )
+    source = DataGeneratorSource(lambda index: index, rate_limiter_strategy=RateLimiterStrategy.per_second(per_second))
     return env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
 
 
@@ -42,10 +39,6 @@ def is_alive(pid: int) -> bool:
     except OSError:
         return False
     return state != "Z"
-
-
-def slot_folders() -> set[str]:
-    return {path.name for path in Path(tempfile.gettempdir()).glob("funke-slot-*")}
 
 
 def test_a_job_goes_from_created_to_finished(env: StreamExecutionEnvironment) -> None:
@@ -75,7 +68,7 @@ def test_a_failed_job_says_so(env: StreamExecutionEnvironment) -> None:
 
 
 def test_an_endless_job_is_cancelled(env: StreamExecutionEnvironment) -> None:
-    folders = slot_folders()
+    before = left_over_slots()
     endless(env).key_by(lambda number: number % 3).reduce(lambda a, b: a + b).print()
     client = env.execute_async()
     assert wait_until(lambda: client.get_metrics().get("records_read", 0) > 20)
@@ -86,18 +79,18 @@ def test_an_endless_job_is_cancelled(env: StreamExecutionEnvironment) -> None:
     assert client.get_job_status().result() is JobStatus.CANCELED
     with pytest.raises(JobCancelledError):
         client.get_job_execution_result().result()
-    assert wait_until(lambda: slot_folders() <= folders)
+    assert wait_until(lambda: left_over_slots() <= before)
     client.cancel().result()
     assert client.get_job_status().result() is JobStatus.CANCELED
 
 
 def test_a_job_is_cancelled_before_it_runs(env: StreamExecutionEnvironment) -> None:
-    folders = slot_folders()
+    before = left_over_slots()
     endless(env).key_by(lambda number: number).reduce(lambda a, b: a + b).print()
     client = env.execute_async()
     client.cancel().result()
     assert client.get_job_status().result() is JobStatus.CANCELED
-    assert wait_until(lambda: slot_folders() <= folders)
+    assert wait_until(lambda: left_over_slots() <= before)
 
 
 class Sleepy(MapFunction):
@@ -120,7 +113,7 @@ def test_cancelling_does_not_wait_for_a_slow_function(env: StreamExecutionEnviro
 
 
 def test_a_killed_slot_fails_the_job_within_seconds(env: StreamExecutionEnvironment) -> None:
-    folders = slot_folders()
+    before = left_over_slots()
     results = endless(env).map(ProcessId()).execute_and_collect()
     pids = {next(results)}
     while len(pids) < 2:
@@ -132,7 +125,7 @@ def test_a_killed_slot_fails_the_job_within_seconds(env: StreamExecutionEnvironm
         list(results)
     assert time.monotonic() - started < 10
     assert wait_until(lambda: not is_alive(other))
-    assert wait_until(lambda: slot_folders() <= folders), "the killed slot's folder is removed too"
+    assert wait_until(lambda: left_over_slots() <= before), "the killed slot's folder is removed too"
 
 
 class Measured(MapFunction):

@@ -147,7 +147,7 @@ def test_lines_from_a_socket(env: StreamExecutionEnvironment) -> None:
         thread.start()
         lines = env.socket_text_stream("127.0.0.1", server.getsockname()[1])
         words = lines.flat_map(lambda line: line.split()).key_by(lambda word: word).map(Same())
-        assert Counter(collect(words)) == Counter("to be or not to be that".split())
+        assert Counter(collect(words)) == Counter(["to", "be", "or", "not", "to", "be", "that"])
         thread.join()
 
 
@@ -277,7 +277,7 @@ class FileWriter(PythonSinkWriter):
 
     def open(self, context: Any) -> None:
         self.path = os.path.join(self.folder, f"pending-{context.get_index_of_this_subtask()}")
-        self.file = open(self.path, "w")
+        self.file = Path(self.path).open("w")  # noqa: SIM115
 
     def write(self, value: Any) -> None:
         self.file.write(f"{value}\n")

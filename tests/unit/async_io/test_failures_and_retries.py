@@ -222,7 +222,7 @@ class TestRetry:
 
     def test_by_exception(self) -> None:
         function = Answering(ConnectionError("reset"), ConnectionError("reset"), ["found"])
-        retry = AsyncRetryStrategy.fixed_delay(5, 1, None, has_exception_predicate)
+        retry: AsyncRetryStrategy[Any] = AsyncRetryStrategy.fixed_delay(5, 1, None, has_exception_predicate)
         assert run(function, [1], retry=retry) == [("found", 10)]
 
     def test_by_the_type_of_the_exception(self) -> None:
@@ -250,7 +250,9 @@ class TestRetry:
         assert all(delay >= wanted for delay, wanted in zip(delays, [0.009, 0.019, 0.029], strict=True))
 
     def test_elements_that_are_repeated_at_the_same_time_have_delays_of_their_own(self) -> None:
-        retry = AsyncRetryStrategy.exponential_backoff(9, 10, 1_000, 2.0, empty_result_predicate, None)
+        retry: AsyncRetryStrategy[Any] = AsyncRetryStrategy.exponential_backoff(
+            9, 10, 1_000, 2.0, empty_result_predicate, None
+        )
         assert [retry.get_backoff_time_millis(attempt) for attempt in (2, 2, 3, 2, 1, 3)] == [20, 20, 40, 20, 10, 40]
 
     def test_the_timeout_ends_all_attempts(self) -> None:

@@ -114,14 +114,14 @@ def test_windows_that_overlap_join_an_element_in_each() -> None:
 def test_sessions_span_both_streams() -> None:
     """Elements of either stream keep a session of gap 5 alive: 0, 4 and 8 are one that ends at 13."""
     check_stream_table(
-        OperatorHarness(joined(EventTimeSessionWindows.with_gap(Time.milliseconds(5)))),
+        OperatorHarness(co_grouped(EventTimeSessionWindows.with_gap(Time.milliseconds(5)))),
         """
         'a1' @ 0       |
         'a2' @ 8       |
         2: '1a' @ 4    |
         2: '2a' @ 20   |
-        watermark 12   | ('a1', '1a') @ 12; ('a2', '1a') @ 12; watermark 12
-        end            | watermark max
+        watermark 12   | (['a1', 'a2'], ['1a']) @ 12; watermark 12
+        end            | ([], ['2a']) @ 24; watermark max
         """,
     )
 

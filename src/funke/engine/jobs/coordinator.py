@@ -12,6 +12,7 @@ from typing import Any
 
 from funke.engine.connectors.feedback import FeedbackEnumerator
 from funke.engine.errors import JobCancelledError
+from funke.engine.jobs.checkpoints import CheckpointKeeper
 from funke.engine.jobs.epoch_pacer import EpochPacer
 from funke.engine.jobs.job_failure import to_error
 from funke.engine.jobs.progress import ProgressLine
@@ -62,7 +63,9 @@ class Coordinator:
         epoch_writers: dict[str, EpochWriter],
         on_message: Callable[[str, Any], None],
         min_epoch_interval_ms: int,
+        keeper: CheckpointKeeper | None = None,
     ) -> None:
+        self._keeper = keeper
         self._runner = runner
         self._levels = levels
         self._feeds = feeds
@@ -82,6 +85,8 @@ class Coordinator:
         self._wakeup_ms: int | None = None
         self._last_epoch = 0.0
         self.figures = JobFigures()
+        if keeper is not None and keeper.latest is not None:
+            self.figures.epochs = keeper.latest.epoch
 
     def cancel(self) -> None:
         """Asks the job to end; the epoch that is running is given up."""
@@ -94,8 +99,6 @@ class Coordinator:
                 pass
         finally:
             self._progress.clear()
-            for feed in self._feeds:
-                feed.enumerator.close()
 
     def _run_next_epoch(self) -> bool:
         """Waits for something to do, does it, and says whether that was the end."""
@@ -188,7 +191,7 @@ class Coordinator:
             raise JobCancelledError("the job was cancelled")
 
     def _run_epoch(self, orders: list[IngestOrder], is_final: bool, frames_of: dict[int, Any]) -> None:
-        header = EpochHeader(self.figures.epochs + 1, is_final)
+        header = EpochHeader(self.figures.epochs + 1, is_final, self._checkpoint_folder(is_final))
         try:
             results = self._runner.run_epoch(header, orders, frames_of)
         except Exception:
@@ -200,7 +203,24 @@ class Coordinator:
             self._deliver_messages(results)
             raise to_error(min(failures, key=lambda failure: failure.is_slot_lost))
         self._accept_reports(results)
-        self._deliver_messages(results)
+        committables = self._deliver_messages(results)
+        if header.checkpoint_folder is not None:
+            self._complete_checkpoint(results, committables, is_final)
+        for operator_id, items in committables.items():
+            self._commits[operator_id](items)
+
+    def _checkpoint_folder(self, is_final: bool) -> str | None:
+        if self._keeper is None:
+            return None
+        # What the last epoch prepares must not be committed twice either.
+        return self._keeper.start() if is_final else self._keeper.next_folder()
+
+    def _complete_checkpoint(self, results: list[Any], committables: dict[str, list[Any]], is_final: bool) -> None:
+        assert self._keeper is not None
+        reports = [result for result in results if isinstance(result, SubtaskReport)]
+        snapshots = tuple(report.snapshot for report in reports if report.snapshot is not None)
+        sources = {feed.operator_id: feed.snapshot() for feed in self._feeds}
+        self._keeper.complete(self.figures.epochs, snapshots, sources, committables, is_final)
 
     def _accept_reports(self, results: list[Any]) -> None:
         figures = self.figures
@@ -217,7 +237,8 @@ class Coordinator:
         wakeups = [report.next_wakeup_ms for report in figures.reports() if report.next_wakeup_ms is not None]
         self._wakeup_ms = min(wakeups, default=None)
 
-    def _deliver_messages(self, results: list[Any]) -> None:
+    def _deliver_messages(self, results: list[Any]) -> dict[str, list[Any]]:
+        """Hands messages to those who wait for them; returns what sinks want to have committed."""
         committables: dict[str, list[Any]] = {}
         for_spark: dict[str, list[bytes]] = {}
         for result in results:
@@ -238,5 +259,4 @@ class Coordinator:
         sys.stdout.flush()
         for sink_id, batches in for_spark.items():
             self._epoch_writers[sink_id](batches, self.figures.epochs)
-        for operator_id, items in committables.items():
-            self._commits[operator_id](items)
+        return committables

@@ -10,16 +10,27 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from funke.engine.config.settings import Settings
 from funke.engine.connectors.spark.sink import SparkSink
-from funke.engine.errors import JobCancelledError, SerializationError
+from funke.engine.errors import (
+    ConfigurationError,
+    GraphError,
+    JobCancelledError,
+    SerializationError,
+    UnsupportedFeatureError,
+)
 from funke.engine.graph.job_graph import ChainedOperator, JobGraph
 from funke.engine.graph.operations import Operation, ReadSource, WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
+from funke.engine.jobs.checkpoints import CheckpointKeeper
 from funke.engine.jobs.coordinator import Commit, Coordinator, EpochWriter
 from funke.engine.jobs.job_failure import named, to_job_error
+from funke.engine.jobs.restart import restart_strategy
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.source_feed import SourceFeed
 from funke.engine.jobs.spark_feed import SparkFeed
@@ -39,6 +50,8 @@ if TYPE_CHECKING:
 
 _END = object()
 _CANCEL_GRACE_S = 1.0
+# Trying again would end the same way.
+_FINAL_FAILURES = (ConfigurationError, GraphError, SerializationError, UnsupportedFeatureError, JobCancelledError)
 
 
 class RunningJob:
@@ -51,12 +64,22 @@ class RunningJob:
         self._plan = to_plan(self.job_graph, functions_need_slots=_has_own_files(settings))
         self._sources = _sources(self._plan)
         self._dependencies = stage(settings.python_files, settings.python_archives, settings.python_requirements)
-        self._package = self._pack()
+        try:
+            self._package = self._pack()
+        except BaseException:
+            self._dependencies.remove()
+            raise
         self._status = JobStatus.CREATED
         self.result_future: Future[JobSummary] = Future()
         self._coordinator: Coordinator | None = None
         self._runner: EpochRunner | None = None
         self._is_cancel_requested = False
+        self._cancelling = threading.Event()
+        self._has_run = False
+        self.failures: list[Exception] = []
+        configured = Settings(settings.configuration)
+        self._keeper = None if self._plan.is_batch else CheckpointKeeper.from_settings(self.job_id, configured)
+        self._restart = restart_strategy(configured, self._keeper is not None)
         self._collected: dict[str, queue.Queue[Any]] = {}
         self._has_ended = False
         self._lock = threading.Lock()
@@ -73,6 +96,7 @@ class RunningJob:
             startup=settings.startup,
             python_paths=tuple(path for path in dict.fromkeys((*self._dependencies.python_paths, *sys.path)) if path),
             archives=self._dependencies.archives,
+            python_executable=settings.python_executable,
             job_parameters=tuple(settings.job_parameters.items()),
             auto_watermark_interval_ms=settings.auto_watermark_interval_ms,
             is_batch=self._plan.is_batch,
@@ -86,50 +110,107 @@ class RunningJob:
     def _run(self) -> None:
         started = time.monotonic()
         try:
-            self._run_attempt()
+            with ExitStack() as cleaning:
+                cleaning.callback(self._dependencies.remove)
+                self._run_attempts()
         except BaseException as failure:
             self._end(JobStatus.CANCELED if self._is_cancel_requested else JobStatus.FAILED, failure)
         else:
             runtime_ms = int((time.monotonic() - started) * 1000)
             self._end(JobStatus.FINISHED, JobSummary(self.job_id, runtime_ms, self.accumulators(), self.metrics()))
 
+    def _run_attempts(self) -> None:
+        """Runs the job, again after failures as long as the restart strategy says so."""
+        while True:
+            try:
+                self._run_attempt()
+                return
+            except Exception as failure:
+                self.failures.append(failure)
+                if not self._is_restarting_after(failure):
+                    raise
+            latest = self._keeper.latest if self._keeper is not None else None
+            self._package = replace(
+                self._package,
+                attempt=self._package.attempt + 1,
+                secret=secrets.token_bytes(32),
+                restore=latest.snapshots if latest is not None else (),
+            )
+
+    def _is_restarting_after(self, failure: Exception) -> bool:
+        """Waits as long as the restart strategy says; False when the job is to fail."""
+        if self._is_cancel_requested or isinstance(failure, _FINAL_FAILURES) or not self._has_run:
+            return False
+        delay_ms = self._restart.next_delay_ms()
+        if delay_ms is None:
+            return False
+        with self._lock:
+            self._status = JobStatus.RESTARTING
+        first_line = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
+        sys.stderr.write(f"restarting the job in {delay_ms} ms after: {first_line}\n")
+        return not self._cancelling.wait(delay_ms / 1000)
+
     def _end(self, status: JobStatus, result: JobSummary | BaseException) -> None:
-        self._status = status
+        if self._keeper is not None:
+            self._keeper.end(status is JobStatus.CANCELED, status is JobStatus.FAILED)
+        with self._lock:
+            self._status = status
+            self._has_ended = True
+            collecting = list(self._collected.values())
         if isinstance(result, JobSummary):
             self.result_future.set_result(result)
         elif status is JobStatus.CANCELED:
             self.result_future.set_exception(JobCancelledError("the job was cancelled"))
         else:
             self.result_future.set_exception(to_job_error(result))
-        with self._lock:
-            self._has_ended = True
-            for waiting in self._collected.values():
-                waiting.put(_END)
+        for waiting in collecting:
+            waiting.put(_END)
 
     def _run_attempt(self) -> None:
-        spark = spark_session(self.settings.configuration)
-        distribute(spark, self._dependencies, self.settings.jars)
-        feeds = [self._feed(segment_id, spark) for segment_id in self._sources]
+        with ExitStack() as cleaning:
+            if self._has_only_to_commit():
+                return
+            spark = spark_session(self.settings.configuration)
+            distribute(spark, self._dependencies, self.settings.jars)
+            feeds = []
+            for segment_id in self._sources:
+                feeds.append(self._feed(segment_id, spark))
+                cleaning.callback(feeds[-1].enumerator.close)
+            runner, coordinator = self._prepare(spark, feeds)
+            cleaning.callback(runner.close)
+            runner.deploy()
+            with self._lock:
+                if self._is_cancel_requested:
+                    raise JobCancelledError("the job was cancelled")
+                self._status = JobStatus.RUNNING
+            self._has_run = True
+            coordinator.run()
+
+    def _has_only_to_commit(self) -> bool:
+        """Commits again what the last checkpoint had prepared; True if that was all the job had left to do."""
+        latest = self._keeper.latest if self._keeper is not None else None
+        if latest is None:
+            return False
+        commits = _commits(self.job_graph)
+        for operator_id, items in latest.committables.items():
+            commits[operator_id](items)
+        return latest.is_final
+
+    def _prepare(self, spark: SparkSession, feeds: list[SourceFeed]) -> tuple[EpochRunner, Coordinator]:
+        runner = EpochRunner(spark, self._plan, self._package)
+        coordinator = Coordinator(
+            runner,
+            {segment.id: segment.level for segment in self._plan.segments},
+            feeds,
+            _commits(self.job_graph),
+            _epoch_writers(self.job_graph, spark),
+            self._on_message,
+            self.settings.buffer_timeout_ms,
+            self._keeper,
+        )
         with self._lock:
-            self._runner = EpochRunner(spark, self._plan, self._package)
-            self._coordinator = Coordinator(
-                self._runner,
-                {segment.id: segment.level for segment in self._plan.segments},
-                feeds,
-                _commits(self.job_graph),
-                _epoch_writers(self.job_graph, spark),
-                self._on_message,
-                self.settings.buffer_timeout_ms,
-            )
-        try:
-            self._runner.deploy()
-            if self._is_cancel_requested:
-                raise JobCancelledError("the job was cancelled")
-            self._status = JobStatus.RUNNING
-            self._coordinator.run()
-        finally:
-            self._runner.close()
-            self._dependencies.remove()
+            self._runner, self._coordinator = runner, coordinator
+        return runner, coordinator
 
     def _feed(self, segment_id: int, spark: SparkSession) -> SourceFeed:
         segment = self._plan.by_id[segment_id]
@@ -140,7 +221,16 @@ class RunningJob:
         if getattr(source, "is_spark", False):
             enumerate_frames = SparkBatchEnumerator if source.is_bounded else SparkStreamEnumerator
             return SparkFeed(segment, source, named(head, enumerate_frames)(source, spark), watermarks)
-        return SourceFeed(segment, source, named(head, source.create_enumerator)(segment.parallelism), watermarks)
+        position, unfinished = self._restored_source(head.operator_id)
+        enumerator = named(head, source.create_enumerator)(segment.parallelism, position)
+        feed = SourceFeed(segment, source, enumerator, watermarks)
+        feed.restore_unfinished(unfinished)
+        return feed
+
+    def _restored_source(self, operator_id: str) -> tuple[Any, dict[int, Any]]:
+        latest = self._keeper.latest if self._keeper is not None else None
+        position, unfinished = latest.sources[operator_id] if latest is not None else (None, {})
+        return position, unfinished
 
     def _on_message(self, channel: str, payload: Any) -> None:
         kind, _, name = channel.partition(":")
@@ -165,6 +255,7 @@ class RunningJob:
             has_ended, coordinator, runner = self._has_ended, self._coordinator, self._runner
             if not has_ended:
                 self._is_cancel_requested = True
+                self._cancelling.set()
                 self._status = JobStatus.CANCELLING
         if not has_ended and coordinator is not None and runner is not None:
             coordinator.cancel()
@@ -220,7 +311,8 @@ def submit_job(graph: StreamGraph, settings: JobSettings) -> RunningJob:
 
 def _has_own_files(settings: JobSettings) -> bool:
     """Whether functions rely on files of this job alone: Spark's workers serve many jobs, slots only one."""
-    return bool(settings.python_files or settings.python_archives or settings.python_requirements)
+    files = (settings.python_files, settings.python_archives, settings.python_requirements)
+    return any(files) or settings.python_executable is not None
 
 
 def _sources(plan: Plan) -> list[int]:

@@ -45,6 +45,11 @@ class SourceFeed:
         return named(self.segment.operators[0], call)
 
     @property
+    def operator_id(self) -> str:
+        """The name of the source's state in checkpoints."""
+        return self.segment.operators[0].operator_id
+
+    @property
     def has_unfinished(self) -> bool:
         """Whether the last epoch ended before all its splits were read."""
         return bool(self._unfinished)
@@ -113,5 +118,14 @@ class SourceFeed:
         return min(active, default=MIN_WATERMARK)
 
     def snapshot(self) -> Any:
-        """The source's position."""
-        return self.enumerator.snapshot()
+        """The source's position: what was handed out, and what of that is not read yet."""
+        return self.enumerator.snapshot(), self._unfinished
+
+    def restore_unfinished(self, unfinished: dict[int, tuple[list[Split], int]]) -> None:
+        """Goes on with splits that an earlier attempt had not finished."""
+        self._unfinished = dict(unfinished)
+        for subtask, (splits, _) in unfinished.items():
+            for split in splits:
+                self._splits.setdefault(split.id, []).append(split)
+                if not split.is_last:
+                    self._owner[split.id] = subtask

@@ -90,6 +90,20 @@ class OperatorChain:
         times = [operator.next_wakeup_ms() for operator in self.operators.values()]
         return min((time for time in times if time is not None), default=None)
 
+    def snapshot(self) -> dict[str, tuple[Any, dict[int, Any] | None]]:
+        """By operator id: state of its own, and keyed state by key group; operators without any are left out."""
+        taken = {}
+        for spec in self.specs:
+            operator = self.operators.get(spec.node_id)
+            if operator is None:
+                continue
+            own = operator.snapshot()
+            keyed_snapshot = getattr(operator, "keyed_snapshot", None)
+            keyed = keyed_snapshot() if keyed_snapshot is not None else None
+            if own is not None or keyed:
+                taken[spec.operator_id] = (own, keyed)
+        return taken
+
     def close(self) -> None:
         """Closes all operators once; the first failure is raised after all have been closed."""
         if self._is_closed:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import pickle
 import queue
+import shutil
 import socket
 import subprocess
 import sys
@@ -25,12 +26,18 @@ from funke.engine.runtime.worker_setup import JobPackage
 
 
 def start_slot(slot: int, package: JobPackage) -> SlotAddress:
-    """Starts a slot process on this host and returns where it listens.
-
-    The sockets are opened here and inherited, so nobody waits for the new process: calls queue up until it is ready.
-    """
+    """Starts a slot process on this host and returns where it listens."""
     folder = tempfile.mkdtemp(prefix="funke-slot-")
-    unpack_archives(package.archives, folder)
+    try:
+        unpack_archives(package.archives, folder)
+        return _start_in(folder, slot, package)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _start_in(folder: str, slot: int, package: JobPackage) -> SlotAddress:
+    """Opens the sockets here and lets the new process inherit them: calls queue up until it is ready."""
     path = os.path.join(folder, "s")
     with socket.socket(socket.AF_UNIX) as unix, socket.create_server((_host(), 0), backlog=64) as tcp:
         unix.bind(path)
@@ -41,7 +48,7 @@ def start_slot(slot: int, package: JobPackage) -> SlotAddress:
         with open(birth_file, "wb") as message:
             pickle.dump(birth, message, 5)
         process = subprocess.Popen(
-            [sys.executable, "-m", "funke.engine.runtime.slot_process", birth_file],
+            [_interpreter(package, folder), "-m", "funke.engine.runtime.slot_process", birth_file],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
@@ -49,6 +56,13 @@ def start_slot(slot: int, package: JobPackage) -> SlotAddress:
             start_new_session=True,
         )
         return SlotAddress(slot, _host(), tcp.getsockname()[1], path, process.pid, os.getcwd())
+
+
+def _interpreter(package: JobPackage, folder: str) -> str:
+    if package.python_executable is None:
+        return sys.executable
+    unpacked = os.path.join(folder, package.python_executable)
+    return unpacked if os.path.exists(unpacked) else package.python_executable
 
 
 def _executor_pid() -> int:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,11 +44,15 @@ def stage(
     """Gathers a job's files in one folder of the driver's machine; of two files with one name the first counts."""
     if not (python_files or archives or requirements):
         return Dependencies()
+    targets = tuple((_existing_archive(path), target or os.path.basename(path)) for path, target in archives)
     folder = tempfile.mkdtemp(prefix="funke-files-")
-    paths = [_staged_file(file, folder) for file in python_files]
-    if requirements is not None:
-        paths.append(_installed(requirements, folder))
-    targets = tuple((_existing(path), target or os.path.basename(path)) for path, target in archives)
+    try:
+        paths = [_staged_file(file, folder) for file in python_files]
+        if requirements is not None:
+            paths.append(_installed(requirements, folder))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     return Dependencies(tuple(dict.fromkeys(paths)), targets, folder)
 
 
@@ -56,6 +61,11 @@ def _existing(path: str) -> str:
     if not os.path.exists(plain):
         raise ConfigurationError(f"the file '{path}' does not exist")
     return os.path.abspath(plain)
+
+
+def _existing_archive(path: str) -> str:
+    _archive_format(path)
+    return _existing(path)
 
 
 def _staged_file(path: str, folder: str) -> str:
@@ -106,7 +116,20 @@ def unpack_archives(archives: tuple[tuple[str, str], ...], folder: str) -> None:
     for archive, target in archives:
         destination = Path(folder) / target
         source = archive if os.path.exists(archive) else _from_spark(archive)
-        shutil.unpack_archive(source, destination, _archive_format(archive))
+        kind = _archive_format(archive)
+        shutil.unpack_archive(source, destination, kind)
+        if kind == "zip":
+            _restore_permissions(source, destination)
+
+
+def _restore_permissions(archive: str, folder: Path) -> None:
+    """Programs in a zip file stay programs: Python's own unpacking forgets that."""
+    with zipfile.ZipFile(archive) as content:
+        for item in content.infolist():
+            permissions = item.external_attr >> 16 & 0o777
+            unpacked = folder / item.filename
+            if permissions and unpacked.is_file():
+                unpacked.chmod(permissions | 0o400)
 
 
 def _from_spark(archive: str) -> str:

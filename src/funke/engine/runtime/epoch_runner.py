@@ -6,17 +6,20 @@ import contextlib
 import os
 import shutil
 import tempfile
+import threading
 import time
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from funke.engine.errors import SlotLostError
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.delivery import connect, consumed_at, deliver, start_slot
 from funke.engine.runtime.frames import Frame
 from funke.engine.runtime.ingest import IngestOrder, run_ingest
+from funke.engine.runtime.results import Failure, to_failure
 from funke.engine.runtime.slot import EpochHeader
 from funke.engine.runtime.slot_process import SlotAddress
 from funke.engine.runtime.spark_input import spark_frames
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _EXECUTOR_WAIT_S = 10.0
+_DEPLOY_WAIT_S = 15.0
 
 
 class EpochRunner:
@@ -41,22 +45,35 @@ class EpochRunner:
         self._secret = package.secret
         self._group = package.key
         self.addresses: dict[int, SlotAddress] = {}
+        self._is_deployed = threading.Event()
         _ship_funke(spark)
 
     def deploy(self) -> None:
         """Starts all slots, spread over the executors by Spark's scheduler."""
-        if self._plan.slots == 0:
-            return
+        try:
+            if self._plan.slots:
+                self._start_slots()
+        finally:
+            self._is_deployed.set()
+
+    def _start_slots(self) -> None:
         package = self._package
 
-        def start(slots: Iterable[int]) -> Iterator[SlotAddress]:
+        def start(slots: Iterable[int]) -> Iterator[SlotAddress | Failure]:
+            # A failure is a result: were it a failed task, nobody would know the slots that have started.
             for slot in slots:
-                yield start_slot(slot, package.value)
+                try:
+                    yield start_slot(slot, package.value)
+                except Exception as error:
+                    yield to_failure(error)
 
         self._enter_group("deploy")
         self._await_executors()
         started = self._context.parallelize(range(self._plan.slots), self._plan.slots).mapPartitions(start).collect()
-        self.addresses = {address.slot: address for address in started}
+        self.addresses = {address.slot: address for address in started if isinstance(address, SlotAddress)}
+        failure = next((result for result in started if isinstance(result, Failure)), None)
+        if failure is not None:
+            raise SlotLostError(f"a worker process cannot be started: {failure.error_type}: {failure.message}")
 
     def _await_executors(self) -> None:
         """On a cluster, waits a while for as many cores as there are slots, so that slots spread over executors."""
@@ -121,6 +138,8 @@ class EpochRunner:
 
     def cancel(self) -> None:
         """Stops the Spark job that is running now, if any, and ends the slots."""
+        # Slots that are about to start would be lost from sight.
+        self._is_deployed.wait(_DEPLOY_WAIT_S)
         self._context.cancelJobGroup(self._group)
         self.close()
 

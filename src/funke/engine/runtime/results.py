@@ -9,6 +9,7 @@ from typing import Any
 
 from funke.engine.errors import FunkeError
 from funke.engine.operators.operator import OperatorFailure
+from funke.engine.runtime.snapshot_files import SnapshotHandle
 
 _PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
@@ -46,6 +47,7 @@ class SubtaskReport:
     next_wakeup_ms: int | None
     busy_ms: float
     metrics: dict[int, dict[str, Any]] = field(default_factory=dict)
+    snapshot: SnapshotHandle | None = None
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from funke.engine.runtime.frames import RESULT, Frame
 from funke.engine.runtime.ingest import make_exits, operator_metrics
 from funke.engine.runtime.results import DriverMessage, SubtaskReport, to_failure
 from funke.engine.runtime.router import Router, senders_to
+from funke.engine.runtime.snapshot_files import SnapshotHandle, write_snapshot
+from funke.engine.runtime.state_restore import restore_chain
 from funke.engine.runtime.worker_setup import JobPackage
 
 
@@ -28,7 +30,8 @@ class EpochHeader:
 
     epoch: int
     is_final: bool = False
-    checkpoint_id: int | None = None
+    # Where this epoch's checkpoint is kept; None when the epoch is none.
+    checkpoint_folder: str | None = None
 
 
 @dataclass
@@ -41,6 +44,7 @@ class _Subtask:
     gate: InputGate
     routers: list[Router]
     busy_s: float = 0.0
+    snapshot: SnapshotHandle | None = None
 
 
 @dataclass
@@ -80,6 +84,7 @@ class Slot:
         fire_timers = partial(self._fire_processing_timers, chain)
         gate = InputGate(chain.head, head.name, head.user_line, channels, fire_timers)
         subtask = _Subtask(segment, index, chain, gate, routers)
+        restore_chain(chain, self.package.restore, index, segment.parallelism, segment.max_parallelism)
         chain.open()
         self.subtasks.append(subtask)
         for exchange in inputs:
@@ -151,9 +156,20 @@ class Slot:
         subtask.chain.end_epoch()
         if header.is_final:
             subtask.chain.close()
+        subtask.snapshot = None
+        if header.checkpoint_folder is not None and not header.is_final:
+            subtask.snapshot = self._snapshot(subtask, header.checkpoint_folder)
         for router in subtask.routers:
             router.flush()
         subtask.busy_s += time.perf_counter() - started
+
+    def _snapshot(self, subtask: _Subtask, folder: str) -> SnapshotHandle | None:
+        taken = subtask.chain.snapshot()
+        if not taken:
+            return None
+        path = f"{folder}/{subtask.segment.id}-{subtask.index}-{self.package.attempt}"
+        size = write_snapshot(path, taken)
+        return SnapshotHandle(tuple(taken), subtask.index, subtask.segment.parallelism, path, size)
 
     def _empty_outbox(self, send: Callable[[Frame], None]) -> None:
         for frame in self._outbox:
@@ -172,6 +188,7 @@ class Slot:
             chain.next_wakeup_ms(),
             busy_s * 1000,
             {node_id: operator_metrics(operator) for node_id, operator in chain.operators.items()},
+            subtask.snapshot,
         )
 
     def close(self) -> None:

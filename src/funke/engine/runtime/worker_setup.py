@@ -12,6 +12,7 @@ from typing import Any
 import cloudpickle
 
 from funke.engine.planner.segments import Plan
+from funke.engine.runtime.snapshot_files import SnapshotHandle
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,13 @@ class JobPackage:
     startup: tuple[str, ...] = ()
     python_paths: tuple[str, ...] = ()
     archives: tuple[tuple[str, str], ...] = ()
+    # The interpreter of slots, if not that of Spark's workers; a relative path leads into an unpacked archive.
+    python_executable: str | None = None
     job_parameters: tuple[tuple[str, str], ...] = ()
     auto_watermark_interval_ms: int = 200
     is_batch: bool = False
+    # The snapshots that this attempt starts from.
+    restore: tuple[SnapshotHandle, ...] = ()
 
     @property
     def key(self) -> str:

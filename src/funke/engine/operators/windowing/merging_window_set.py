@@ -39,19 +39,22 @@ class MergingWindowSet:
         self._assigner.merge_windows([*self.mapping, new_window], merges)
         result, is_merged = new_window, False
         for merge_result, group in merges.found.items():
-            merged = list(dict.fromkeys(group))
-            if new_window in merged:
+            if new_window in group:
                 is_merged, result = True, merge_result
-                merged.remove(new_window)
-            self._merge(merge_result, merged, on_merge)
+            self._merge(merge_result, self._open_ones(group, new_window), on_merge)
         if not is_merged:
             self.mapping[new_window] = new_window
         return result
 
-    def _merge(self, merge_result: Any, merged: list[Any], on_merge: OnMerge) -> None:
-        unknown = [window for window in merged if window not in self.mapping]
+    def _open_ones(self, group: list[Any], new_window: Any) -> list[Any]:
+        """The windows of a group that were open before, in the order in which elements last came to them."""
+        unknown = [window for window in group if window not in self.mapping and window != new_window]
+        merged = [window for window in self.mapping if window in group]
         if unknown or not merged:
-            raise StateError(f"{type(self._assigner).__name__} merged windows that are not open: {unknown or merged}")
+            raise StateError(f"{type(self._assigner).__name__} merged windows that are not open: {unknown or group}")
+        return merged
+
+    def _merge(self, merge_result: Any, merged: list[Any], on_merge: OnMerge) -> None:
         target, *moved = [self.mapping.pop(window) for window in merged]
         self.mapping[merge_result] = target
         # A new element inside an open window changes nothing.
@@ -63,8 +66,8 @@ class _Merges(MergingWindowAssigner.MergeCallback[Any]):
     """Notes which windows become one."""
 
     def __init__(self) -> None:
-        self.found: dict[Any, Iterable[Any]] = {}
+        self.found: dict[Any, list[Any]] = {}
 
     def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
         """Take note of one group."""
-        self.found[merge_result] = to_be_merged
+        self.found[merge_result] = list(to_be_merged)

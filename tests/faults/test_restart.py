@@ -1,0 +1,136 @@
+"""A job that fails or loses a slot goes on from its last checkpoint: nothing is lost, nothing is written twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from funke.common import Configuration, Encoder, Types, WatermarkStrategy
+from funke.common.job_status import JobStatus
+from funke.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+from funke.datastream.connectors.file_system import FileSink, RollingPolicy
+from funke.datastream.state import ValueStateDescriptor
+from funke.engine.errors import JobExecutionError
+
+pytestmark = pytest.mark.spark
+
+RECORDS = 600
+KEYS = 7
+
+
+class CountPerKey(KeyedProcessFunction):
+    """Counts; fails once, in the first attempt, when it has seen `fail_at` in one subtask's input."""
+
+    def __init__(self, fail_at: int | None = None) -> None:
+        self.fail_at = fail_at
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.attempt = runtime_context.get_attempt_number()
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> Any:
+        if value == self.fail_at and self.attempt == 0:
+            raise RuntimeError("planned failure")
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield f"{value % KEYS}:{count}"
+
+
+def expected() -> Counter[str]:
+    counts: Counter[int] = Counter()
+    lines: Counter[str] = Counter()
+    for value in range(RECORDS):
+        counts[value % KEYS] += 1
+        lines[f"{value % KEYS}:{counts[value % KEYS]}"] += 1
+    return lines
+
+
+def committed(folder: Path) -> Counter[str]:
+    """The lines of finished files: those whose names do not start with a dot."""
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    return Counter(line for path in files for line in path.read_text().splitlines())
+
+
+def start(folder: Path, checkpoints: Path, fail_at: int | None = None, **settings: str) -> Any:
+    configuration = Configuration()
+    configuration.set_string("state.checkpoints.dir", str(checkpoints))
+    configuration.set_string("restart-strategy.type", "fixed-delay")
+    configuration.set_string("restart-strategy.fixed-delay.attempts", "3")
+    configuration.set_string("restart-strategy.fixed-delay.delay", "100 ms")
+    for key, value in settings.items():
+        configuration.set_string(key.replace("__", ".").replace("_", "-"), value)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(2)
+    env.enable_checkpointing(300)
+    source = DataGeneratorSource(
+        lambda index: index, RECORDS, Types.LONG(), rate_limiter_strategy=RateLimiterStrategy.per_second(200)
+    )
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+    sink = (
+        FileSink.for_row_format(str(folder), Encoder.simple_string_encoder())
+        .with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
+        .build()
+    )
+    counts = numbers.key_by(lambda number: number % KEYS).process(CountPerKey(fail_at), Types.STRING())
+    counts.sink_to(sink)
+    return env.execute_async("count")
+
+
+def slot_pids() -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"funke.engine.runtime.slot_process" in command:
+                found.append(int(entry.name))
+    return found
+
+
+def test_a_failing_function_is_restarted_without_loss_or_repetition(spark: Any, tmp_path: Path) -> None:
+    client = start(tmp_path / "out", tmp_path / "checkpoints", fail_at=400)
+    client.get_job_execution_result().result()
+    assert client.get_job_status().result() == JobStatus.FINISHED
+    assert committed(tmp_path / "out") == expected()
+
+
+def test_a_killed_slot_is_replaced_and_its_state_restored(spark: Any, tmp_path: Path) -> None:
+    before = set(slot_pids())
+    client = start(tmp_path / "out", tmp_path / "checkpoints")
+
+    def kill_one() -> None:
+        end = time.monotonic() + 30
+        while not list((tmp_path / "checkpoints").rglob("_metadata")) and time.monotonic() < end:
+            time.sleep(0.05)
+        mine = sorted(set(slot_pids()) - before)
+        os.kill(mine[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    client.get_job_execution_result().result()
+    killer.join()
+    assert committed(tmp_path / "out") == expected()
+
+
+def test_restarts_end_when_the_strategy_says_so(spark: Any, tmp_path: Path) -> None:
+    client = start(tmp_path / "out", tmp_path / "checkpoints", fail_at=200, restart_strategy__type="none")
+    with pytest.raises(JobExecutionError, match="planned failure"):
+        client.get_job_execution_result().result()
+    assert client.get_job_status().result() == JobStatus.FAILED
+
+
+def test_checkpoints_are_removed_when_the_job_is_done(spark: Any, tmp_path: Path) -> None:
+    client = start(tmp_path / "out", tmp_path / "checkpoints")
+    client.get_job_execution_result().result()
+    assert not list((tmp_path / "checkpoints").rglob("_metadata"))
+    assert committed(tmp_path / "out") == expected()
