@@ -23,6 +23,7 @@ CUSTOMERS = {1: "Ada", 2: "Grace", 3: "Edsger", 4: "Barbara", 5: "Donald"}
 SLEEPY = 5  # the service takes forever to find this customer
 BUSY = 3  # the service is too busy when it is asked for this one the first time
 UNKNOWN = 9
+times_asked = Counter()
 # Order, customer, amount.
 ORDERS = [
     (100, 1, 25.0),
@@ -39,13 +40,11 @@ ORDERS = [
 class CustomerService(BaseHTTPRequestHandler):
     """Answers `GET /customers/<id>`."""
 
-    asked = Counter()
-
     def do_GET(self):
         customer = int(self.path.rpartition("/")[2])
-        self.asked[customer] += 1
+        times_asked[customer] += 1
         time.sleep(10 if customer == SLEEPY else 0.05)
-        if customer == BUSY and self.asked[customer] == 1:
+        if customer == BUSY and times_asked[customer] == 1:
             self.answer(503, {"error": "busy"})
         elif customer in CUSTOMERS:
             self.answer(200, {"name": CUSTOMERS[customer]})

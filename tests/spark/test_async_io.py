@@ -1,4 +1,4 @@
-"""Asynchronous functions in jobs: results however the input is cut, requests across epochs, failures with their text."""
+"""Asynchronous functions in jobs: results however the input is cut, requests across epochs, failures."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def test_waiting_for_an_answer_takes_few_epochs() -> None:
     AsyncDataStream.unordered_wait(stream, Timed(4.0), TIMEOUT).name("slow").print()
     client = env.execute_async("one slow request")
     try:
-        assert wait_until(lambda: client.metrics().get("slow.0.numRecordsOut") == 1)
-        assert 2 <= client.metrics()["epochs"] <= 25
+        assert wait_until(lambda: client.get_metrics().get("slow.0.numRecordsOut") == 1)
+        assert 2 <= client.get_metrics()["epochs"] <= 25
     finally:
         client.cancel().result()
 

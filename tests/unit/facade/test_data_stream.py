@@ -28,7 +28,7 @@ from funke.datastream import (
 from funke.datastream.data_stream import AllWindowedStream, DataStream, KeyedStream, WindowedStream
 from funke.datastream.state import MapStateDescriptor
 from funke.datastream.window import TumblingEventTimeWindows
-from funke.engine.errors import ConfigurationError, GraphError, TypeMismatchError, UnsupportedFeatureError
+from funke.engine.errors import ConfigurationError, GraphError, TypeMismatchError
 from funke.engine.graph import operations as op
 from funke.engine.graph import partitioners
 from funke.engine.graph.stream_graph import ChainingStrategy, StreamNode
@@ -411,15 +411,14 @@ class TestKeyedStream:
         (edge,) = node_of(pairs.key_by(lambda pair: pair[0]).print()).inputs
         assert isinstance(edge.partitioner, partitioners.Hash)
 
-    def test_windows_are_described_but_cannot_run_yet(self, pairs: DataStream) -> None:
+    def test_windows_become_nodes_with_their_input_type(self, pairs: DataStream) -> None:
         assigner = TumblingEventTimeWindows.of(Time.seconds(5))
         keyed: KeyedStream = pairs.key_by(lambda pair: pair[0])
         windowed: WindowedStream = keyed.window(assigner).allowed_lateness(5).side_output_late_data(OutputTag("late"))
         everything: AllWindowedStream = pairs.window_all(assigner)
         assert windowed.get_input_type() == everything.get_input_type() == PAIR
         for stream in (windowed, everything, keyed.count_window(5), keyed.count_window(5, 2)):
-            with pytest.raises(UnsupportedFeatureError, match="windows"):
-                stream.reduce(max)
+            assert stream.reduce(max).get_type() == PAIR
 
 
 def test_the_plan_lists_what_was_added(env: StreamExecutionEnvironment, pairs: DataStream) -> None:

@@ -51,7 +51,7 @@ def _side(index: int, lower: int, upper: int, late_tag: OutputTag | None) -> _Si
 
 
 class IntervalJoinOperator(KeyedOperator):
-    """Runs a ProcessJoinFunction: 1.3 µs per record when each has one match, the function included.
+    """Runs a ProcessJoinFunction: 1.3 µs per record with one match for every two, the function included.
 
     A key has one clean-up timer per side, at the time when its oldest element goes.
     """
