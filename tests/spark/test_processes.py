@@ -124,3 +124,14 @@ def test_nothing_is_left_after_the_driver_is_killed(launch) -> None:  # type: ig
     process.kill()
     process.wait()
     assert wait_until(lambda: not processes_with(mark), 20)
+
+
+def test_nothing_is_left_after_sparks_process_is_killed(launch) -> None:  # type: ignore[no-untyped-def]
+    process, mark = launch(ENDLESS)
+    assert process.stdout.readline()
+    jvm = [pid for pid in processes_with(mark) if Path(f"/proc/{pid}/comm").read_text().strip() == "java"]
+    os.kill(jvm[0], signal.SIGKILL)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert errors.splitlines()[-1].startswith("error: Spark: the connection to its process is lost")
+    assert wait_until(lambda: not processes_with(mark), 10)

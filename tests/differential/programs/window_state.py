@@ -32,7 +32,8 @@ class Counting(ProcessWindowFunction[int, str, int, TimeWindow]):
         total = context.global_state().get_state(TOTAL)
         total.update((total.value() or 0) + 1)
         seen = context.global_state().get_list_state(SEEN)
-        yield f"{context.window().start}: {sorted(elements)} firing {firings.value()} of {total.value()}, closed {list(seen)}"
+        numbers = f"{context.window().start}: {sorted(elements)}"
+        yield f"{numbers} firing {firings.value()} of {total.value()}, closed {list(seen)}"
 
     def clear(self, context: ProcessWindowFunction.Context[TimeWindow]) -> None:
         context.global_state().get_list_state(SEEN).add(context.window().start)

@@ -46,7 +46,8 @@ class Context(ProcessWindowFunction[tuple, str, str, TimeWindow]):
         self, key: str, context: ProcessWindowFunction.Context[TimeWindow], elements: Iterable[tuple[str, int]]
     ) -> Iterable[str]:
         window = context.window()
-        yield f"process {key} {window.start}..{window.max_timestamp()} {len(list(elements))} {context.current_watermark()}"
+        is_over = context.current_watermark() >= window.max_timestamp()
+        yield f"process {key} {window.start}..{window.max_timestamp()} {len(list(elements))} {is_over}"
 
 
 class One(ProcessWindowFunction[object, str, str, TimeWindow]):

@@ -103,9 +103,10 @@ def test_results_that_came_before_the_failure_are_emitted() -> None:
 
 
 @pytest.mark.parametrize("error", [SystemExit("out"), KeyboardInterrupt("out"), asyncio.CancelledError("out")])
-def test_exceptions_that_would_end_the_loop_fail_the_operator(error: BaseException) -> None:
-    with pytest.raises(type(error), match="out"):
+def test_what_would_end_the_process_only_fails_the_operator(error: BaseException) -> None:
+    with pytest.raises(RuntimeError, match=f"'Answering' ended with {type(error).__name__}") as caught:
         run(Answering(error), [1])
+    assert caught.value.__cause__ is error
 
 
 def test_a_loop_that_the_function_stops_is_noticed() -> None:

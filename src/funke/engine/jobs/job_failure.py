@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import functools
-import itertools
-import re
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from funke.engine.errors import FunkeError, JobExecutionError, SlotLostError
 from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.operators.operator import OperatorFailure
-from funke.engine.runtime.results import Failure, to_failure
+from funke.engine.runtime.results import Failure, describe, to_failure
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_JAVA_CLASS = re.compile(r"\b(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 
 
 def named(operator: ChainedOperator, call: Callable[P, R]) -> Callable[P, R]:
@@ -46,18 +42,13 @@ def to_error(failure: Failure) -> JobExecutionError:
 
 
 def to_job_error(cause: BaseException) -> FunkeError:
-    """The exception for anything that ended a job; what Java has to say is cut down to its message."""
+    """The exception for anything that ended a job."""
     if isinstance(cause, FunkeError):
         return cause
-    java = getattr(cause, "java_exception", None)
-    message = f"{type(cause).__name__}: {cause}" if java is None else f"Spark: {_without_stack(java.getMessage())}"
-    error = JobExecutionError(message)
+    kind, message = describe(cause)
+    # Whatever else talks to a socket in the driver is a source, whose errors are named after it.
+    if kind == "Py4JNetworkError" or isinstance(cause, ConnectionError):
+        kind, message = "Spark", f"the connection to its process is lost ({message})"
+    error = JobExecutionError(f"{kind}: {message}")
     error.__cause__ = cause
     return error
-
-
-def _without_stack(text: Any) -> str:
-    lines = itertools.takewhile(
-        lambda line: not line.startswith(("\tat ", "Driver stacktrace:")), str(text).splitlines()
-    )
-    return _JAVA_CLASS.sub("", "\n".join(lines)).strip()

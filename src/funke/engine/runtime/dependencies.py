@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
@@ -107,8 +108,15 @@ def distribute(spark: SparkSession, dependencies: Dependencies, jars: tuple[str,
 
 def _as_archive(path: str) -> str:
     if os.path.isdir(path):
-        return shutil.make_archive(os.path.join(tempfile.mkdtemp(prefix="funke-ship-"), "modules"), "zip", path)
+        return shutil.make_archive(os.path.join(shipping_folder(), "modules"), "zip", path)
     return path
+
+
+def shipping_folder() -> str:
+    """A new folder for files that Spark hands to executors, also to those that join later: it stays until the end."""
+    folder = tempfile.mkdtemp(prefix="funke-ship-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def unpack_archives(archives: tuple[tuple[str, str], ...], folder: str) -> None:

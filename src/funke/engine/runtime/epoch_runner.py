@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
 import threading
 import time
 import zipfile
@@ -17,6 +16,7 @@ from funke.engine.errors import SlotLostError
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.delivery import connect, consumed_at, deliver, start_slot
+from funke.engine.runtime.dependencies import shipping_folder
 from funke.engine.runtime.frames import Frame
 from funke.engine.runtime.ingest import IngestOrder, run_ingest
 from funke.engine.runtime.results import Failure, to_failure
@@ -148,12 +148,12 @@ class EpochRunner:
         secret = self._secret
         unreached = [address for address in self.addresses.values() if not end_slot(address, secret)]
         self.addresses = {}
-        if unreached and not self._context._jsc.sc().isStopped():
-            with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # Spark may have ended
+            if unreached and not is_embedded(self._spark):
                 rdd = self._context.parallelize(unreached, len(unreached))
                 rdd.foreach(lambda address: _end_quietly(address, secret))
         with contextlib.suppress(Exception):
-            self._package.unpersist()
+            self._package.destroy()
 
 
 def _end_quietly(address: SlotAddress, secret: bytes) -> None:
@@ -186,7 +186,7 @@ def _ship_funke(spark: SparkSession) -> None:
     if is_embedded(spark) or getattr(context, "_funke_is_shipped", False):
         return
     root = Path(__file__).resolve().parents[2]
-    archive = os.path.join(tempfile.mkdtemp(prefix="funke-ship-"), "funke.zip")
+    archive = os.path.join(shipping_folder(), "funke.zip")
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
         for path in root.rglob("*"):
             if path.suffix in {".py", ".typed"}:

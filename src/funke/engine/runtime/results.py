@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import traceback
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +14,9 @@ from funke.engine.operators.operator import OperatorFailure
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 
 _PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+_SPARK_FILE = re.compile(r"[/\\](?:site|dist)-packages[/\\](?:pyspark|py4j)[/\\]")
+_JAVA_STACK = ("\tat ", "Driver stacktrace:")
+_JAVA_CLASS = re.compile(r"\b(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 
 
 @dataclass(frozen=True)
@@ -73,23 +78,39 @@ def to_failure(error: BaseException) -> Failure:
     if isinstance(error, OperatorFailure):
         name, line = error.operator_name, error.user_line
         cause = error.__cause__ or error
-    return Failure(name, line, type(cause).__name__, str(cause), _user_traceback(cause))
+    return Failure(name, line, *describe(cause), _user_traceback(cause))
+
+
+def describe(error: BaseException) -> tuple[str, str]:
+    """Type and message of an exception; of one that comes from Java, only its message."""
+    java = getattr(error, "java_exception", None)
+    return (type(error).__name__, str(error)) if java is None else ("Spark", _without_stack(java.getMessage()))
+
+
+def _without_stack(text: Any) -> str:
+    lines = itertools.takewhile(lambda line: not line.startswith(_JAVA_STACK), str(text).splitlines())
+    return _JAVA_CLASS.sub("", "\n".join(lines)).strip()
 
 
 def _user_traceback(error: BaseException) -> str:
-    """The stack without Funke's own frames; empty when none is left.
+    """The stack without the frames of Funke and PySpark; empty when none is left.
 
-    An error that Funke itself raised says all there is to say: what led to it inside is left out.
+    An error that Funke itself or Spark raised says all there is to say: what led to it inside is left out.
     """
     described = traceback.TracebackException.from_exception(error)
     has_user_frames = _keep_user_frames(described)
-    if isinstance(error, FunkeError):
-        return "".join(described.format(chain=False)) if described.stack else ""
+    if isinstance(error, FunkeError) or hasattr(error, "java_exception"):
+        frames = described.stack.format()
+        return "".join(["Traceback (most recent call last):\n", *frames]) if frames else ""
     return "".join(described.format(chain=True)) if has_user_frames else ""
 
 
 def _keep_user_frames(described: traceback.TracebackException) -> bool:
-    own = [frame for frame in described.stack if not os.path.abspath(frame.filename).startswith(_PACKAGE_ROOT)]
+    own = [frame for frame in described.stack if not _is_internal(frame.filename)]
     described.stack = traceback.StackSummary.from_list(own)
     earlier = [other for other in (described.__cause__, described.__context__) if other is not None]
     return any([bool(own), *map(_keep_user_frames, earlier)])
+
+
+def _is_internal(filename: str) -> bool:
+    return os.path.abspath(filename).startswith(_PACKAGE_ROOT) or bool(_SPARK_FILE.search(filename))

@@ -26,10 +26,13 @@ from funke.engine.runtime.results import Failure, to_failure
 from funke.engine.runtime.slot import EpochHeader, Slot
 from funke.engine.runtime.worker_setup import JobPackage, unpack
 
-LEASE_S = 120.0
+# Only for a slot that the driver has lost sight of: an epoch with a slow function keeps other slots waiting for hours.
+LEASE_S = 6 * 3600.0
 _WATCH_INTERVAL_S = 0.5
 # Outputs kept for a delivery that Spark repeats; beyond this a repetition fails the attempt instead.
 _MOST_KEPT_BYTES = 64 << 20
+# How long user functions may take to close when the job is given up.
+_CLOSE_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,10 @@ class _SlotProcess:
         self._work: queue.Queue[tuple[FrameSocket, Any]] = queue.Queue()
         self._last_call = time.monotonic()
         self._is_broken = False
-        self._kept: tuple[tuple[int, int], list[Frame]] | None = None
+        self._is_serving = False
+        # The last level that was run, and what came of it (None when that was too much to keep).
+        self._last: tuple[int, int] = (0, 0)
+        self._kept: list[Frame] | None = None
         self._folder = birth.folder
         self._slot: Slot | None = None
         self._startup_failure: Failure | None = None
@@ -85,25 +91,34 @@ class _SlotProcess:
             self._startup_failure = to_failure(error)
 
     def serve(self) -> None:
+        """Takes one delivery after the other."""
         while True:
             connection, (header, level) = self._work.get()
+            self._is_serving = True
             try:
                 self._deliver(connection, header, level)
             except (ConnectionError, OSError):
                 self._is_broken = True  # half an epoch went in: only a new attempt can help
             finally:
                 self._last_call = time.monotonic()
+                self._is_serving = False
                 connection.close()
 
     def _deliver(self, connection: FrameSocket, header: EpochHeader, level: int) -> None:
-        if self._kept is not None and self._kept[0] == (header.epoch, level):
-            self._repeat(connection)
-            return
         refusal = self._startup_failure or (_BROKEN if self._is_broken else None)
+        turn = (header.epoch, level)
+        if refusal is None and turn <= self._last:
+            if turn == self._last and self._kept is not None:
+                self._answer(connection, self._kept)
+                return
+            refusal = _REPEATED  # running it again would count its records twice
         if refusal is not None or self._slot is None:
-            connection.send(Frame(0, RESULT, 0, pickle.dumps(refusal, 5)))
-            connection.send_end()
+            self._answer(connection, [Frame(0, RESULT, 0, pickle.dumps(refusal, 5))])
             return
+        self._last, self._kept = turn, None
+        self._run(self._slot, connection, header, level)
+
+    def _run(self, slot: Slot, connection: FrameSocket, header: EpochHeader, level: int) -> None:
         kept: list[Frame] = []
         size = 0
 
@@ -114,23 +129,23 @@ class _SlotProcess:
                 kept.append(frame)
             connection.send(frame)
 
-        self._kept = None
         try:
-            self._slot.run_level(header, level, _frames(connection), send)
+            slot.run_level(header, level, _frames(connection), send)
         except (ConnectionError, OSError):
             raise
         except Exception:
             self._is_broken = True
         if size <= _MOST_KEPT_BYTES and not self._is_broken:
-            self._kept = ((header.epoch, level), kept)
+            self._kept = kept
         connection.send_end()
 
-    def _repeat(self, connection: FrameSocket) -> None:
+    @staticmethod
+    def _answer(connection: FrameSocket, answers: list[Frame]) -> None:
+        """Sends frames that do not depend on what is delivered; that is read to its end all the same."""
         for _ in _frames(connection):
             pass
-        if self._kept is not None:
-            for frame in self._kept[1]:
-                connection.send(frame)
+        for frame in answers:
+            connection.send(frame)
         connection.send_end()
 
     def _accept(self, listener: socket.socket) -> None:
@@ -155,17 +170,27 @@ class _SlotProcess:
     def _watch(self) -> None:
         while True:
             time.sleep(_WATCH_INTERVAL_S)
-            is_lease_over = self._work.empty() and time.monotonic() - self._last_call > LEASE_S
+            is_waiting = self._work.empty() and not self._is_serving
+            is_lease_over = is_waiting and time.monotonic() - self._last_call > LEASE_S
             if not _is_alive(self._birth.watched_pid) or is_lease_over:
                 self.end()
 
     def end(self) -> None:
-        """Ends the process at once, closing user functions as far as that is possible from another thread."""
+        """Ends the process; closes user functions before, unless one of them is running right now."""
+        if self._slot is not None and not self._is_serving:
+            closing = threading.Thread(target=self._slot.close, daemon=True)
+            closing.start()
+            closing.join(_CLOSE_S)
         shutil.rmtree(self._folder, ignore_errors=True)
         os._exit(0)
 
 
-_BROKEN = Failure("", None, "SlotLostError", "an earlier delivery to this slot broke off", "", is_slot_lost=True)
+def _lost(message: str) -> Failure:
+    return Failure("", None, "SlotLostError", message, "", is_slot_lost=True)
+
+
+_BROKEN = _lost("an earlier delivery to this slot broke off")
+_REPEATED = _lost("Spark repeated a delivery that this slot cannot answer again")
 
 
 def _frames(connection: FrameSocket) -> Iterator[Frame]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -84,9 +86,8 @@ class SparkStreamEnumerator(SplitEnumerator):
         self._is_closed = False
         frame = source.load(spark)
         options = dict(getattr(source, "trigger", None) or {})
-        writer = frame.writeStream.foreachBatch(self._on_batch).option(
-            "checkpointLocation", tempfile.mkdtemp(prefix="funke-query-")
-        )
+        self._folder = tempfile.mkdtemp(prefix="funke-query-")
+        writer = frame.writeStream.foreachBatch(self._on_batch).option("checkpointLocation", self._folder)
         self._query = (writer.trigger(**options) if options else writer).start()
 
     def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
@@ -112,9 +113,11 @@ class SparkStreamEnumerator(SplitEnumerator):
     @property
     def is_finished(self) -> bool:
         """True when the query has ended by itself (a trigger such as availableNow)."""
-        return not self._query.isActive and self._waiting.empty()
+        return not self._query.isActive and self._query.exception() is None and self._waiting.empty()
 
     def close(self) -> None:
         """Stops the query."""
         self._is_closed = True
-        self._query.stop()
+        with contextlib.suppress(Exception):  # the query, or Spark itself, may have ended before
+            self._query.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)

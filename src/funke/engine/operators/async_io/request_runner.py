@@ -46,7 +46,7 @@ class RequestRunner:
         self._taken = 0  # written by the loop's thread
         self._is_called = False
         self._is_stopping = False
-        self._failure: BaseException | None = None
+        self._failure: Exception | None = None
         self._progress = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run_loop, name=f"async {function_name}", daemon=True)
@@ -129,13 +129,12 @@ class RequestRunner:
             return
         while pending:
             item = pending[0]
-            if isinstance(item, Request):
-                if queue.open_requests >= capacity:
-                    return
-                self._start(item)
-            queue.add(item)
-            pending.popleft()
+            if isinstance(item, Request) and queue.open_requests >= capacity:
+                return
+            queue.add(pending.popleft())
             self._taken += 1
+            if isinstance(item, Request):
+                self._start(item)
         self._progress.set()
 
     def _start(self, request: Request) -> None:
@@ -161,6 +160,8 @@ class RequestRunner:
         return is_late
 
     def _expire(self, request: Request) -> None:
+        if self._is_stopping:
+            return
         task, timer = request.task, request.timer
         request.timer = None  # the function's timeout() is asked once
         if timer is not None:
@@ -199,8 +200,14 @@ class RequestRunner:
 
     def _fail(self, error: BaseException) -> None:
         if self._failure is None and not self._is_stopping:
-            self._failure = error
+            self._failure = error if isinstance(error, Exception) else self._as_exception(error)
             self._progress.set()
+
+    def _as_exception(self, error: BaseException) -> Exception:
+        # Raised as it is, it would end the whole slot rather than fail the job.
+        failure = RuntimeError(f"a call of '{self._function_name}' ended with {error!r}")
+        failure.__cause__ = error
+        return failure
 
 
 async def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:

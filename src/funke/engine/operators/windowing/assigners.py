@@ -70,8 +70,8 @@ class _EventTime(WindowAssigner[T, TimeWindow]):
     def _now(self, timestamp: int | None, context: Context) -> int:
         if timestamp is None or timestamp <= MIN_LONG_VALUE:
             raise GraphError(
-                f"{type(self).__name__} needs elements with timestamps; "
-                "call assign_timestamps_and_watermarks() before the window"
+                f"Record has the smallest timestamp (= no timestamp marker): {type(self).__name__} needs elements with "
+                "timestamps; call assign_timestamps_and_watermarks() before the window"
             )
         return timestamp
 
@@ -307,7 +307,7 @@ class CountTumblingWindowAssigner(_Counting[T]):
     """Cuts the elements of each key into groups of one size."""
 
     def __init__(self, window_size: int) -> None:
-        self._window_size = window_size
+        self._window_size = _at_least_one(window_size, "size")
         self._count_descriptor = ValueStateDescriptor("tumble-count-assigner", BasicTypeInfo.LONG_TYPE_INFO())
 
     @staticmethod
@@ -327,8 +327,8 @@ class CountSlidingWindowAssigner(_Counting[T]):
     """Starts a group of one size at every slide; groups that would begin before the first element do not exist."""
 
     def __init__(self, window_size: int, window_slide: int) -> None:
-        self._window_size = window_size
-        self._window_slide = window_slide
+        self._window_size = _at_least_one(window_size, "size")
+        self._window_slide = _at_least_one(window_slide, "slide")
         self._count_descriptor = ValueStateDescriptor("slide-count-assigner", BasicTypeInfo.LONG_TYPE_INFO())
 
     @staticmethod
@@ -377,3 +377,9 @@ class GlobalWindows(WindowAssigner[T, GlobalWindow]):
 
 def _offset_millis(offset: Time | None) -> int:
     return 0 if offset is None else to_millis(offset)
+
+
+def _at_least_one(count: int, what: str) -> int:
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ConfigurationError(f"a count window needs a {what} of at least 1 element, got {count!r}")
+    return count

@@ -13,7 +13,7 @@ from funke.engine.operators.windowing.assigners import (
 from funke.engine.operators.windowing.evicting_window_operator import EvictingWindowOperator
 from funke.engine.operators.windowing.session_windows import SessionWindowOperator
 from funke.engine.operators.windowing.sliding_windows import SlidingWindowOperator
-from funke.engine.operators.windowing.triggers import EventTimeTrigger
+from funke.engine.operators.windowing.triggers import EventTimeTrigger, PurgingTrigger
 from funke.engine.operators.windowing.window_operator import WindowOperator
 
 __all__ = ["create_window"]
@@ -23,9 +23,15 @@ def create_window(operation: Window) -> WindowOperator:
     """The fastest operator that gives the results the operation asks for."""
     if operation.evictor is not None:
         return EvictingWindowOperator(operation)
-    if type(operation.trigger) is EventTimeTrigger:
-        return _with_default_trigger(operation)
-    return WindowOperator(operation)
+    return _with_default_trigger(operation) if _is_default(operation) else WindowOperator(operation)
+
+
+def _is_default(operation: Window) -> bool:
+    trigger = operation.trigger
+    # Without lateness a window is forgotten when it fires, so purging makes no difference.
+    if type(trigger) is PurgingTrigger and operation.allowed_lateness_ms == 0:
+        trigger = trigger.nested_trigger
+    return type(trigger) is EventTimeTrigger
 
 
 def _with_default_trigger(operation: Window) -> WindowOperator:

@@ -43,7 +43,8 @@ class MergingWindowSet:
                 is_merged, result = True, merge_result
             self._merge(merge_result, self._open_ones(group, new_window), on_merge)
         if not is_merged:
-            self.mapping[new_window] = new_window
+            # The same window may be open, with its contents under another one.
+            self.mapping[new_window] = self.mapping.pop(new_window, new_window)
         return result
 
     def _open_ones(self, group: list[Any], new_window: Any) -> list[Any]:

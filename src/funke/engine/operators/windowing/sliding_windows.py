@@ -32,12 +32,15 @@ class SlidingWindowOperator(AlignedWindowOperator):
         """Adds records to panes, or to each of their windows."""
         if self._is_sharing is None:
             self._is_sharing = self._probe(keys, values)
+            self._piece_tables.clear()
         if self._is_sharing:
             self._add_to_panes(self._find_pane, keys, values, timestamps)
         else:
             super().add_records(keys, values, timestamps)
 
     def _probe(self, keys: list[Any], values: list[Any]) -> bool | None:
+        if self.call.has_clear:  # it is called for each key of a window, which the panes do not tell
+            return False
         sample = sample_of_one_key(keys, values)
         if sample is None:
             return None
@@ -47,9 +50,12 @@ class SlidingWindowOperator(AlignedWindowOperator):
 
     def _find_pane(self, time: int) -> tuple[int, int, list[Table]]:
         start = time - (time - self.offset) % self.piece
-        for window_start in self.starts_of(time):
-            self._table_of(window_start)
-        return start, start + self.piece, [self._panes.open(start)]
+        found = self._piece_tables.get(start)
+        if found is None:
+            for window_start in self.starts_of(time):
+                self._table_of(window_start)
+            found = self._piece_tables[start] = start, start + self.piece, [self._panes.open(start)]
+        return found
 
     def contents_of(self, start: int) -> Table:
         """What the panes hold, and what was added to the window itself."""
@@ -75,4 +81,5 @@ class SlidingWindowOperator(AlignedWindowOperator):
             if combined is not table:
                 table.update(combined)
         self._panes.clear()
+        self._piece_tables.clear()
         return super().keyed_snapshot()

@@ -105,4 +105,8 @@ class Trigger(ABC, Generic[T, W]):
 
 def to_millis(interval: Time | Duration) -> int:
     """Return the length of an interval in milliseconds; Flink 2 programs pass a Duration where 1.x had a Time."""
-    return interval.to_millis() if isinstance(interval, Duration) else interval.to_milliseconds()
+    if isinstance(interval, Duration):
+        return interval.to_millis()
+    if not isinstance(interval, Time):
+        raise TypeError(f"a Time or Duration is needed, such as Time.seconds(5), got {interval!r}")
+    return interval.to_milliseconds()

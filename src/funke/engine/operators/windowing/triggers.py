@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from funke.engine.errors import ConfigurationError
 from funke.engine.operators.windowing.trigger import Trigger, TriggerResult, to_millis
 from funke.engine.operators.windowing.windows import CountWindow, GlobalWindow, TimeWindow, Window
 from funke.engine.state.descriptors import ReducingStateDescriptor
@@ -114,6 +115,8 @@ class _ContinuousTrigger(Trigger[T, TimeWindow]):
     """Remembers per window when it fires next, at multiples of the interval."""
 
     def __init__(self, interval: int) -> None:
+        if interval <= 0:
+            raise ConfigurationError(f"{type(self).__name__} needs an interval greater than 0, got {interval} ms")
         self.interval = interval
         self.state_desc = ReducingStateDescriptor("fire-time", Min(), BasicTypeInfo.LONG_TYPE_INFO())
 
@@ -276,6 +279,8 @@ class CountTrigger(Trigger[T, CountWindow]):
     """Fires each time a number of elements has arrived."""
 
     def __init__(self, window_size: int) -> None:
+        if window_size < 1:
+            raise ConfigurationError(f"CountTrigger needs a count of at least 1, got {window_size}")
         self._window_size = window_size
         self._count_state_descriptor = ReducingStateDescriptor("count", _add, BasicTypeInfo.LONG_TYPE_INFO())
 

@@ -15,6 +15,7 @@ from funke.engine.graph.operations import Window
 from funke.engine.operators.function_operator import method_of
 from funke.engine.operators.keyed_operator import KeyedOperator
 from funke.engine.operators.operator import OperatorContext
+from funke.engine.operators.record_copy import detached
 from funke.engine.operators.windowing.assigner import MergingWindowAssigner
 from funke.engine.operators.windowing.merging_window_set import MergingWindowSet
 from funke.engine.operators.windowing.trigger import TriggerResult
@@ -101,10 +102,13 @@ class WindowOperator(KeyedOperator):
     def _process(self, value: Any, timestamp: int | None) -> None:
         time = NO_TIMESTAMP if timestamp is None else timestamp
         is_skipped = True
-        for window in self.assigner.assign_windows(value, time, self.assigner_context):
+        windows = self.assigner.assign_windows(value, time, self.assigner_context)
+        # A reduce function may change its first argument, which must not change the other windows.
+        needs_copies = self.operation.reduce is not None and len(windows) > 1
+        for window in windows:
             if not self.is_window_late(window):
                 is_skipped = False
-                self._add(value, timestamp, window, window)
+                self._add(detached(value) if needs_copies else value, timestamp, window, window)
         if is_skipped:
             self.skip(value, timestamp)
 

@@ -1,0 +1,109 @@
+"""What is left of an exception when the user sees it: their own frames, their own words."""
+
+from __future__ import annotations
+
+import pytest
+
+from funke.engine.errors import JobCancelledError, JobExecutionError, SlotLostError, SourceError
+from funke.engine.jobs.job_failure import to_error, to_job_error
+from funke.engine.operators.operator import OperatorFailure
+from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.runtime.results import Failure, to_failure
+from funke.engine.types.type_catalog import Types
+
+
+def users_function(value: object) -> int:
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def failing(*, through_the_engine: bool) -> BaseException:
+    try:
+        if through_the_engine:
+            Types.LONG().coerce_list(["x"])
+        else:
+            users_function("x")
+    except Exception as error:
+        failure = OperatorFailure("parse", "orders.py:7")
+        failure.__cause__ = error
+        return failure
+    raise AssertionError
+
+
+def test_operator_line_and_the_users_own_frames() -> None:
+    failure = to_failure(failing(through_the_engine=False))
+    assert (failure.operator_name, failure.user_line, failure.error_type) == ("parse", "orders.py:7", "ValueError")
+    assert "in users_function" in failure.traceback_text
+    assert str(to_error(failure)).startswith(
+        "operator 'parse' failed: ValueError: invalid literal for int() with base 10: 'x'\n"
+        "  in your job: orders.py:7\nTraceback (most recent call last):\n"
+    )
+
+
+def test_frames_of_the_engine_are_left_out() -> None:
+    failure = to_failure(failing(through_the_engine=True))
+    assert "/funke/" not in failure.traceback_text
+
+
+def test_an_error_of_funke_says_all_there_is_to_say() -> None:
+    try:
+        try:
+            users_function("x")
+        except ValueError as cause:
+            raise SourceError("cannot read the file") from cause
+    except SourceError as error:
+        error.__traceback__ = None
+        failure = to_failure(error)
+    assert failure.message == "cannot read the file"
+    assert failure.traceback_text == ""
+
+
+def test_exceptions_that_led_to_the_users_are_shown() -> None:
+    try:
+        try:
+            users_function("x")
+        except ValueError as cause:
+            raise KeyError("second") from cause
+    except KeyError as error:
+        text = to_failure(error).traceback_text
+    assert "ValueError: invalid literal" in text and "KeyError: 'second'" in text
+    assert text.index("ValueError") < text.index("KeyError")
+
+
+def test_a_failure_travels() -> None:
+    failure = to_failure(failing(through_the_engine=False))
+    assert decode(encode(failure)) == failure
+
+
+def test_a_lost_slot() -> None:
+    error = to_error(Failure("", None, "SlotLostError", "slot 1 is gone", "", is_slot_lost=True))
+    assert isinstance(error, SlotLostError)
+    assert str(error) == "SlotLostError: slot 1 is gone"
+
+
+class JavaFailure(Exception):
+    """Stands for py4j's error around an exception of the JVM."""
+
+    class java_exception:
+        @staticmethod
+        def getMessage() -> str:
+            return (
+                "Job aborted due to stage failure: Lost task 0.0: org.apache.spark.SparkException: worker crashed\n"
+                "\tat org.apache.spark.Scheduler.run(Scheduler.scala:1)\nDriver stacktrace:\n\tat more"
+            )
+
+
+def test_javas_stack_is_cut_off() -> None:
+    error = to_job_error(JavaFailure())
+    assert str(error) == "Spark: Job aborted due to stage failure: Lost task 0.0: worker crashed"
+    assert isinstance(error.__cause__, JavaFailure)
+
+
+@pytest.mark.parametrize("error", [JobCancelledError("cancelled"), SourceError("no file")])
+def test_errors_of_funke_stay_what_they_are(error: Exception) -> None:
+    assert to_job_error(error) is error
+
+
+def test_anything_else_is_a_failed_job() -> None:
+    error = to_job_error(RuntimeError("odd"))
+    assert isinstance(error, JobExecutionError)
+    assert str(error) == "RuntimeError: odd"

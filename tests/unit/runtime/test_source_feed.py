@@ -1,0 +1,113 @@
+"""Which subtask reads which split, and what becomes of splits that an epoch did not finish."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from funke.engine.connectors.source import ReadOutcome, Split, SplitEnumerator
+from funke.engine.errors import JobExecutionError
+from funke.engine.jobs.source_feed import SourceFeed
+from funke.engine.operators.operator import MIN_WATERMARK
+from funke.engine.planner.chaining import to_job_graph
+from funke.engine.planner.segments import to_plan
+from funke.engine.runtime.results import IngestReport
+from tests.unit.graph.sample_graphs import GraphBuilder
+
+
+class Remembering(SplitEnumerator):
+    def __init__(self) -> None:
+        self.reported: list[ReadOutcome] = []
+
+    def poll(self, max_records: int) -> list[Split]:
+        raise ZeroDivisionError("no splits today")
+
+    @property
+    def is_finished(self) -> bool:
+        return False
+
+    def report(self, outcome: ReadOutcome) -> None:
+        self.reported.append(outcome)
+
+
+@pytest.fixture
+def feed() -> SourceFeed:
+    builder = GraphBuilder(parallelism=2)
+    builder.map(builder.source(parallelism=2))
+    segment = to_plan(to_job_graph(builder.graph)).segments[0]
+    return SourceFeed(segment, object(), Remembering())  # type: ignore[arg-type]
+
+
+def report(subtask: int, *outcomes: ReadOutcome, watermark: int = 5, is_idle: bool = False) -> IngestReport:
+    records = sum(outcome.records for outcome in outcomes)
+    return IngestReport(0, subtask, outcomes, b"carry", watermark, is_idle, records, 1.0, None)
+
+
+def ids(feed: SourceFeed, splits: list[Split]) -> list[list[str]]:
+    return [[split.id for split in order.splits] for order in feed.orders(splits, is_final=False)]
+
+
+def test_splits_go_to_the_subtask_with_the_least_to_read(feed: SourceFeed) -> None:
+    splits = [Split("a", 0, weight=10), Split("b", 0, weight=3), Split("c", 0, weight=3), Split("d", 0, weight=5)]
+    assert ids(feed, splits) == [["a"], ["b", "c", "d"]]
+
+
+def test_pieces_of_one_split_stay_with_one_subtask_until_the_last(feed: SourceFeed) -> None:
+    assert ids(feed, [Split("a", 1, False), Split("b", 1, False)]) == [["a"], ["b"]]
+    assert ids(feed, [Split("b", 2, False, weight=9), Split("a", 2, is_last=True)]) == [["a"], ["b"]]
+    # The id has ended: it may come again anywhere.
+    assert ids(feed, [Split("c", 0, weight=5), Split("a", 3)]) == [["c"], ["a"]]
+
+
+def test_every_subtask_gets_an_order_and_its_carry(feed: SourceFeed) -> None:
+    assert ids(feed, []) == [[], []]
+    feed.accept(report(1))
+    assert [order.carry for order in feed.orders([], is_final=True)] == [None, b"carry"]
+
+
+def test_the_enumerator_hears_of_its_own_splits(feed: SourceFeed) -> None:
+    split = Split("a", ["the", "payload"])
+    feed.orders([split], is_final=False)
+    # The payload does not travel back.
+    feed.accept(report(0, ReadOutcome(Split("a", None), 2, "end")))
+    assert feed.enumerator.reported == [ReadOutcome(split, 2, "end")]  # type: ignore[attr-defined]
+    assert feed.records == 2
+    assert not feed.has_unfinished
+
+
+def test_an_epoch_that_is_cut_leaves_the_rest_to_the_next(feed: SourceFeed) -> None:
+    splits = [Split(name, 0) for name in ("a", "b", "c", "d", "e", "f")]
+    assert ids(feed, splits) == [["a", "c", "e"], ["b", "d", "f"]]
+    cut = [ReadOutcome(Split("a", None), 4), ReadOutcome(Split("c", None), 7, is_complete=False)]
+    feed.accept(report(0, *cut, ReadOutcome(Split("e", None), 0, is_complete=False)))
+    feed.accept(report(1, *(ReadOutcome(Split(name, None), 1) for name in "bdf")))
+    assert feed.has_unfinished
+    orders = feed.orders([], is_final=False)
+    assert [(order.splits, order.skip) for order in orders] == [((splits[2], splits[4]), 7), ((), 0)]
+    assert not feed.has_unfinished
+
+
+def test_two_pieces_of_one_split_that_are_cut(feed: SourceFeed) -> None:
+    first, second = Split("a", 1, False), Split("a", 2, False)
+    feed.orders([first, second], is_final=False)
+    unread = Split("a", None, False)
+    feed.accept(report(0, ReadOutcome(unread, 3, is_complete=False), ReadOutcome(unread, 0, is_complete=False)))
+    assert feed.orders([], is_final=False)[0].splits == (first, second)
+    feed.accept(report(0, ReadOutcome(unread, 5), ReadOutcome(unread, 6)))
+    reported: Any = feed.enumerator.reported  # type: ignore[attr-defined]
+    assert [(outcome.split.payload, outcome.records) for outcome in reported] == [(1, 5), (2, 6)]
+
+
+def test_the_watermark_is_the_lowest_of_the_subtasks_that_are_not_idle(feed: SourceFeed) -> None:
+    assert feed.watermark == MIN_WATERMARK
+    feed.accept(report(0, watermark=10))
+    feed.accept(report(1, watermark=3))
+    assert feed.watermark == 3
+    feed.accept(report(1, watermark=3, is_idle=True))
+    assert feed.watermark == 10
+
+
+def test_a_failing_enumerator_is_named(feed: SourceFeed) -> None:
+    with pytest.raises(JobExecutionError, match="operator 'Source: numbers' failed: ZeroDivisionError: no splits"):
+        feed.poll(10)
