@@ -61,6 +61,7 @@ class CheckpointKeeper:
     is_temporary: bool
     retained: int
     is_kept_on_cancellation: bool
+    is_kept_on_failure: bool
     completed: list[int] = field(default_factory=list)
     latest: Checkpoint | None = None
     _last_id: int = 0
@@ -74,7 +75,7 @@ class CheckpointKeeper:
         if interval is None or interval.to_millis() <= 0:
             return None
         folder = settings.get(options.CHECKPOINTS_DIRECTORY)
-        retention = str(settings.get(options.EXTERNALIZED_CHECKPOINT_RETENTION))
+        retention = str(settings.get(options.EXTERNALIZED_CHECKPOINT_RETENTION)).upper()
         return CheckpointKeeper(
             job_id,
             interval.to_millis(),
@@ -82,7 +83,8 @@ class CheckpointKeeper:
             folder.rstrip("/") if folder else tempfile.mkdtemp(prefix="funke-checkpoints-"),
             folder is None,
             max(1, settings.get(options.RETAINED_CHECKPOINTS)),
-            "RETAIN" in retention.upper(),
+            "RETAIN" in retention,
+            "NO_EXTERNALIZED" not in retention,
         )
 
     def next_folder(self) -> str | None:
@@ -126,7 +128,7 @@ class CheckpointKeeper:
         """Removes what nobody will need: everything after success, and as the retention says otherwise."""
         if self.is_temporary:
             delete_folder(self.folder)
-        elif (is_cancelled or has_failed) and self.is_kept_on_cancellation:
+        elif (is_cancelled and self.is_kept_on_cancellation) or (has_failed and self.is_kept_on_failure):
             sys.stderr.write(f"checkpoints are kept in {self.folder}/{self.job_id}\n")
         else:
             delete_folder(f"{self.folder}/{self.job_id}")

@@ -29,6 +29,7 @@ from funke.engine.graph.operations import Operation, ReadSource, WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.checkpoints import CheckpointKeeper
 from funke.engine.jobs.coordinator import Commit, Coordinator, EpochWriter
+from funke.engine.jobs.ignored_settings import warn_of_ignored
 from funke.engine.jobs.job_failure import named, to_job_error
 from funke.engine.jobs.restart import restart_strategy
 from funke.engine.jobs.settings import JobSettings
@@ -79,6 +80,7 @@ class RunningJob:
         self.failures: list[Exception] = []
         configured = Settings(settings.configuration)
         self._keeper = None if self._plan.is_batch else CheckpointKeeper.from_settings(self.job_id, configured)
+        warn_of_ignored(configured)
         self._restart = restart_strategy(configured, self._keeper is not None)
         self._collected: dict[str, queue.Queue[Any]] = {}
         self._has_ended = False
