@@ -49,15 +49,31 @@ class Bench:
         """The folder with the input files."""
         return str(text_files(FOLDER / "data", rows or self._rows, keys))
 
-    def funke(self, job: str, keys: int = 1_000, parallelism: int = 2, rows: int | None = None) -> float:
+    def funke(
+        self, job: str, keys: int = 1_000, parallelism: int = 2, rows: int | None = None, program: str = "jobs.py"
+    ) -> float:
         """Rows per second of a job on Funke."""
-        command = [sys.executable, "-m", "funke", "jobs.py"]
+        command = [sys.executable, "-m", "funke", program]
         name = f"funke {job} {keys} keys, {parallelism} slots" + (f", {rows} rows" if rows else "")
         return self._timed(name, command, job, keys, parallelism, rows)
 
-    def pyflink(self, job: str, keys: int = 1_000, parallelism: int = 2) -> float:
+    def pyflink(
+        self, job: str, keys: int = 1_000, parallelism: int = 2, rows: int | None = None, program: str = "jobs.py"
+    ) -> float:
         """Rows per second of the same job on PyFlink in its default (process) mode."""
-        return self._timed(f"pyflink {job} {keys} keys", [self._pyflink_python(), "jobs.py"], job, keys, parallelism)
+        command = [self._pyflink_python(), program]
+        return self._timed(f"pyflink {job} {keys} keys", command, job, keys, parallelism, rows)
+
+    def window(self, job: str, keys: int = 1_000, on_pyflink: bool = False) -> float:
+        """Rows per second of a window job; PyFlink does some thousands per second, so the input is smaller."""
+        run = self.pyflink if on_pyflink else self.funke
+        return run(job, keys, rows=500_000, program="windows.py")
+
+    def bytes_per_window(self) -> float:
+        """Memory of an open incremental window: the larger of tumbling and session windows."""
+        command = [sys.executable, "-m", "funke", "windows.py", "memory"]
+        result = subprocess.run(command, cwd=PROGRAMS, capture_output=True, text=True, check=True)
+        return max(float(line.split()[2]) for line in result.stdout.splitlines() if line.startswith("BYTES"))
 
     def transform_with_state(self, keys: int) -> float:
         """Rows per second of Spark's own stateful Python API."""
@@ -84,7 +100,9 @@ class Bench:
         if name in self.speeds:
             return self.speeds[name]
         print(f"  {name} ...", end="", flush=True)
-        result = subprocess.run(command, cwd=PROGRAMS, capture_output=True, text=True, check=False)
+        # PyFlink starts its workers as `python`, which must be the one of its own environment.
+        environment = {**os.environ, "PATH": os.path.dirname(command[0]) + os.pathsep + os.environ.get("PATH", "")}
+        result = subprocess.run(command, cwd=PROGRAMS, capture_output=True, text=True, check=False, env=environment)
         line = next((line for line in result.stdout.splitlines() if line.startswith("SECONDS")), None)
         if line is None:
             raise SystemExit(f"\n{name} failed:\n{result.stdout}\n{result.stderr}")
@@ -155,6 +173,27 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
             "ten-element bounded job, warm session (s)", ten_elements_s(), 1.0, "median of 5"
         ),
         "epoch": lambda: under("epoch with one exchange and little data (ms)", epoch_latency_ms(), 350, "median of 20"),
+        "tumbling-window": lambda: ratio(
+            "tumbling event-time window (10 s), reduce, 1 000 keys: Funke / PyFlink",
+            bench.window("tumbling_reduce"),
+            bench.window("tumbling_reduce", on_pyflink=True),
+            25,
+        ),
+        "sliding-window": lambda: ratio(
+            "sliding window, 12 panes per element, aggregate / tumbling window",
+            bench.window("sliding_aggregate"),
+            bench.window("tumbling_aggregate"),
+            0.4,
+        ),
+        "session-window": lambda: ratio(
+            "session window, 100 000 keys: Funke / PyFlink",
+            bench.window("session_reduce", 100_000),
+            bench.window("session_reduce", 100_000, on_pyflink=True),
+            20,
+        ),
+        "window-memory": lambda: under(
+            "memory per open incremental window (bytes)", bench.bytes_per_window(), 600, "tumbling, session"
+        ),
         "memory": lambda: under("memory per key, int value state, 1 M keys (bytes)", memory_per_key(), 300, "hashmap"),
     }
 

@@ -82,7 +82,7 @@ def main(argv=None):
     )
     # The counts of a window carry the time of its end, so a window of ten seconds holds those of one minute.
     ranking = counts.window_all(TumblingEventTimeWindows.of(Time.seconds(10))).process(Ranking(), Types.STRING())
-    ranking.print()
+    ranking.print().set_parallelism(1)
     env.execute("Top URLs")
 
 

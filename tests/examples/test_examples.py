@@ -98,6 +98,18 @@ def test_checkpoint_settings(run: Run) -> None:
     assert sorted(lines[1:]) == ["10", "20", "30"]
 
 
+def test_clickstream_sessions(run: Run) -> None:
+    assert run("clickstream_sessions") == [
+        "ann minutes 0 to 39: home > news > search",
+        "bob minutes 2 to 45: home > cart",
+        "bob minutes 2 to 45: home > search > cart",
+        "too late: ann at minute 7",
+        "cid minutes 46 to 90: home > news",
+        "cid minutes 91 to 121: home",
+        "ann minutes 95 to 125: home",
+    ]
+
+
 def test_demo(run: Run) -> None:
     *lines, summary = run("demo", "--records", "3000", "--rate", "1000")
     late = [line for line in lines if line.startswith("too late>")]
@@ -155,6 +167,13 @@ def test_restart_strategies(run: Run, strategy: str) -> None:
 
 def test_slot_sharing(run: Run) -> None:
     assert sorted(run("slot_sharing")) == ["5", "6", "7", "8", "9"]
+
+
+def test_top_urls(run: Run) -> None:
+    lines = run("top_urls")
+    assert [line.split(":")[0] for line in lines] == [f"minute to {second} s" for second in range(10, 121, 10)]
+    assert lines[1] == "minute to 20 s: /home 3, /news 3, /shop 1"
+    assert lines[6] == "minute to 70 s: /shop 5, /blog 4, /news 3"
 
 
 def test_word_count() -> None:

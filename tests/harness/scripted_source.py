@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Generator
 from typing import Any
 
@@ -57,4 +58,4 @@ class _ScriptedReader(SplitReader):
 def cut(records: list[Any], places: list[int]) -> list[list[Any]]:
     """The records cut at the given positions into consecutive epochs."""
     bounds = [0, *sorted(place % (len(records) + 1) for place in places), len(records)]
-    return [records[start:end] for start, end in zip(bounds, bounds[1:])]
+    return [records[start:end] for start, end in itertools.pairwise(bounds)]

@@ -274,6 +274,44 @@ class EndlessScript(ScriptedSource):
         return enumerator
 
 
+class TimerAtItsTime(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> None:
+        ctx.timer_service().register_event_time_timer(value[1])
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Any]:
+        yield timestamp
+
+
+def test_a_source_that_has_ended_does_not_hold_back_the_others(env: StreamExecutionEnvironment) -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(FirstField())
+    endless = env.from_source(EndlessScript([[("on", 100)], [("on", 200)]]), strategy, "goes on")
+    ended = scripted(env, [[("over", 10)]], strategy)
+    without_time = env.from_collection([("never timed", 5)])
+    stream = endless.union(ended, without_time).key_by(lambda event: event[0]).process(TimerAtItsTime())
+    with stream.execute_and_collect() as results:
+        assert {next(results) for _ in range(3)} == {5, 10, 100}
+
+
+def test_a_source_that_falls_silent_does_not_hold_back_the_others(env: StreamExecutionEnvironment) -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(FirstField())
+    silent = env.from_source(
+        EndlessScript([[("silent", 10)]]), strategy.with_idleness(Duration.of_millis(300)), "silent"
+    )
+    endless = env.from_source(EndlessScript([[("on", 100)], [("on", 200)]]), strategy, "goes on")
+    stream = endless.union(silent).key_by(lambda event: event[0]).process(TimerAtItsTime())
+    with stream.execute_and_collect() as results:
+        assert {next(results), next(results)} == {10, 100}
+
+
+def test_branches_of_different_length_meet_again(env: StreamExecutionEnvironment) -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(FirstField())
+    events = [("a", time) for time in range(0, 100, 10)]
+    stream = scripted(env, cut(events, [3, 7]), strategy)
+    long_way = stream.rebalance().map(lambda event: event).key_by(lambda event: event[0]).map(lambda event: event)
+    met = stream.union(long_way.shuffle().map(lambda event: event)).key_by(lambda event: event[0])
+    assert collect(met.process(CountPerWindow())) == [("a", time + WINDOW_MS - 1, 2) for _, time in events]
+
+
 class SoonTimer(KeyedProcessFunction):
     def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
         now = ctx.timer_service().current_processing_time()

@@ -19,7 +19,7 @@ from funke.datastream.refused_settings import RefusedSettings
 from funke.datastream.stream_ends import to_engine_sink, to_engine_sink_function
 from funke.datastream.stream_types import OutputType, declared_type, keyed_type, reported_type
 from funke.datastream.upstream import Upstream
-from funke.datastream.windowed_stream import AllWindowedStream, WindowedStream
+from funke.datastream.windowed_stream import AllWindowedStream, WindowedStream, time_windows
 from funke.engine.connectors.feedback import FeedbackSink, FeedbackSource
 from funke.engine.connectors.print_sink import PrintSink
 from funke.engine.connectors.sink import Sink as EngineSink
@@ -37,6 +37,7 @@ from funke.engine.types.composite_types import TupleTypeInfo
 from funke.engine.types.functions import FilterFunction, FlatMapFunction, KeySelector, MapFunction, ReduceFunction
 from funke.engine.types.functions import Partitioner as UserPartitioner
 from funke.engine.types.output_tag import OutputTag
+from funke.engine.types.time import Duration, Time
 from funke.engine.types.type_information import TypeInformation
 
 if TYPE_CHECKING:
@@ -435,6 +436,10 @@ class KeyedStream(RefusedSettings, DataStream):
     def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
         """Group the elements of each key into windows."""
         return WindowedStream(self, window_assigner)
+
+    def time_window(self, size: Time | Duration, slide: Time | Duration | None = None) -> WindowedStream:
+        """Group the elements of each key into windows of the program's time, as in Flink 1.x; goes beyond PyFlink."""
+        return WindowedStream(self, time_windows(self._env.get_stream_time_characteristic(), size, slide))
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream:
         """Group the elements of each key into windows of `size` elements, a new one every `slide` elements."""

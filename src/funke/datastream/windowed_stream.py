@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from funke.datastream.stream_types import OutputType, declared_type, reported_type
+from funke.datastream.time_characteristic import TimeCharacteristic
 from funke.engine.errors import ConfigurationError, at_user_line
 from funke.engine.graph.operations import Window
 from funke.engine.operators.aggregations import FieldAggregation, Kind
@@ -16,17 +17,24 @@ from funke.engine.operators.functions.window_functions import (
     WindowFunction,
 )
 from funke.engine.operators.windowing.assigner import MergingWindowAssigner, WindowAssigner
+from funke.engine.operators.windowing.assigners import (
+    SlidingEventTimeWindows,
+    SlidingProcessingTimeWindows,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+)
 from funke.engine.operators.windowing.evictor import Evictor
 from funke.engine.operators.windowing.trigger import Trigger
 from funke.engine.types.functions import AggregateFunction, NullByteKeySelector, ReduceFunction
 from funke.engine.types.output_tag import OutputTag
+from funke.engine.types.time import Duration, Time
 from funke.engine.types.type_information import TypeInformation
 
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream, KeyedStream
     from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-__all__ = ["AllWindowedStream", "WindowedStream"]
+__all__ = ["AllWindowedStream", "WindowedStream", "time_windows"]
 
 _T = TypeVar("_T", bound="_Windows")
 
@@ -233,6 +241,18 @@ class AllWindowedStream(_Windows):
         """Apply a function with a context to all elements of each window."""
         _require(process_window_function, "process()", ProcessAllWindowFunction)
         return self._windowed(declared_type(output_type), function=process_window_function)
+
+
+def time_windows(
+    characteristic: TimeCharacteristic, size: Time | Duration, slide: Time | Duration | None
+) -> WindowAssigner[Any, Any]:
+    """Return the assigner that the shorthand `time_window` stands for."""
+    is_processing_time = characteristic is TimeCharacteristic.ProcessingTime
+    if slide is None:
+        tumbling = TumblingProcessingTimeWindows if is_processing_time else TumblingEventTimeWindows
+        return tumbling.of(size)
+    sliding = SlidingProcessingTimeWindows if is_processing_time else SlidingEventTimeWindows
+    return sliding.of(size, slide)
 
 
 def _require(function: Any, method: str, kind: type) -> None:

@@ -1,4 +1,4 @@
-"""Runs sinks in a test without any runtime: a context with a clock that the test moves and a record of what was sent."""
+"""Runs sinks in a test without any runtime: a clock that the test moves, and a record of what was sent."""
 
 from __future__ import annotations
 

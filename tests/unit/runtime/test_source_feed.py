@@ -23,9 +23,7 @@ class Remembering(SplitEnumerator):
     def poll(self, max_records: int) -> list[Split]:
         raise ZeroDivisionError("no splits today")
 
-    @property
-    def is_finished(self) -> bool:
-        return False
+    is_finished = False  # type: ignore[assignment]
 
     def report(self, outcome: ReadOutcome) -> None:
         self.reported.append(outcome)
@@ -111,3 +109,12 @@ def test_the_watermark_is_the_lowest_of_the_subtasks_that_are_not_idle(feed: Sou
 def test_a_failing_enumerator_is_named(feed: SourceFeed) -> None:
     with pytest.raises(JobExecutionError, match="operator 'Source: numbers' failed: ZeroDivisionError: no splits"):
         feed.poll(10)
+
+
+def test_subtasks_hear_once_that_nothing_follows(feed: SourceFeed) -> None:
+    feed.orders([Split("a", 0)], is_final=False)
+    feed.enumerator.is_finished = True  # type: ignore[misc]
+    assert [order.is_over for order in feed.orders([Split("b", 0)], is_final=False)] == [False, True]
+    assert feed.has_end_to_tell
+    assert [order.is_over for order in feed.orders([], is_final=False)] == [True, True]
+    assert not feed.has_end_to_tell

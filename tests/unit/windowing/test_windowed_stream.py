@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from funke.common import Time, Types
-from funke.datastream import DataStream, StreamExecutionEnvironment
+from funke.common import Duration, Time, Types
+from funke.datastream import DataStream, StreamExecutionEnvironment, TimeCharacteristic
 from funke.datastream.functions import AllWindowFunction
 from funke.datastream.window import (
     ContinuousEventTimeTrigger,
@@ -25,7 +25,7 @@ from funke.engine.errors import ConfigurationError, GraphError
 from funke.engine.graph.operations import Window
 from funke.engine.types.output_tag import OutputTag
 from tests.harness.operator_harness import OperatorHarness
-from tests.unit.windowing.window_operations import Describe, Elements, SumAndCount, add, ms, window
+from tests.unit.windowing.window_operations import Describe, Elements, SameAsDefault, SumAndCount, add, ms, window
 
 PAIR = Types.TUPLE([Types.STRING(), Types.INT()])
 FIVE = TumblingEventTimeWindows.of(Time.seconds(5))
@@ -89,6 +89,15 @@ def test_sum_min_and_max_of_a_field(pairs: DataStream) -> None:
         assert harness.outputs() == [wanted]
 
 
+def test_time_window_follows_the_time_of_the_program(pairs: DataStream) -> None:
+    env, keyed = pairs.get_execution_environment(), pairs.key_by(lambda pair: pair[0])
+    env.set_stream_time_characteristic(TimeCharacteristic.EventTime)
+    assert repr(operation_of(keyed.time_window(ms(5)).sum(1)).assigner) == "TumblingEventTimeWindows(5, 0)"
+    env.set_stream_time_characteristic(TimeCharacteristic.ProcessingTime)
+    sliding = operation_of(keyed.time_window(ms(9), Duration.of_millis(3)).sum(1)).assigner
+    assert repr(sliding) == "SlidingProcessingTimeWindows(9, 3, 0)"
+
+
 @pytest.mark.parametrize(
     ("make", "text"),
     [
@@ -98,7 +107,7 @@ def test_sum_min_and_max_of_a_field(pairs: DataStream) -> None:
         (lambda: TumblingEventTimeWindows.of(ms(5), ms(-7)), r"abs\(offset\) < size"),
         (lambda: SlidingEventTimeWindows.of(ms(-10), ms(5)), "size of -10 ms"),
         (lambda: SlidingEventTimeWindows.of(ms(10), ms(0)), "slide of 0 ms"),
-        (lambda: SlidingEventTimeWindows.of(ms(10), ms(5), ms(5)), r"abs\(offset\) < slide"),
+        (lambda: SlidingEventTimeWindows.of(ms(10), ms(5), ms(10)), "an offset of 10 ms"),
         (lambda: EventTimeSessionWindows.with_gap(ms(0)), "gap greater than 0"),
         (lambda: CountTrigger.of(0), "count of at least 1"),
         (lambda: ContinuousEventTimeTrigger.of(ms(0)), "interval greater than 0"),
@@ -155,3 +164,25 @@ def test_none_is_a_key_like_any_other() -> None:
     harness.process_batch([(None, 1), ("a", 2), (None, 3)], [1, 2, 3])
     harness.end_input()
     assert harness.outputs() == [(None, 4), ("a", 2)]
+
+
+@pytest.mark.parametrize("trigger", [None, SameAsDefault()], ids=["fast", "general"])
+def test_event_time_without_watermarks_gets_a_warning(trigger: Any, caplog: pytest.LogCaptureFixture) -> None:
+    harness = OperatorHarness(window(FIVE, trigger, reduce=add))
+    for second in range(0, 30, 5):
+        harness.set_processing_time(second * 1000)
+        harness.process(("a", 1), 1)
+        harness.end_epoch()
+    (record,) = caplog.records
+    assert "the windows of operator 'operator' cannot fire: 3 records have come in the last 10 s" in record.message
+
+
+def test_no_warning_once_there_are_watermarks_or_in_batch_mode(caplog: pytest.LogCaptureFixture) -> None:
+    for is_batch in (False, True):
+        harness = OperatorHarness(window(FIVE, reduce=add), is_batch=is_batch)
+        for second in (0, 5, 20):
+            harness.process(("a", 1), 1)
+            harness.watermark(second)
+            harness.end_epoch()
+            harness.set_processing_time(second * 1000)
+    assert not caplog.records

@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Tuple, Union
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from funke.engine.types.type_information import TypeInformation
 
 # A batch is a list of values with their event timestamps in milliseconds (None when the source knows none).
-Batch = Tuple[list, Union[list, None]]  # type: ignore[type-arg]
+Batch = tuple[list, list | None]  # type: ignore[type-arg]
 
 
 @dataclass(frozen=True)

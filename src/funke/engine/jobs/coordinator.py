@@ -158,7 +158,7 @@ class Coordinator:
         return not group or feed.watermark <= min(group) + spec.alignment_drift_ms
 
     def _is_due(self, polled: list[tuple[SourceFeed, list[Any]]]) -> bool:
-        if any(splits or feed.has_unfinished for feed, splits in polled):
+        if any(splits or feed.has_unfinished or feed.has_end_to_tell for feed, splits in polled):
             return True
         if all(feed.enumerator.is_finished for feed in self._feeds):
             return True

@@ -36,6 +36,7 @@ class SourceFeed:
     _splits: dict[str, list[Split]] = field(default_factory=dict)
     _idle: set[int] = field(default_factory=set)
     _unfinished: dict[int, tuple[list[Split], int]] = field(default_factory=dict)
+    _has_told_end: bool = False
 
     def poll(self, max_records: int) -> list[Split]:
         """The next splits."""
@@ -59,6 +60,11 @@ class SourceFeed:
         """Whether everything has been handed out and read."""
         return self.enumerator.is_finished and not self._unfinished
 
+    @property
+    def has_end_to_tell(self) -> bool:
+        """Whether everything has been read, and the subtasks do not know yet."""
+        return self.is_over and not self._has_told_end
+
     def orders(self, splits: list[Split], is_final: bool, deadline_ms: int | None = None) -> list[IngestOrder]:
         """One order per source subtask; also for those that have nothing to read, so that time passes for them."""
         assigned = self._assign(splits)
@@ -68,7 +74,9 @@ class SourceFeed:
             left, skip = unfinished.get(subtask, ([], 0))
             to_read = (*left, *assigned[subtask])
             carry = self._carry.get(subtask)
-            orders.append(IngestOrder(self.segment.id, subtask, to_read, carry, is_final, skip, deadline_ms))
+            is_over = self.enumerator.is_finished and not to_read
+            orders.append(IngestOrder(self.segment.id, subtask, to_read, carry, is_final, skip, deadline_ms, is_over))
+        self._has_told_end = all(order.is_over for order in orders)
         return orders
 
     def _assign(self, splits: list[Split]) -> list[list[Split]]:

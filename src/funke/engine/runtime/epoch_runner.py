@@ -153,7 +153,7 @@ class EpochRunner:
                 rdd = self._context.parallelize(unreached, len(unreached))
                 rdd.foreach(lambda address: _end_quietly(address, secret))
         with contextlib.suppress(Exception):
-            self._package.destroy()
+            self._package.unpersist()
 
 
 def _end_quietly(address: SlotAddress, secret: bytes) -> None:

@@ -37,6 +37,8 @@ class IngestOrder:
     skip: int = 0
     # Stop reading after so long; what is left is for the next epoch.
     deadline_ms: int | None = None
+    # Nothing will follow for this subtask, while other sources go on: it must not hold back event time.
+    is_over: bool = False
 
 
 def run_ingest(package: JobPackage, order: bytes, read_batches: Iterator[Any] | None = None) -> Iterator[Frame]:
@@ -197,6 +199,9 @@ class _Ingest:
             self._watermarks.end_input()
             self._chain.end_epoch()
             self._chain.end_input()
+        elif self._order.is_over:
+            self._watermarks.end_input()
+            self._chain.end_epoch()
         elif self._has_read:
             self._watermarks.end_epoch()
             self._chain.end_epoch()

@@ -32,7 +32,7 @@ from funke.engine.operators.windowing.windows import (
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.interfaces import ValueState
 from funke.engine.types.basic_types import BasicTypeInfo
-from funke.engine.types.time import Time
+from funke.engine.types.time import Duration, Time
 
 __all__ = [
     "CountSlidingWindowAssigner",
@@ -122,7 +122,7 @@ class TumblingProcessingTimeWindows(_ProcessingTime[T], _Tumbling[T]):
     """Windows of one size by processing time."""
 
     @staticmethod
-    def of(size: Time, offset: Time | None = None) -> TumblingProcessingTimeWindows[Any]:
+    def of(size: Time | Duration, offset: Time | Duration | None = None) -> TumblingProcessingTimeWindows[Any]:
         """Return an assigner; an offset of -8 hours makes daily windows start at midnight in UTC+8."""
         return TumblingProcessingTimeWindows(to_millis(size), _offset_millis(offset))
 
@@ -131,7 +131,7 @@ class TumblingEventTimeWindows(_EventTime[T], _Tumbling[T]):
     """Windows of one size by event time."""
 
     @staticmethod
-    def of(size: Time, offset: Time | None = None) -> TumblingEventTimeWindows[Any]:
+    def of(size: Time | Duration, offset: Time | Duration | None = None) -> TumblingEventTimeWindows[Any]:
         """Return an assigner; an offset of -8 hours makes daily windows start at midnight in UTC+8."""
         return TumblingEventTimeWindows(to_millis(size), _offset_millis(offset))
 
@@ -140,9 +140,11 @@ class _Sliding(WindowAssigner[T, TimeWindow]):
     """Starts a window of one size at every slide, so that windows overlap."""
 
     def __init__(self, size: int, slide: int, offset: int) -> None:
-        if abs(offset) >= slide or size <= 0:
+        # Flink wants the offset to be smaller than the slide, which its own example (12 h, 1 h, -8 h) is not; an offset
+        # counts modulo the slide anyway.
+        if size <= 0 or slide <= 0 or abs(offset) >= max(size, slide):
             raise ConfigurationError(
-                f"{type(self).__name__} needs abs(offset) < slide and size > 0, "
+                f"{type(self).__name__} needs size > 0, slide > 0 and an offset smaller than these, "
                 f"got a size of {size} ms, a slide of {slide} ms and an offset of {offset} ms"
             )
         self._size = size
@@ -166,7 +168,9 @@ class SlidingProcessingTimeWindows(_ProcessingTime[T], _Sliding[T]):
     """Overlapping windows by processing time."""
 
     @staticmethod
-    def of(size: Time, slide: Time, offset: Time | None = None) -> SlidingProcessingTimeWindows[Any]:
+    def of(
+        size: Time | Duration, slide: Time | Duration, offset: Time | Duration | None = None
+    ) -> SlidingProcessingTimeWindows[Any]:
         """Return an assigner of windows of `size` that start every `slide`."""
         return SlidingProcessingTimeWindows(to_millis(size), to_millis(slide), _offset_millis(offset))
 
@@ -175,7 +179,9 @@ class SlidingEventTimeWindows(_EventTime[T], _Sliding[T]):
     """Overlapping windows by event time."""
 
     @staticmethod
-    def of(size: Time, slide: Time, offset: Time | None = None) -> SlidingEventTimeWindows[Any]:
+    def of(
+        size: Time | Duration, slide: Time | Duration, offset: Time | Duration | None = None
+    ) -> SlidingEventTimeWindows[Any]:
         """Return an assigner of windows of `size` that start every `slide`."""
         return SlidingEventTimeWindows(to_millis(size), to_millis(slide), _offset_millis(offset))
 
@@ -254,7 +260,7 @@ class ProcessingTimeSessionWindows(_ProcessingTime[T], _FixedGapSessions[T]):
     """Sessions by processing time."""
 
     @staticmethod
-    def with_gap(size: Time) -> ProcessingTimeSessionWindows[Any]:
+    def with_gap(size: Time | Duration) -> ProcessingTimeSessionWindows[Any]:
         """Return an assigner whose sessions end `size` after their last element."""
         return ProcessingTimeSessionWindows(to_millis(size))
 
@@ -268,7 +274,7 @@ class EventTimeSessionWindows(_EventTime[T], _FixedGapSessions[T]):
     """Sessions by event time."""
 
     @staticmethod
-    def with_gap(size: Time) -> EventTimeSessionWindows[Any]:
+    def with_gap(size: Time | Duration) -> EventTimeSessionWindows[Any]:
         """Return an assigner whose sessions end `size` after their last element."""
         return EventTimeSessionWindows(to_millis(size))
 
@@ -375,7 +381,7 @@ class GlobalWindows(WindowAssigner[T, GlobalWindow]):
         return "GlobalWindows()"
 
 
-def _offset_millis(offset: Time | None) -> int:
+def _offset_millis(offset: Time | Duration | None) -> int:
     return 0 if offset is None else to_millis(offset)
 
 

@@ -6,6 +6,7 @@ own that do the same much faster (see `aligned_windows` and `session_windows`).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from itertools import repeat
 from typing import Any
@@ -14,7 +15,7 @@ from funke.engine.errors import StateError
 from funke.engine.graph.operations import Window
 from funke.engine.operators.function_operator import method_of
 from funke.engine.operators.keyed_operator import KeyedOperator
-from funke.engine.operators.operator import OperatorContext
+from funke.engine.operators.operator import MIN_WATERMARK, OperatorContext
 from funke.engine.operators.record_copy import detached
 from funke.engine.operators.windowing.assigner import MergingWindowAssigner
 from funke.engine.operators.windowing.merging_window_set import MergingWindowSet
@@ -40,9 +41,12 @@ from funke.engine.types.watermark_spec import NO_TIMESTAMP
 __all__ = ["LATE_RECORDS_DROPPED", "WindowOperator"]
 
 LATE_RECORDS_DROPPED = "numLateRecordsDropped"
+# How long event-time windows wait for a first watermark before the operator complains.
+PATIENCE_MS = 10_000
 CONTENTS = "window-contents"
 MERGING_SET = "merging-window-set"
 
+_LOGGER = logging.getLogger(__name__)
 _CONTINUE, _FIRE = TriggerResult.CONTINUE, TriggerResult.FIRE
 _PURGE, _FIRE_AND_PURGE = TriggerResult.PURGE, TriggerResult.FIRE_AND_PURGE
 
@@ -78,6 +82,8 @@ class WindowOperator(KeyedOperator):
         self.trigger_context = OperatorTriggerContext(timers, backend, metrics)
         window_context = OperatorWindowContext(timers, backend, self.runtime_context, self.is_merging)
         self.call = WindowCall(self.function, window_context)
+        self._waits_for_watermark = self.is_event_time and not context.task.is_batch
+        self._waits_since: int | None = None
         self._late_dropped = metrics.counter(LATE_RECORDS_DROPPED)
 
     def open(self) -> None:
@@ -260,6 +266,29 @@ class WindowOperator(KeyedOperator):
             clock = "watermark" if self.is_event_time else "processing time"
             raise StateError(
                 f"windows merged to one that is over already: {window} ends before the current {clock}, which is {now}"
+            )
+
+    def end_epoch(self) -> None:
+        """Lets go of what is not needed any more; says so when nothing can fire for lack of watermarks."""
+        super().end_epoch()
+        if self._waits_for_watermark and self.timer_service.watermark > MIN_WATERMARK:
+            self._waits_for_watermark = False
+        elif self._waits_for_watermark and self.records_in:
+            self._warn_when_due()
+
+    def _warn_when_due(self) -> None:
+        now = self.context.task.clock.now_ms()
+        if self._waits_since is None:
+            self._waits_since = now
+        elif now - self._waits_since >= PATIENCE_MS:
+            self._waits_for_watermark = False
+            _LOGGER.warning(
+                "the windows of operator '%s' cannot fire: %d records have come in the last %d s, but no watermark. "
+                "Give assign_timestamps_and_watermarks() a strategy that generates watermarks, and with_idleness() if "
+                "a part of the source has no data",
+                self.context.operator_name,
+                self.records_in,
+                (now - self._waits_since) // 1000,
             )
 
     def key_of_timer(self, entry: Any) -> Any:
