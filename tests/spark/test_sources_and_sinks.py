@@ -342,6 +342,20 @@ def test_a_failed_job_leaves_no_visible_files(env: StreamExecutionEnvironment, t
     assert [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.startswith(".")] == []
 
 
+class FailsAtTen(MapFunction):
+    def map(self, value: Any) -> Any:
+        return Row(value // (10 - value), "x")
+
+
+def test_a_failed_epoch_is_not_written_by_spark(env: StreamExecutionEnvironment) -> None:
+    written: list[Any] = []
+    numbers = env.from_collection(list(range(11))).rebalance().map(FailsAtTen(), ROW)
+    numbers.sink_to(SparkSink(lambda frame: written.extend(frame.collect())))
+    with pytest.raises(Exception, match="ZeroDivisionError"):
+        env.execute()
+    assert written == []
+
+
 def test_print_marks_lines_with_subtask_and_identifier(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
     env = new_environment(2)
     env.from_collection(["a", "b"]).rebalance().print("out")

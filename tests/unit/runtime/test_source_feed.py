@@ -111,10 +111,10 @@ def test_a_failing_enumerator_is_named(feed: SourceFeed) -> None:
         feed.poll(10)
 
 
-def test_subtasks_hear_once_that_nothing_follows(feed: SourceFeed) -> None:
-    feed.orders([Split("a", 0)], is_final=False)
+def test_subtasks_hear_that_nothing_follows(feed: SourceFeed) -> None:
+    assert [order.is_over for order in feed.orders([Split("a", 0)], is_final=False)] == [False, False]
+    assert not feed.has_end_to_tell
     feed.enumerator.is_finished = True  # type: ignore[misc]
-    assert [order.is_over for order in feed.orders([Split("b", 0)], is_final=False)] == [False, True]
     assert feed.has_end_to_tell
-    assert [order.is_over for order in feed.orders([], is_final=False)] == [True, True]
+    assert [order.is_over for order in feed.orders([Split("b", 0)], is_final=False)] == [True, True]
     assert not feed.has_end_to_tell

@@ -147,7 +147,7 @@ def test_global_windows() -> None:
         (lambda: TumblingEventTimeWindows.of(Time.seconds(1), Time.seconds(1)), r"abs\(offset\) < size"),
         (
             lambda: SlidingEventTimeWindows.of(Time.seconds(1), Time.seconds(1), Time.seconds(-1)),
-            r"abs\(offset\) < slide",
+            "offset smaller than these",
         ),
         (lambda: SlidingEventTimeWindows.of(Time.seconds(0), Time.seconds(1)), "size > 0"),
         (lambda: EventTimeSessionWindows.with_gap(Time.seconds(0)), "a gap greater than 0, got 0 ms"),

@@ -200,7 +200,7 @@ class Coordinator:
         self.figures.epochs += 1
         failures = [result for result in results if isinstance(result, Failure)]
         if failures:
-            self._deliver_messages(results)
+            self._deliver_messages(results, is_complete=False)
             raise to_error(min(failures, key=lambda failure: failure.is_slot_lost))
         self._accept_reports(results)
         committables = self._deliver_messages(results)
@@ -237,8 +237,11 @@ class Coordinator:
         wakeups = [report.next_wakeup_ms for report in figures.reports() if report.next_wakeup_ms is not None]
         self._wakeup_ms = min(wakeups, default=None)
 
-    def _deliver_messages(self, results: list[Any]) -> dict[str, list[Any]]:
-        """Hands messages to those who wait for them; returns what sinks want to have committed."""
+    def _deliver_messages(self, results: list[Any], is_complete: bool = True) -> dict[str, list[Any]]:
+        """Hands messages to those who wait for them; returns what sinks want to have committed.
+
+        Spark writes nothing of an epoch that has failed: the job may run it again.
+        """
         committables: dict[str, list[Any]] = {}
         for_spark: dict[str, list[bytes]] = {}
         for result in results:
@@ -257,6 +260,6 @@ class Coordinator:
             else:
                 self._on_message(result.channel, result.payload)
         sys.stdout.flush()
-        for sink_id, batches in for_spark.items():
+        for sink_id, batches in for_spark.items() if is_complete else ():
             self._epoch_writers[sink_id](batches, self.figures.epochs)
         return committables

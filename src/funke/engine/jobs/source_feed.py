@@ -69,14 +69,14 @@ class SourceFeed:
         """One order per source subtask; also for those that have nothing to read, so that time passes for them."""
         assigned = self._assign(splits)
         unfinished, self._unfinished = self._unfinished, {}
+        is_over = self.enumerator.is_finished
         orders = []
         for subtask in range(self.segment.parallelism):
             left, skip = unfinished.get(subtask, ([], 0))
             to_read = (*left, *assigned[subtask])
             carry = self._carry.get(subtask)
-            is_over = self.enumerator.is_finished and not to_read
             orders.append(IngestOrder(self.segment.id, subtask, to_read, carry, is_final, skip, deadline_ms, is_over))
-        self._has_told_end = all(order.is_over for order in orders)
+        self._has_told_end = is_over
         return orders
 
     def _assign(self, splits: list[Split]) -> list[list[Split]]:

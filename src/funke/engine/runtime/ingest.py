@@ -37,7 +37,7 @@ class IngestOrder:
     skip: int = 0
     # Stop reading after so long; what is left is for the next epoch.
     deadline_ms: int | None = None
-    # Nothing will follow for this subtask, while other sources go on: it must not hold back event time.
+    # These are the last splits of the source: once they are read, it holds back event time no longer.
     is_over: bool = False
 
 
@@ -140,7 +140,7 @@ class _Ingest:
         if read_batches is not None:
             split = Split("spark", None, is_last=False)
             yield from self._read(split, read_batches, outcomes)
-        self._finish()
+        self._finish(outcomes)
         for router in self._routers:
             router.flush()
         report = self._report(outcomes, (time.perf_counter() - started) * 1000)
@@ -194,12 +194,12 @@ class _Ingest:
             self._watermarks.end_split(split.id)
         outcomes.append(ReadOutcome(split, position, result))
 
-    def _finish(self) -> None:
+    def _finish(self, outcomes: list[ReadOutcome]) -> None:
         if self._order.is_final:
             self._watermarks.end_input()
             self._chain.end_epoch()
             self._chain.end_input()
-        elif self._order.is_over:
+        elif self._order.is_over and all(outcome.is_complete for outcome in outcomes):
             self._watermarks.end_input()
             self._chain.end_epoch()
         elif self._has_read:

@@ -6,8 +6,8 @@ entered again. Sessions that end far in the future wait in coarse buckets (8 byt
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from heapq import heappop, heappush
+from operator import itemgetter
 from typing import Any
 
 __all__ = ["END", "KEY", "START", "Session", "SessionCalendar"]
@@ -15,6 +15,7 @@ __all__ = ["END", "KEY", "START", "Session", "SessionCalendar"]
 # A session is a list, which takes half the memory of an object: start, end (None when it is gone), contents, key.
 Session = list[Any]
 START, END, CONTENTS, KEY = range(4)
+_END = itemgetter(END)
 
 
 class SessionCalendar:
@@ -43,23 +44,26 @@ class SessionCalendar:
         else:
             bucket.append(session)
 
-    def take_ended(self, until: int) -> Iterator[Session]:
+    def take_ended(self, until: int) -> list[Session]:
         """Takes out the sessions that end at or before `until`, in order of their ends."""
-        self._begin_buckets(until // self._bucket_ms)
-        soon = self._soon
-        while soon and soon[0][0] <= until:
-            end, _, session = heappop(soon)
-            if session[END] == end:
-                yield session
-            elif session[END] is not None:
-                self.enter(session)
-
-    def _begin_buckets(self, last: int) -> None:
-        self._begun = max(self._begun, last)
+        ended: list[Session] = []
+        self._begun = max(self._begun, until // self._bucket_ms)
         while self._bucket_numbers and self._bucket_numbers[0] <= self._begun:
             for session in self._buckets.pop(heappop(self._bucket_numbers)):
-                if session[END] is not None:
-                    self.enter(session)
+                self._take_or_enter(session, until, ended)
+        soon = self._soon
+        while soon and soon[0][0] <= until:
+            self._take_or_enter(heappop(soon)[2], until, ended)
+        ended.sort(key=_END)
+        return ended
+
+    def _take_or_enter(self, session: Session, until: int, ended: list[Session]) -> None:
+        if session[END] is None:
+            return
+        if session[END] <= until:
+            ended.append(session)
+        else:
+            self.enter(session)
 
     def start_anew(self) -> None:
         """Lets time begin again, as for the next key in batch mode; there are no sessions."""
