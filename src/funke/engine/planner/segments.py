@@ -67,10 +67,14 @@ class Plan:
         """The highest level: the number of delivery stages in an epoch."""
         return max((segment.level for segment in self.segments), default=0)
 
-    def with_operations(self, convert: Callable[[ChainedOperator], Any]) -> Plan:
-        """The same plan with every operator's operation replaced."""
+    def with_operations(
+        self, convert: Callable[[ChainedOperator], Any], applies_to: Callable[[Segment], bool] = lambda segment: True
+    ) -> Plan:
+        """The same plan with the operations of some segments replaced."""
         segments = tuple(
             replace(segment, operators=tuple(replace(op, operation=convert(op)) for op in segment.operators))
+            if applies_to(segment)
+            else segment
             for segment in self.segments
         )
         return Plan(segments, self.exchanges, self.slots, self.is_batch)

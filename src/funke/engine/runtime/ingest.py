@@ -48,7 +48,7 @@ def run_ingest(package: JobPackage, order: bytes, read_batches: Iterator[Any] | 
     """
     outbox: list[Frame] = []
     try:
-        ingest = _Ingest(unpack(package), package, decode(order), outbox)
+        ingest = _Ingest(unpack(package, for_ingest=True), package, decode(order), outbox)
         for _ in ingest.run(read_batches):
             yield from outbox
             outbox.clear()

@@ -84,7 +84,7 @@ class _SlotProcess:
     def start(self) -> None:
         """Makes the operators; a failure is reported to the first delivery."""
         try:
-            self._slot = Slot(self._birth.slot, unpack(self._birth.package), self._birth.package)
+            self._slot = Slot(self._birth.slot, unpack(self._birth.package, for_ingest=False), self._birth.package)
             sys.stdout = _DriverStdout(self._slot)
             self._slot.open()
         except Exception as error:

@@ -71,8 +71,11 @@ def _is_picklable(value: Any) -> bool:
 _unpacked: dict[str, Plan] = {}
 
 
-def unpack(package: JobPackage) -> Plan:
-    """The plan, made once per process and attempt."""
+def unpack(package: JobPackage, *, for_ingest: bool) -> Plan:
+    """The plan, made once per process and attempt, with the functions that run in this kind of process.
+
+    A slot does not load what only reads: pyarrow alone would take it a tenth of a second.
+    """
     known = _unpacked.get(package.key)
     if known is not None:
         return known
@@ -85,7 +88,9 @@ def unpack(package: JobPackage) -> Plan:
     classes, plan = cloudpickle.loads(package.code)
     for name, value in classes.items():
         setattr(sys.modules["__main__"], name, value)
-    plan = plan.with_operations(lambda operator: cloudpickle.loads(operator.operation))
+    plan = plan.with_operations(
+        lambda operator: cloudpickle.loads(operator.operation), lambda segment: segment.is_ingest == for_ingest
+    )
     _unpacked.clear()
     _unpacked[package.key] = plan
     _spare_garbage_collection()
