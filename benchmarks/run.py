@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".bench"
 PROGRAMS = Path(__file__).parent / "programs"
 PYFLINK = "apache-flink==2.3.0"
+# Enough for the virtual machines to compile what is hot; PyFlink takes some seconds for them.
+WARM_UP_ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,9 @@ class Bench:
         return self._measure(name, [*command, *arguments], rows or self._rows)
 
     def _small_file(self) -> str:
-        path = FOLDER / "data" / "warm-up.txt"
+        path = FOLDER / "data" / f"warm-up-{WARM_UP_ROWS}.txt"
         if not path.exists():
-            path.write_text("".join(f"key-{row % 10},{row},{row}.5\n" for row in range(1000)))
+            path.write_text("".join(f"key-{row % 10},{row},{row}.5\n" for row in range(WARM_UP_ROWS)))
         return str(path)
 
     def _measure(self, name: str, command: list[str], rows: int) -> float:

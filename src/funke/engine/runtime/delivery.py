@@ -19,6 +19,7 @@ from funke.engine.planner.segments import Plan
 from funke.engine.runtime.block_codec import encode
 from funke.engine.runtime.dependencies import unpack_archives
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
+from funke.engine.runtime.nursery import fork_slot, start_nursery
 from funke.engine.runtime.results import Failure
 from funke.engine.runtime.slot import EpochHeader
 from funke.engine.runtime.slot_process import SlotAddress, SlotBirth
@@ -43,19 +44,31 @@ def _start_in(folder: str, slot: int, package: JobPackage) -> SlotAddress:
         unix.bind(path)
         unix.listen(64)
         listeners = (unix.fileno(), tcp.fileno())
-        birth = SlotBirth(slot, package, _executor_pid(), listeners, folder, tuple(sys.path))
+        birth = SlotBirth(slot, package, _executor_pid(), folder, tuple(sys.path))
         birth_file = os.path.join(folder, "birth")
         with open(birth_file, "wb") as message:
             pickle.dump(birth, message, 5)
-        process = subprocess.Popen(
-            [_interpreter(package, folder), "-m", "funke.engine.runtime.slot_process", birth_file],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-            pass_fds=listeners,
-            start_new_session=True,
-        )
-        return SlotAddress(slot, _host(), tcp.getsockname()[1], path, process.pid, os.getcwd())
+        pid = _start_process(package, folder, birth_file, listeners)
+        return SlotAddress(slot, _host(), tcp.getsockname()[1], path, pid, os.getcwd())
+
+
+def _start_process(package: JobPackage, folder: str, birth_file: str, listeners: tuple[int, ...]) -> int:
+    """Starts the process of a slot: from the nursery if there is one, else as a new interpreter."""
+    if package.python_executable is None:
+        forked = fork_slot(_executor_pid(), birth_file, listeners)
+        if forked is not None:
+            return forked
+        start_nursery(_executor_pid())
+    command = [_interpreter(package, folder), "-m", "funke.engine.runtime.slot_process", birth_file]
+    process = subprocess.Popen(
+        [*command, *map(str, listeners)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        pass_fds=listeners,
+        start_new_session=True,
+    )
+    return process.pid
 
 
 def _interpreter(package: JobPackage, folder: str) -> str:

@@ -54,7 +54,6 @@ class SlotBirth:
     slot: int
     package: JobPackage
     watched_pid: int
-    listeners: tuple[int, ...]
     folder: str
     sys_path: tuple[str, ...]
 
@@ -74,9 +73,9 @@ class _SlotProcess:
         self._slot: Slot | None = None
         self._startup_failure: Failure | None = None
 
-    def listen(self) -> None:
+    def listen(self, listeners: tuple[int, ...]) -> None:
         """Takes calls on the sockets that the starting task has opened."""
-        for descriptor in self._birth.listeners:
+        for descriptor in listeners:
             listener = socket.socket(fileno=descriptor)
             threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
@@ -172,7 +171,7 @@ class _SlotProcess:
             time.sleep(_WATCH_INTERVAL_S)
             is_waiting = self._work.empty() and not self._is_serving
             is_lease_over = is_waiting and time.monotonic() - self._last_call > LEASE_S
-            if not _is_alive(self._birth.watched_pid) or is_lease_over:
+            if not is_alive(self._birth.watched_pid) or is_lease_over:
                 self.end()
 
     def end(self) -> None:
@@ -198,7 +197,8 @@ def _frames(connection: FrameSocket) -> Iterator[Frame]:
         yield frame
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Whether a process exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -222,8 +222,8 @@ class _DriverStdout(io.TextIOBase):
         return len(text)
 
 
-def main(birth_file: str) -> None:
-    """Reads the birth message and serves."""
+def main(birth_file: str, listeners: tuple[int, ...]) -> None:
+    """Reads the birth message and serves on the given sockets."""
     with open(birth_file, "rb") as message:
         birth: SlotBirth = pickle.load(message)
     os.unlink(birth_file)
@@ -233,7 +233,7 @@ def main(birth_file: str) -> None:
     if birth.package.archives:
         os.chdir(birth.folder)
     process = _SlotProcess(birth)
-    process.listen()
+    process.listen(listeners)
     process.start()
     process.serve()
 
@@ -242,4 +242,4 @@ if __name__ == "__main__":
     # Under its real name, so that pickled references to this module's classes are found.
     from funke.engine.runtime.slot_process import main as run
 
-    run(sys.argv[1])
+    run(sys.argv[1], tuple(map(int, sys.argv[2:])))
