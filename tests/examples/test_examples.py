@@ -6,6 +6,7 @@ import re
 import socket
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -176,8 +177,8 @@ def test_top_urls(run: Run) -> None:
     assert lines[6] == "minute to 70 s: /shop 5, /blog 4, /news 3"
 
 
-def test_word_count() -> None:
-    """In a process of its own, as a user runs it."""
+def word_count(*arguments: str, pause_s: float = 0.0) -> Counter[str]:
+    """What the example prints for six words, in a process of its own, as a user runs it."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
 
@@ -185,11 +186,22 @@ def test_word_count() -> None:
             connection, _ = server.accept()
             with connection:
                 connection.sendall(b"to be or\nnot to be\n")
+                time.sleep(pause_s)
 
         thread = threading.Thread(target=serve)
         thread.start()
-        done = run_program(EXAMPLES / "word_count.py", "--host", "127.0.0.1", "--port", port)
+        done = run_program(EXAMPLES / "word_count.py", "--host", "127.0.0.1", "--port", port, *arguments)
         thread.join()
     assert done.returncode == 0, done.stderr
-    lines = [_SUBTASK.sub("", line) for line in done.stdout.splitlines()]
-    assert Counter(lines) == Counter(["(to,1)", "(to,2)", "(be,1)", "(be,2)", "(or,1)", "(not,1)"])
+    return Counter(_SUBTASK.sub("", line) for line in done.stdout.splitlines())
+
+
+def test_word_count() -> None:
+    assert word_count() == Counter(["(to,1)", "(to,2)", "(be,1)", "(be,2)", "(or,1)", "(not,1)"])
+
+
+def test_word_count_per_window() -> None:
+    counts = word_count("--window", "3", pause_s=7.0)
+    # The six words arrive at once, but the end of a window may fall between them.
+    assert sum(int(line[-2]) * times for line, times in counts.items()) == 6
+    assert {line.strip("()").split(",")[0] for line in counts} == {"to", "be", "or", "not"}

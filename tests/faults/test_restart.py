@@ -29,11 +29,14 @@ KEYS = 7
 class CountPerKey(KeyedProcessFunction):
     """Counts; fails once, in the first attempt, when it has seen `fail_at` in one subtask's input."""
 
-    def __init__(self, fail_at: int | None = None) -> None:
+    def __init__(self, fail_at: int | None = None, pid_folder: str | None = None) -> None:
         self.fail_at = fail_at
+        self.pid_folder = pid_folder
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self.attempt = runtime_context.get_attempt_number()
+        if self.pid_folder is not None and self.attempt == 0:
+            Path(self.pid_folder, str(os.getpid())).touch()
         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
 
     def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> Any:
@@ -59,7 +62,9 @@ def committed(folder: Path) -> Counter[str]:
     return Counter(line for path in files for line in path.read_text().splitlines())
 
 
-def start(folder: Path, checkpoints: Path, fail_at: int | None = None, **settings: str) -> Any:
+def start(
+    folder: Path, checkpoints: Path, fail_at: int | None = None, pid_folder: Path | None = None, **settings: str
+) -> Any:
     configuration = Configuration()
     configuration.set_string("state.checkpoints.dir", str(checkpoints))
     configuration.set_string("restart-strategy.type", "fixed-delay")
@@ -79,22 +84,11 @@ def start(folder: Path, checkpoints: Path, fail_at: int | None = None, **setting
         .with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
         .build()
     )
-    counts = numbers.key_by(lambda number: number % KEYS).process(CountPerKey(fail_at), Types.STRING())
+    counts = numbers.key_by(lambda number: number % KEYS).process(
+        CountPerKey(fail_at, str(pid_folder) if pid_folder else None), Types.STRING()
+    )
     counts.sink_to(sink)
     return env.execute_async("count")
-
-
-def slot_pids() -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                command = (entry / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if b"funke.engine.runtime.slot_process" in command:
-                found.append(int(entry.name))
-    return found
 
 
 def test_a_failing_function_is_restarted_without_loss_or_repetition(spark: Any, tmp_path: Path) -> None:
@@ -105,15 +99,15 @@ def test_a_failing_function_is_restarted_without_loss_or_repetition(spark: Any, 
 
 
 def test_a_killed_slot_is_replaced_and_its_state_restored(spark: Any, tmp_path: Path) -> None:
-    before = set(slot_pids())
-    client = start(tmp_path / "out", tmp_path / "checkpoints")
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    client = start(tmp_path / "out", tmp_path / "checkpoints", pid_folder=pids)
 
     def kill_one() -> None:
         end = time.monotonic() + 30
         while not list((tmp_path / "checkpoints").rglob("_metadata")) and time.monotonic() < end:
             time.sleep(0.05)
-        mine = sorted(set(slot_pids()) - before)
-        os.kill(mine[0], signal.SIGKILL)
+        os.kill(int(min(pids.iterdir()).name), signal.SIGKILL)
 
     killer = threading.Thread(target=kill_one)
     killer.start()
