@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from funke.engine.connectors.collection import CollectionSource
+from funke.engine.graph.job_graph import ChainedOperator
+from funke.engine.graph.operations import ReadSource
 from funke.engine.jobs.coordinator import Coordinator
 from funke.engine.jobs.source_feed import SourceFeed
 from funke.engine.planner.segments import Segment
@@ -15,8 +17,9 @@ ALIGNED = WatermarkSpec("monotonous", alignment_group="orders", alignment_drift_
 
 
 def feed(number: int, watermark: int, spec: WatermarkSpec | None = ALIGNED) -> SourceFeed:
-    segment = Segment(number, number, f"source {number}", 0, 1, 128, 0, ())
     source = CollectionSource([1, 2, 3])
+    head = ChainedOperator(number, f"source {number}", ReadSource(source), None, f"id {number}", False, None)
+    segment = Segment(number, number, head.name, 0, 1, 128, 0, (head,))
     return SourceFeed(segment, source, source.create_enumerator(1), spec, watermarks={0: watermark})
 
 
