@@ -14,6 +14,7 @@ import sys
 
 from pyflink.common import Time, Types
 from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.window import TumblingProcessingTimeWindows
 
 
 def split_words(line):
@@ -34,7 +35,9 @@ def main(argv=None):
         .flat_map(split_words, output_type=Types.TUPLE([Types.STRING(), Types.LONG()]))
         .key_by(lambda word_and_count: word_and_count[0])
     )
-    grouped = words.time_window(Time.seconds(arguments.window)) if arguments.window else words
+    grouped = (
+        words.window(TumblingProcessingTimeWindows.of(Time.seconds(arguments.window))) if arguments.window else words
+    )
     grouped.sum(1).print()
     env.execute("Socket Word Count")
 
