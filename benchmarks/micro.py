@@ -17,7 +17,7 @@ def resident():
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[1]) * resource.getpagesize()
 
-backend = HashMapBackend()
+backend = HashMapBackend(128, lambda: 0)
 state = backend.get_state(ValueStateDescriptor("count", Types.LONG()))
 before = resident()
 for number in range(1_000_000):
