@@ -27,7 +27,7 @@ from funke.engine.errors import (
 from funke.engine.graph.job_graph import ChainedOperator, JobGraph
 from funke.engine.graph.operations import Operation, ReadSource, WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs.checkpoints import CheckpointKeeper
+from funke.engine.jobs.checkpoints import Checkpoint, CheckpointKeeper
 from funke.engine.jobs.coordinator import Commit, Coordinator, EpochWriter
 from funke.engine.jobs.ignored_settings import warn_of_ignored
 from funke.engine.jobs.job_failure import named, to_job_error
@@ -74,7 +74,6 @@ class RunningJob:
         self.result_future: Future[JobSummary] = Future()
         self._coordinator: Coordinator | None = None
         self._runner: EpochRunner | None = None
-        self._is_cancel_requested = False
         self._cancelling = threading.Event()
         self._has_run = False
         self.failures: list[Exception] = []
@@ -116,7 +115,7 @@ class RunningJob:
                 cleaning.callback(self._dependencies.remove)
                 self._run_attempts()
         except BaseException as failure:
-            self._end(JobStatus.CANCELED if self._is_cancel_requested else JobStatus.FAILED, failure)
+            self._end(JobStatus.CANCELED if self._cancelling.is_set() else JobStatus.FAILED, failure)
         else:
             runtime_ms = int((time.monotonic() - started) * 1000)
             self._end(JobStatus.FINISHED, JobSummary(self.job_id, runtime_ms, self.accumulators(), self.metrics()))
@@ -131,7 +130,7 @@ class RunningJob:
                 self.failures.append(failure)
                 if not self._is_restarting_after(failure):
                     raise
-            latest = self._keeper.latest if self._keeper is not None else None
+            latest = self._latest_checkpoint
             self._package = replace(
                 self._package,
                 attempt=self._package.attempt + 1,
@@ -141,7 +140,7 @@ class RunningJob:
 
     def _is_restarting_after(self, failure: Exception) -> bool:
         """Waits as long as the restart strategy says; False when the job is to fail."""
-        if self._is_cancel_requested or isinstance(failure, _FINAL_FAILURES) or not self._has_run:
+        if self._cancelling.is_set() or isinstance(failure, _FINAL_FAILURES) or not self._has_run:
             return False
         delay_ms = self._restart.next_delay_ms()
         if delay_ms is None:
@@ -182,15 +181,19 @@ class RunningJob:
             cleaning.callback(runner.close)
             runner.deploy()
             with self._lock:
-                if self._is_cancel_requested:
+                if self._cancelling.is_set():
                     raise JobCancelledError("the job was cancelled")
                 self._status = JobStatus.RUNNING
             self._has_run = True
             coordinator.run()
 
+    @property
+    def _latest_checkpoint(self) -> Checkpoint | None:
+        return self._keeper.latest if self._keeper is not None else None
+
     def _has_only_to_commit(self) -> bool:
         """Commits again what the last checkpoint had prepared; True if that was all the job had left to do."""
-        latest = self._keeper.latest if self._keeper is not None else None
+        latest = self._latest_checkpoint
         if latest is None:
             return False
         commits = _commits(self.job_graph)
@@ -230,7 +233,7 @@ class RunningJob:
         return feed
 
     def _restored_source(self, operator_id: str) -> tuple[Any, dict[int, Any]]:
-        latest = self._keeper.latest if self._keeper is not None else None
+        latest = self._latest_checkpoint
         position, unfinished = latest.sources[operator_id] if latest is not None else (None, {})
         return position, unfinished
 
@@ -256,7 +259,6 @@ class RunningJob:
         with self._lock:
             has_ended, coordinator, runner = self._has_ended, self._coordinator, self._runner
             if not has_ended:
-                self._is_cancel_requested = True
                 self._cancelling.set()
                 self._status = JobStatus.CANCELLING
         if not has_ended and coordinator is not None and runner is not None:
