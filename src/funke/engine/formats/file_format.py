@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["BATCH_RECORDS", "FileFormat", "in_batches"]
 
 # Long enough that the work per batch does not count, short enough that a batch stays in the processor's cache.
-BATCH_RECORDS = 32_768
+BATCH_RECORDS = 4_096
 
 
 class FileFormat(ABC):

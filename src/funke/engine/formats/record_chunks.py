@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LineEnds", "QuotedLineEnds", "RecordChunks", "next_chunk_bytes", "open_chunks"]
 
-FIRST_CHUNK_BYTES = 1 << 20
+FIRST_CHUNK_BYTES = 1 << 17
 _SMALLEST_CHUNK_BYTES = 1 << 16
 _LARGEST_CHUNK_BYTES = 1 << 23
 _SEEK_BYTES = 1 << 12

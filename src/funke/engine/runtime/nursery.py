@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
 import select
 import socket
@@ -58,6 +59,8 @@ def start_nursery(executor_pid: int) -> None:
 def serve(executor_pid: int) -> None:
     """Forks a slot for every call, as long as the executor lives."""
     folder = _folder_of(executor_pid)
+    # What user functions are made of: a name, because imports point down, and the children would all load it.
+    importlib.import_module("funke.datastream")
     gc.freeze()  # so that children share the memory of what is loaded
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(os.path.join(folder, "s"))

@@ -24,7 +24,9 @@ from funke.engine.types.stable_hash import key_group
 Send = Callable[[int, list[Any]], int]
 
 _TARGET_BLOCK_BYTES = 1 << 20
-_MOST_ROWS_PER_BLOCK = 32_768
+# Records of a block stay in the processor's cache from their making to their encoding: 0.73 instead of 0.86 µs per row
+# of a keyed count with 32 768.
+_MOST_ROWS_PER_BLOCK = 4_096
 _FIRST_BLOCK_ROWS = 2_048
 _MOST_CACHED_KEYS = 1 << 20
 

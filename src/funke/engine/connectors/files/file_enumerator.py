@@ -101,13 +101,19 @@ class FileSplitEnumerator(SplitEnumerator):
             self._discover()
         splits: list[Split] = []
         left = max_records
-        share = -(-max_records // self._parallelism)
+        share = -(-min(max_records, self._records_left()) // self._parallelism)
         while left > 0 and self._waiting:
             split = self._next_split(self._waiting[0], min(left, share))
             if split is not None:
                 splits.append(split)
                 left -= split.weight
         return splits
+
+    def _records_left(self) -> int:
+        """A guess of how many records are not handed out yet, so that the last of them are spread evenly too."""
+        plain = sum(file.size for file in self._waiting if not file.is_compressed) - self._position
+        compressed = sum(file.size for file in self._waiting if file.is_compressed)
+        return self._plain.records_in(max(0, plain)) + self._compressed.records_in(compressed)
 
     def _next_split(self, file: InputFile, records: int) -> Split | None:
         try:
