@@ -228,7 +228,7 @@ def report(results: list[Ratio], bench: Bench) -> str:
         "",
         f"Measured by `make bench` on {time.strftime('%Y-%m-%d')}: {machine()}.",
         "All programs read the same text files; each runs in a process of its own, timed from `execute()` to its end",
-        "after a warm-up job in the same process. PyFlink runs in process mode with as many workers, over a part of the",
+        "after a warm-up job in the same process. PyFlink runs in process mode with as many workers, over some of the",
         "rows: its speed does not depend on their number.",
         "",
         "| measure | measured | wanted | |",
