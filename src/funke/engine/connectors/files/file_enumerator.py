@@ -18,6 +18,8 @@ _FIRST_GUESS_BYTES = 100
 _FIRST_GUESS_COMPRESSED_BYTES = 25
 # A range below this size costs more to open than to read.
 _SMALLEST_RANGE_BYTES = 1 << 16
+# A rest of a share below this part of it is not worth a range of its own.
+_FEWEST_OF_SHARE = 20
 
 
 @dataclass(frozen=True)
@@ -102,11 +104,15 @@ class FileSplitEnumerator(SplitEnumerator):
         splits: list[Split] = []
         left = max_records
         share = -(-min(max_records, self._records_left()) // self._parallelism)
+        room = share
         while left > 0 and self._waiting:
-            split = self._next_split(self._waiting[0], min(left, share))
+            split = self._next_split(self._waiting[0], min(left, room))
             if split is not None:
                 splits.append(split)
                 left -= split.weight
+                room -= split.weight
+            # The ranges between two refills make up the share of one subtask.
+            room = share if room <= share // _FEWEST_OF_SHARE else room
         return splits
 
     def _records_left(self) -> int:
