@@ -5,13 +5,14 @@ SHELL := /bin/bash
 RUN = JAVA_HOME="$$(cat .venv/java-home)" .venv/bin
 SOURCES = src tests tools $(wildcard examples) $(wildcard benchmarks)
 
-.PHONY: help demo test check bench layers format venv
+.PHONY: help demo test check bench soak layers format venv
 
 help:
 	@echo "make demo     run an event-time streaming job on embedded Spark"
 	@echo "make test     run all tests"
 	@echo "make check    format, lint, strict types, import layers"
 	@echo "make bench    measure Funke beside PyFlink and Spark, write docs/benchmarks.md"
+	@echo "make soak     kill a job at random for ten minutes and verify its output (SECONDS=60, SEED=1, FAULTS=1)"
 	@echo "make layers   check that imports point downwards"
 	@echo "make format   format the sources and mend what the linter can mend"
 	@echo "make venv     create .venv and install what is missing"
@@ -30,6 +31,10 @@ check: venv
 
 bench: venv
 	@$(RUN)/python benchmarks/run.py --write
+
+SECONDS = 600
+soak: venv
+	@$(RUN)/python tools/soak.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults)
 
 layers: venv
 	@.venv/bin/python tools/layers.py

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def records_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Jobs that tests run are not written down among the user's."""
+    os.environ["FUNKE_HOME"] = str(tmp_path_factory.mktemp("funke-home"))
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The embedded session that jobs in tests share."""

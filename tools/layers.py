@@ -34,6 +34,7 @@ LAYERS: tuple[Layer, ...] = (
             "funke",
             "funke.common",
             "funke.datastream",
+            "funke.state_api",
             "funke.table",
             "funke.metrics",
             "funke.util",
@@ -42,7 +43,11 @@ LAYERS: tuple[Layer, ...] = (
         ),
         "PyFlink's module tree and names; a thin facade that appends nodes",
     ),
-    Layer("jobs", ("funke.engine.jobs",), "job record and state machine, coordinator"),
+    Layer(
+        "jobs",
+        ("funke.engine.jobs", "funke.engine.state_processor"),
+        "job record and state machine, coordinator; savepoints as data",
+    ),
     Layer("runtime", ("funke.engine.runtime",), "ingest, blocks, delivery, slots, epochs"),
     Layer("planner", ("funke.engine.planner",), "chaining, levels, explain"),
     Layer(

@@ -19,10 +19,7 @@ from tests.differential.program_output import (
 )
 
 # Program -> why its output still differs. Each entry is a strict xfail: it fails the suite once the gap is closed.
-KNOWN_GAPS: dict[str, str] = {
-    "open_and_close": "a key selector with open() and close() is no subtask of its own, so it has no runtime context",
-    "processing_time_timers": "a map that sleeps holds back the whole epoch: what it emits is delivered when it ends",
-}
+KNOWN_GAPS: dict[str, str] = {}
 
 
 def _parameters() -> list[object]:

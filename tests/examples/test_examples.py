@@ -170,6 +170,12 @@ def test_slot_sharing(run: Run) -> None:
     assert sorted(run("slot_sharing")) == ["5", "6", "7", "8", "9"]
 
 
+def test_state_processor(run: Run) -> None:
+    lines = run("state_processor")
+    assert lines[:2] == ["ann has 100", "bob has 20"]
+    assert sorted(lines[2:]) == ["ann: 80", "ann: 90", "bob: 5", "dora: 5"]
+
+
 def test_top_urls(run: Run) -> None:
     lines = run("top_urls")
     assert [line.split(":")[0] for line in lines] == [f"minute to {second} s" for second in range(10, 121, 10)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 from funke.engine.graph.operations import Operation
 from funke.engine.operators.clock import ManualClock
 from funke.engine.operators.factory import create_operator
-from funke.engine.operators.keyed_operator import KeyedOperator
 from funke.engine.operators.operator import (
     MAX_WATERMARK,
     Operator,
@@ -17,8 +17,14 @@ from funke.engine.operators.operator import (
     Output,
     TaskInfo,
 )
+from funke.engine.state.backend_choice import BackendChoice
+from funke.engine.state.operator_state import share_of
 from funke.engine.types.output_tag import OutputTag
 from funke.engine.types.type_information import TypeInformation
+from tests.harness.backends import choice_of
+
+# A whole run can be made with another backend, to see that it makes no difference.
+DEFAULT_BACKEND = os.environ.get("FUNKE_TEST_BACKEND", "hashmap")
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,7 @@ class OperatorHarness:
         auto_watermark_interval_ms: int = 200,
         input_type: TypeInformation | None = None,
         restored: list[bytes] | None = None,
+        backend: BackendChoice | None = None,
     ) -> None:
         self.clock = clock or ManualClock()
         self.sent_to_driver: list[tuple[str, Any]] = []
@@ -88,6 +95,7 @@ class OperatorHarness:
             parallelism=parallelism,
             max_parallelism=max_parallelism,
             is_batch=is_batch,
+            backend=backend or choice_of(DEFAULT_BACKEND),
             auto_watermark_interval_ms=auto_watermark_interval_ms,
             job_parameters=job_parameters or {},
             clock=self.clock,
@@ -101,8 +109,9 @@ class OperatorHarness:
             output.connect(recorder, tag_id, None, tag_id)
         self.operator: Operator = create_operator(operation, self.task)
         self.operator.setup(OperatorContext(self.task, "operator", "op-1", output, input_type))
-        for snapshot in restored or ():
-            self._restore(snapshot)
+        self._checkpoints = 0
+        if restored:
+            self._restore(restored)
         self.operator.open()
         self._handlers = {index: self.operator.input_handler(index) for index in (0, 1) if self._has_input(index)}
 
@@ -166,15 +175,21 @@ class OperatorHarness:
 
     def snapshot(self) -> bytes:
         """Everything the subtask would have to know after a restart."""
-        keyed = self.operator.keyed_snapshot() if isinstance(self.operator, KeyedOperator) else {}
-        return pickle.dumps((keyed, self.operator.snapshot()))
+        self._checkpoints += 1
+        self.operator.prepare_snapshot(self._checkpoints)
+        keyed = list(self.operator.snapshot_keyed())
+        return pickle.dumps((keyed, self.operator.snapshot(), self.task.subtask, self.task.parallelism))
 
-    def _restore(self, snapshot: bytes) -> None:
-        keyed, other = pickle.loads(snapshot)
-        if isinstance(self.operator, KeyedOperator):
-            # As after a change of parallelism: each subtask takes the key groups that are its own.
-            task = self.task
-            own = [group for group in keyed if group * task.parallelism // task.max_parallelism == task.subtask]
-            self.operator.restore_keyed({group: keyed[group] for group in own})
-        if other is not None:
-            self.operator.restore(other)
+    def _restore(self, snapshots: list[bytes]) -> None:
+        # As after a change of parallelism: each subtask takes the key groups that are its own.
+        task = self.task
+        loaded = [pickle.loads(snapshot) for snapshot in snapshots]
+        for keyed, _, _, _ in loaded:
+            self.operator.restore_keyed(
+                part for part in keyed if part[0] * task.parallelism // task.max_parallelism == task.subtask
+            )
+        others = {subtask: own for _, own, subtask, _ in loaded if own is not None}
+        if others:
+            share = share_of(others, loaded[0][3], task.subtask, task.parallelism)
+            if share is not None:
+                self.operator.restore(share)

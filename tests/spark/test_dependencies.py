@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 import zipfile
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from funke.common import Configuration
-from funke.datastream import StreamExecutionEnvironment
+from funke.datastream import MapFunction, RuntimeContext, StreamExecutionEnvironment
 from funke.engine.errors import ConfigurationError, FunkeError, SlotLostError
 from tests.spark.job_running import collect, left_over_slots, wait_until
 
@@ -180,4 +181,61 @@ def test_jars_are_given_to_spark(env: StreamExecutionEnvironment, spark: Any, tm
 def test_a_missing_jar(env: StreamExecutionEnvironment) -> None:
     env.add_jars("file:///nowhere/absent.jar")
     with pytest.raises(FunkeError, match=r"absent\.jar"):
+        run(env, abs)
+
+
+class ReadsCachedFiles(MapFunction):
+    """Reads what is registered when it is opened."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        cache = runtime_context.get_distributed_cache()
+        self.table = Path(cache.get_file("table")).read_text()
+        self.names = sorted(os.listdir(cache.get_file("folder")))
+        self.output = subprocess.run([cache.get_file("program")], capture_output=True, text=True, check=True).stdout
+
+    def map(self, value: int) -> Any:
+        return self.table, self.names, self.output
+
+
+def test_cached_files_folders_and_programs(env: StreamExecutionEnvironment, tmp_path: Path, staging: Path) -> None:
+    env.register_cached_file(str(module(tmp_path, "table.csv", "1,2")), "table")
+    module(tmp_path, "folder/one.txt", "1")
+    module(tmp_path, "folder/two/three.txt", "3")
+    env.register_cached_file(f"file://{tmp_path / 'folder'}", "folder")
+    program = module(tmp_path, "program.sh", "#!/bin/sh\necho it runs\n")
+    program.chmod(0o600)
+    env.register_cached_file(str(program), "program", executable=True)
+    assert run(env, ReadsCachedFiles()) == [("1,2", ["one.txt", "two"], "it runs\n")]
+    assert wait_until(lambda: not list(staging.iterdir()), 5)
+
+
+def test_a_cached_file_is_the_one_of_the_moment_of_submission(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+    class Table(MapFunction):
+        def open(self, runtime_context: RuntimeContext) -> None:
+            self.path = runtime_context.get_distributed_cache().get_file("table")
+
+        def map(self, value: int) -> Any:
+            return Path(self.path).read_text(), os.path.basename(self.path)
+
+    path = module(tmp_path, "table.csv", "old")
+    env.register_cached_file(str(path), "table")
+    stream = env.from_collection([1]).map(Table())
+    with stream.execute_and_collect() as results:
+        path.unlink()
+        assert list(results) == [("old", "table.csv")]
+
+
+def test_a_cached_file_that_is_missing_or_was_not_registered(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+    class Unknown(MapFunction):
+        def open(self, runtime_context: RuntimeContext) -> None:
+            runtime_context.get_distributed_cache().get_file("other")
+
+        def map(self, value: int) -> int:
+            return value
+
+    env.register_cached_file(str(module(tmp_path, "table.csv", "1")), "table")
+    with pytest.raises(FunkeError, match=r"no cached file 'other'.*registered: table"):
+        run(env, Unknown())
+    env.register_cached_file("/nowhere/absent.csv", "gone")
+    with pytest.raises(ConfigurationError, match=r"absent\.csv.*registered as 'gone'"):
         run(env, abs)

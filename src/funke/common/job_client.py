@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from funke.common.completable_future import CompletableFuture
 from funke.common.job_execution_result import JobExecutionResult
 from funke.common.job_id import JobID
-from funke.engine.errors import unsupported_method
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
 
 __all__ = ["JobClient", "JobHandle"]
-
-_SAVEPOINTS_REASON = "savepoints cannot be taken yet"
 
 
 class JobHandle(Protocol):
@@ -33,6 +31,14 @@ class JobHandle(Protocol):
 
     def cancel(self) -> Future[None]:
         """Ask the job to stop; the future ends when it has stopped."""
+
+    def savepoint(
+        self, folder: str | None, afterwards: Literal["go on", "stop", "drain and stop", "cancel"]
+    ) -> Future[str]:
+        """Ask for a savepoint; the future ends with its path."""
+
+    def exceptions(self) -> Sequence[Any]:
+        """Return the failures of the job, newest first."""
 
     def accumulators(self) -> dict[str, Any]:
         """Return the current values of the accumulators."""
@@ -59,17 +65,28 @@ class JobClient:
         """Cancel the job; the future ends when it has stopped."""
         return CompletableFuture(self._job.cancel())
 
-    @unsupported_method("JobClient.stop_with_savepoint", _SAVEPOINTS_REASON)
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
     ) -> CompletableFuture:
-        """Stop the job after a savepoint."""
-        raise NotImplementedError
+        """Take a savepoint and end the job with it; the future ends with the path of the savepoint.
 
-    @unsupported_method("JobClient.trigger_savepoint", _SAVEPOINTS_REASON)
+        With ``advance_to_end_of_event_time`` the maximum watermark is sent before, so that all windows and event-time
+        timers fire. That is meant for jobs which will not be continued.
+        """
+        afterwards: Literal["stop", "drain and stop"] = "drain and stop" if advance_to_end_of_event_time else "stop"
+        return CompletableFuture(self._job.savepoint(savepoint_directory, afterwards))
+
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
-        """Take a savepoint while the job goes on."""
-        raise NotImplementedError
+        """Take a savepoint while the job goes on; the future ends with its path."""
+        return CompletableFuture(self._job.savepoint(savepoint_directory, "go on"))
+
+    def cancel_with_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
+        """Take a savepoint and cancel the job; the future ends with the path of the savepoint (Flink 1.x)."""
+        return CompletableFuture(self._job.savepoint(savepoint_directory, "cancel"))
+
+    def get_exceptions(self) -> list[Any]:
+        """Return the failures of the job, newest first, each with its time and attempt (beyond PyFlink)."""
+        return list(self._job.exceptions())
 
     def get_accumulators(self) -> CompletableFuture:
         """Return a future of the accumulators by name; it may be asked while the job runs."""

@@ -29,7 +29,7 @@ from funke.engine.graph import partitioners
 from funke.engine.graph.stream_graph import ChainingStrategy, StreamNode
 from funke.engine.operators.aggregations import FieldAggregation, Kind, identity, projection
 from funke.engine.operators.functions.process_functions import KeyedProcessFunction, ProcessFunction
-from funke.engine.operators.key_functions import KeyFunction, key_function, keyed_row, partition_function
+from funke.engine.operators.key_functions import KeyFunction, key_function, keyed_row, opener_of, partition_function
 from funke.engine.operators.windowing.assigner import WindowAssigner
 from funke.engine.operators.windowing.assigners import CountSlidingWindowAssigner, CountTumblingWindowAssigner
 from funke.engine.state.descriptors import MapStateDescriptor
@@ -153,7 +153,8 @@ class DataStream(OperatorSettings):
         self, key_selector: Callable[..., Any] | KeySelector, key_type: TypeInformation | None = None
     ) -> KeyedStream:
         """Send all elements with the same key to the same subtask, where state is kept per key."""
-        return KeyedStream(self, key_function(key_selector, key_type), key_type)
+        key = key_function(key_selector, key_type)
+        return KeyedStream(self._opening("_stream_key_by_map_operator", key), key, key_type)
 
     def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
         """Group the elements of all keys into windows."""
@@ -266,8 +267,9 @@ class DataStream(OperatorSettings):
     ) -> DataStream:
         """Send elements where the partitioner says, by their key and the number of subtasks."""
         rule = partitioners.Custom(partition_function(partitioner), key_function(key_selector))
+        opened = self._opening("_partition_custom_map_operator", rule.partition, rule.key_selector)
         # An operator of its own: the subtasks that the partitioner counts are those of this one, as in PyFlink.
-        return self._partitioned(rule)._transform(op.Map(identity), "Partition", self._type_info)
+        return opened._partitioned(rule)._transform(op.Map(identity), "Partition", self._type_info)
 
     def add_sink(self, sink_func: Any) -> DataStreamSink:
         """Write the stream to a sink function."""
@@ -316,6 +318,18 @@ class DataStream(OperatorSettings):
     def _partitioned(self, partitioner: partitioners.Partitioner) -> DataStream:
         upstreams = [replace(upstream, partitioner=partitioner) for upstream in self._upstreams]
         return DataStream(self._env, upstreams, self._type_info)
+
+    def _opening(self, name: str, *functions: Callable[..., Any]) -> DataStream:
+        """This stream; behind an operator that opens the functions if any of them must be opened."""
+        opener = opener_of(*functions)
+        if opener is None:
+            return self
+        stream = self._values()._transform(op.Map(opener), name, self._type_info)
+        upstream = self._upstreams[0]
+        if len(self._upstreams) == 1 and upstream.partitioner is None and stream._node is not None:
+            # Like PyFlink's operator of this name: chained to the one before it, whatever its parallelism.
+            stream._node.parallelism = self._env._nodes.nodes[upstream.node_id].parallelism
+        return stream
 
     def _transform(self, operation: op.Operation, name: str, output_type: TypeInformation | None) -> DataStream:
         return self._connected(operation, name, output_type, ())

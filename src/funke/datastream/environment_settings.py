@@ -53,7 +53,7 @@ class EnvironmentSettings:
         self._checkpoint_config = CheckpointConfig(settings)
         self._state_backend: StateBackend | None = None
         self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
-        self._cached_files: dict[str, str] = {}
+        self._cached_files: dict[str, tuple[str, bool]] = {}
 
     def get_config(self) -> ExecutionConfig:
         """Return the settings that concern how jobs run."""
@@ -208,8 +208,12 @@ class EnvironmentSettings:
         self._settings.set(options.CLASSPATHS, [*self._settings.get(options.CLASSPATHS), *classpaths])
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
-        """Give every worker a copy of a file under a name; the copy keeps the file's permissions."""
-        self._cached_files[name] = file_path
+        """Give every worker a copy of a file or folder, which functions find under a name.
+
+        `runtime_context.get_distributed_cache().get_file(name)` returns the path of the copy; with `executable` it can
+        be run.
+        """
+        self._cached_files[name] = (file_path, executable)
 
     # What follows was removed in PyFlink 2 and works here as it did in Flink 1.x.
 

@@ -36,6 +36,13 @@ from funke.engine.operators.functions.window_functions import (
     ProcessWindowFunction,
     WindowFunction,
 )
+from funke.engine.state.checkpointed import (
+    CheckpointedFunction,
+    CheckpointListener,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    ListCheckpointed,
+)
 from funke.engine.state.interfaces import KeyedStateStore
 from funke.engine.types.functions import (
     AggregateFunction,
@@ -97,4 +104,9 @@ __all__ = [
     "AsyncFunctionDescriptor",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
+    "CheckpointedFunction",
+    "CheckpointListener",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
+    "ListCheckpointed",
 ]

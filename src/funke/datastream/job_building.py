@@ -10,11 +10,13 @@ from funke import alias
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
 from funke.engine.errors import GraphError
-from funke.engine.graph.operations import ReadSource
+from funke.engine.graph.operations import Filter, FlatMap, Map, OneByOne, Operation, ReadSource
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.settings import JobSettings
 
 DEFAULT_JOB_NAME = "Flink Streaming Job"
+# PyFlink holds results back until a bundle is complete; by default that are 1 000 records, or those of a second.
+_SMALL_BUNDLE = 100
 DEFAULT_BATCH_JOB_NAME = "Flink Batch Job"
 
 
@@ -24,6 +26,8 @@ def job_graph_of(nodes: StreamGraph, roots: set[int], settings: Settings, job_na
     if settings.get(options.AUTO_GENERATE_UIDS) is False:
         _require_uids(graph)
     is_batch = runs_in_batch_mode(graph, settings)
+    if not is_batch and _has_small_bundles(settings):
+        graph = _one_by_one(graph)
     default_name = DEFAULT_BATCH_JOB_NAME if is_batch else DEFAULT_JOB_NAME
     max_parallelism = settings.get(options.MAX_PARALLELISM)
     return replace(
@@ -35,6 +39,25 @@ def job_graph_of(nodes: StreamGraph, roots: set[int], settings: Settings, job_na
         is_chaining_across_max_parallelism_enabled=settings.get(options.CHAIN_DIFFERENT_MAX_PARALLELISM),
         is_batch=is_batch,
     )
+
+
+def _has_small_bundles(settings: Settings) -> bool:
+    """Whether the program asks that records do not wait for each other."""
+    return settings.is_set(options.PYTHON_BUNDLE_SIZE) and settings.get(options.PYTHON_BUNDLE_SIZE) <= _SMALL_BUNDLE
+
+
+def _one_by_one(graph: StreamGraph) -> StreamGraph:
+    """The graph with functions that let results go although the next record takes long."""
+    nodes = {node.id: replace(node, operation=_unhurried(node.operation)) for node in graph.nodes.values()}
+    return replace(graph, nodes=nodes)
+
+
+def _unhurried(operation: Operation) -> Operation:
+    if not isinstance(operation, (Map, FlatMap, Filter)) or operation.key_selector is not None:
+        return operation
+    module = getattr(operation.function, "__module__", None) or type(operation.function).__module__
+    is_own = module.partition(".")[0] == "funke"
+    return operation if is_own else OneByOne(operation)
 
 
 def runs_in_batch_mode(graph: StreamGraph, settings: Settings) -> bool:
@@ -60,7 +83,9 @@ def _require_uids(graph: StreamGraph) -> None:
         raise GraphError(f"'{missing.title}' needs a uid: automatic uids are switched off{where}")
 
 
-def job_settings_of(graph: StreamGraph, settings: Settings, cached_files: Mapping[str, str]) -> JobSettings:
+def job_settings_of(
+    graph: StreamGraph, settings: Settings, cached_files: Mapping[str, tuple[str, bool]]
+) -> JobSettings:
     """The environment's settings at this moment."""
     requirements = settings.get(options.PYTHON_REQUIREMENTS)
     return JobSettings(

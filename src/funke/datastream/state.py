@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from funke.engine.state.checkpointed import (
+    CheckpointedFunction,
+    CheckpointListener,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+)
 from funke.engine.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -14,6 +20,7 @@ from funke.engine.state.interfaces import (
     AggregatingState,
     AppendingState,
     BroadcastState,
+    KeyedStateStore,
     ListState,
     MapState,
     MergingState,
@@ -44,4 +51,9 @@ __all__ = [
     "BroadcastState",
     "StateTtlConfig",
     "OperatorStateStore",
+    "KeyedStateStore",
+    "CheckpointedFunction",
+    "CheckpointListener",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
 ]

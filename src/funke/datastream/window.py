@@ -41,6 +41,7 @@ from funke.engine.operators.windowing.triggers import (
     ProcessingTimeTrigger,
     PurgingTrigger,
 )
+from funke.engine.operators.windowing.window_stagger import WindowStagger
 from funke.engine.operators.windowing.windows import (
     MAX_LONG_VALUE,
     MIN_LONG_VALUE,
@@ -74,6 +75,7 @@ __all__ = [
     "MergingWindowAssigner",
     "CountTumblingWindowAssigner",
     "CountSlidingWindowAssigner",
+    "WindowStagger",
     "TriggerResult",
     "Trigger",
     "EventTimeTrigger",

@@ -5,6 +5,7 @@
     FunkeError
     ├── UnsupportedFeatureError    a part of the API that does not work (yet); also a NotImplementedError
     ├── ConfigurationError         an option or argument is missing, malformed or out of range; also a ValueError
+    │   └── SparkUnavailableError  Spark did not start
     ├── GraphError                 the program describes a dataflow that cannot exist
     ├── TypeMismatchError          a value does not fit the declared type; also a TypeError
     ├── SerializationError         a function or value cannot travel between processes
@@ -13,6 +14,7 @@
     ├── StateError                 state or a snapshot cannot be read, written or restored
     └── JobExecutionError          a submitted job failed
         ├── JobCancelledError      it was cancelled before it ended
+        ├── LeaseLostError         another driver runs it
         └── SlotLostError          a worker process disappeared
 """
 
@@ -31,10 +33,12 @@ __all__ = [
     "GraphError",
     "JobCancelledError",
     "JobExecutionError",
+    "LeaseLostError",
     "SerializationError",
     "SinkError",
     "SlotLostError",
     "SourceError",
+    "SparkUnavailableError",
     "StateError",
     "TypeMismatchError",
     "UnsupportedFeatureError",
@@ -68,6 +72,10 @@ class UnsupportedFeatureError(FunkeError, NotImplementedError):
 
 class ConfigurationError(FunkeError, ValueError):
     """An option or an argument is missing, malformed or out of range."""
+
+
+class SparkUnavailableError(ConfigurationError):
+    """Spark did not start: its master, its options or the machine do not let it."""
 
 
 class GraphError(FunkeError):
@@ -116,6 +124,10 @@ class JobExecutionError(FunkeError):
 
 class JobCancelledError(JobExecutionError):
     """The job was cancelled before it ended."""
+
+
+class LeaseLostError(JobExecutionError):
+    """Another driver runs the job: this one must not go on."""
 
 
 class SlotLostError(JobExecutionError):

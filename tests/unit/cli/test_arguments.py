@@ -32,6 +32,16 @@ from funke.ops.cli.arguments import ProgramCall, parse_program_call
                 },
             ),
         ),
+        (
+            "-s /savepoints/1 -n job.py",
+            ProgramCall(
+                "job.py",
+                options={
+                    "execution.state-recovery.path": "/savepoints/1",
+                    "execution.state-recovery.ignore-unclaimed-state": "true",
+                },
+            ),
+        ),
         ("-p 2", ProgramCall(options={"parallelism.default": "2"})),
     ],
 )
@@ -55,7 +65,7 @@ def test_mistakes_are_told_in_one_sentence(line: str, message: str) -> None:
         parse_program_call(line.split())
 
 
-@pytest.mark.parametrize("line", ["-d job.py", "-c my.Main job.jar", "-s /savepoints/1 job.py"])
+@pytest.mark.parametrize("line", ["-d job.py", "-c my.Main job.jar"])
 def test_what_cannot_be_done_is_said(line: str) -> None:
     with pytest.raises(UnsupportedFeatureError):
         parse_program_call(line.split())

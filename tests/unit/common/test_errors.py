@@ -7,7 +7,6 @@ import pickle
 
 import pytest
 
-from funke.common import JobClient
 from funke.engine import errors
 from funke.engine.errors import (
     ConfigurationError,
@@ -18,6 +17,7 @@ from funke.engine.errors import (
     UnsupportedFeatureError,
     at_user_line,
     unsupported,
+    unsupported_method,
     user_line,
 )
 
@@ -42,10 +42,17 @@ def test_what_is_missing_raises_at_the_call() -> None:
     assert isinstance(info.value, NotImplementedError)
 
 
+class WithMissingMethod:
+    @unsupported_method("WithMissingMethod.watch", "there is nobody to watch it")
+    def watch(self, folder: str | None = None) -> None: ...
+
+
 def test_missing_methods_keep_their_signature() -> None:
-    parameters = inspect.signature(JobClient.trigger_savepoint).parameters
-    assert list(parameters) == ["self", "savepoint_directory"] and parameters["savepoint_directory"].default is None
-    assert JobClient.trigger_savepoint.unsupported_feature[0] == "JobClient.trigger_savepoint"  # type: ignore[attr-defined]
+    parameters = inspect.signature(WithMissingMethod.watch).parameters
+    assert list(parameters) == ["self", "folder"] and parameters["folder"].default is None
+    assert WithMissingMethod.watch.unsupported_feature[0] == "WithMissingMethod.watch"  # type: ignore[attr-defined]
+    with pytest.raises(UnsupportedFeatureError, match="there is nobody to watch it"):
+        WithMissingMethod().watch()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from funke.common import CompletableFuture, JobClient, JobExecutionResult, JobID, JobStatus
-from funke.engine.errors import JobExecutionError, UnsupportedFeatureError
+from funke.engine.errors import JobExecutionError
 from funke.engine.types.job_summary import JobSummary
 
 
@@ -28,6 +28,14 @@ class FakeJob:
         done.set_result(None)
         return done
 
+    def savepoint(self, folder: str | None, afterwards: str) -> Future[str]:
+        done: Future[str] = Future()
+        done.set_result(f"{folder}: {afterwards}")
+        return done
+
+    def exceptions(self) -> list[Any]:
+        return ["boom"]
+
     def accumulators(self) -> dict[str, Any]:
         return {"rows": 3}
 
@@ -45,10 +53,16 @@ def test_a_running_job() -> None:
     assert not result.done() and result.exception() is None
     assert client.cancel().result() is None
     assert client.get_job_status().result() is JobStatus.CANCELED
-    with pytest.raises(UnsupportedFeatureError, match="trigger_savepoint"):
-        client.trigger_savepoint()
-    with pytest.raises(UnsupportedFeatureError, match="stop_with_savepoint"):
-        client.stop_with_savepoint(True, "/tmp")
+    assert client.get_exceptions() == ["boom"]
+
+
+def test_savepoints() -> None:
+    job = FakeJob()
+    client = JobClient(job)
+    assert client.trigger_savepoint("/tmp").result() == "/tmp: go on"
+    assert client.stop_with_savepoint(True, "/tmp").result() == "/tmp: drain and stop"
+    assert client.stop_with_savepoint(False).result() == "None: stop"
+    assert client.cancel_with_savepoint().result() == "None: cancel"
 
 
 def test_a_finished_job() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from funke.common.serialization import SimpleStringSchema
 from funke.common.time import Duration
-from funke.common.typeinfo import Types
 from funke.datastream.connectors import cassandra, dynamic_kafka, elasticsearch, jdbc, kafka, kinesis, pulsar, rabbitmq
 from funke.datastream.connectors.base import DeliveryGuarantee
 from funke.datastream.connectors.hybrid_source import HybridSource
@@ -89,7 +88,6 @@ def test_build_names_what_is_missing(make: Callable[[], Any], feature: str) -> N
         (lambda: kinesis.FlinkKinesisConsumer("s", TEXT, {}), "FlinkKinesisConsumer"),
         (lambda: rabbitmq.RMQSource(rabbit_config(), "q", False, TEXT), "RabbitMQ source"),
         (lambda: rabbitmq.RMQSink(rabbit_config(), "q", TEXT), "RabbitMQ sink"),
-        (lambda: jdbc.JdbcSink.sink("INSERT", Types.ROW([Types.INT()]), jdbc_connection()), "JDBC sink"),  # type: ignore[arg-type]
     ],
 )
 def test_connectors_without_a_builder_refuse_at_once(call: Callable[[], Any], feature: str) -> None:

@@ -22,7 +22,11 @@ class SinkHarness:
         self.sent: list[tuple[str, Any]] = []
 
     def context(
-        self, input_type: TypeInformation | None = None, subtask: int = 0, parallelism: int = 1
+        self,
+        input_type: TypeInformation | None = None,
+        subtask: int = 0,
+        parallelism: int = 1,
+        staging_folder: str | None = None,
     ) -> WriterContext:
         return WriterContext(
             job_id="job",
@@ -32,6 +36,7 @@ class SinkHarness:
             input_type=input_type,
             now_ms=self.clock.now_ms,
             send_to_driver=lambda channel, payload: self.sent.append((channel, payload)),
+            staging_folder=staging_folder,
         )
 
 

@@ -25,6 +25,7 @@ from funke.engine.connectors.files.file_enumerator import FileSplitEnumerator
 from funke.engine.connectors.files.file_source import FileSource
 from funke.engine.errors import ConfigurationError, SourceError
 from funke.engine.formats import input_file
+from funke.engine.formats.file_format import BATCH_RECORDS
 from funke.engine.formats.input_file import InputFile
 from funke.engine.formats.text_lines import TextLineFormat
 from funke.engine.operators.clock import ManualClock
@@ -78,8 +79,8 @@ def test_large_files_come_in_batches_of_whole_lines(tmp_path: Path) -> None:
     file = InputFile(str(path), path.stat().st_size)
     batches = list(LINES.read(file, 0, file.size))
     assert [line for batch in batches for line in batch] == lines
-    assert all(len(batch) <= 65_536 for batch in batches)
-    assert len(batches) < 12
+    assert all(len(batch) <= 2 * BATCH_RECORDS for batch in batches)
+    assert len(batches) < 2 * len(lines) / BATCH_RECORDS
 
 
 def test_very_short_lines_are_cut_into_batches(tmp_path: Path) -> None:

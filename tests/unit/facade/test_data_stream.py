@@ -32,6 +32,7 @@ from funke.engine.errors import ConfigurationError, GraphError, TypeMismatchErro
 from funke.engine.graph import operations as op
 from funke.engine.graph import partitioners
 from funke.engine.graph.stream_graph import ChainingStrategy, StreamNode
+from funke.engine.operators.shared_functions import FunctionOpener
 from funke.engine.types.time import Time
 
 PAIR = Types.TUPLE([Types.INT(), Types.STRING()])
@@ -223,15 +224,28 @@ class TestPartitioning:
 
     def test_a_key_selector_object_is_called_by_its_method(self, pairs: DataStream) -> None:
         class Second(KeySelector):
+            def get_key(self, value: Any) -> Any:
+                return value[1]
+
+        (edge,) = node_of(pairs.key_by(Second()).reduce(max)).inputs
+        assert isinstance(edge.partitioner, partitioners.Hash)
+        assert edge.partitioner.key_selector((1, "a")) == "a"
+
+    def test_a_key_selector_that_must_be_opened_is_opened_by_an_operator_before_the_exchange(
+        self, pairs: DataStream
+    ) -> None:
+        class Second(KeySelector):
             def open(self, runtime_context: Any) -> None:
                 self.position = 1
 
             def get_key(self, value: Any) -> Any:
                 return value[self.position]
 
-        (edge,) = node_of(pairs.key_by(Second()).reduce(max)).inputs
-        assert isinstance(edge.partitioner, partitioners.Hash)
-        assert edge.partitioner.key_selector((1, "a")) == "a"
+        upstream = pairs.map(lambda pair: pair).set_parallelism(3)
+        (edge,) = node_of(upstream.key_by(Second()).reduce(max)).inputs
+        opener = upstream._env._nodes.nodes[edge.source]
+        assert isinstance(opener.operation, op.Map) and isinstance(opener.operation.function, FunctionOpener)
+        assert (opener.name, opener.parallelism) == ("_stream_key_by_map_operator", 3)
 
     def test_a_declared_key_type_shapes_the_key(self, pairs: DataStream) -> None:
         keyed = pairs.key_by(lambda pair: (pair[0], pair[1]), Types.ROW([Types.INT(), Types.STRING()]))

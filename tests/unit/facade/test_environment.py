@@ -246,6 +246,7 @@ class TestExecution:
         env.add_jars("file:///a.jar")
         env.add_classpaths("file:///b.jar")
         env.register_cached_file("/data/table.csv", "table")
+        env.register_cached_file("/tools/convert", "convert", True)
         env.from_collection([1]).map(str).set_buffer_timeout(10)
         env.execute("settings")
         settings, graph = engine.settings[0], engine.graphs[0]
@@ -256,7 +257,7 @@ class TestExecution:
         assert settings.python_requirements == ("requirements.txt", "cache")
         assert settings.python_executable == "python3"
         assert settings.jars == ("file:///a.jar", "file:///b.jar")
-        assert settings.cached_files == {"table": "/data/table.csv"}
+        assert settings.cached_files == {"table": ("/data/table.csv", False), "convert": ("/tools/convert", True)}
         assert settings.configuration["pipeline.max-parallelism"] == "16"
         assert (graph.default_max_parallelism, graph.is_chaining_enabled) == (16, False)
 

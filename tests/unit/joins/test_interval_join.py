@@ -48,7 +48,7 @@ def kept(harness: OperatorHarness) -> dict[str, dict[Any, list[int]]]:
     """The timestamps in both buffers, by key, as a snapshot has them."""
     sides: dict[str, dict[Any, list[int]]] = {}
     for part in harness.operator.backend.snapshot().values():
-        for (name, _, _), table in part.items():
+        for (name, *_), table in part.items():
             for key, (timestamps, _) in table.items():
                 sides.setdefault(name.strip("_").removesuffix("_buffer"), {})[key] = timestamps
     return sides

@@ -7,6 +7,9 @@ from typing import Any, cast
 from funke.engine.connectors.collection import CollectionSource
 from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.graph.operations import ReadSource
+from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoint_settings import CheckpointSettings
+from funke.engine.jobs.checkpoint_store import CheckpointStore
 from funke.engine.jobs.coordinator import Coordinator
 from funke.engine.jobs.source_feed import SourceFeed
 from funke.engine.planner.segments import Segment
@@ -24,7 +27,10 @@ def feed(number: int, watermark: int, spec: WatermarkSpec | None = ALIGNED) -> S
 
 
 def who_reads(*feeds: SourceFeed) -> list[bool]:
-    coordinator = Coordinator(cast(EpochRunner, None), {}, list(feeds), {}, {}, cast(Any, None), 0)
+    keeper = CheckpointKeeper("job", CheckpointSettings(), CheckpointStore("/nowhere"))
+    coordinator = Coordinator(
+        cast(EpochRunner, None), {}, list(feeds), cast(Any, None), {}, cast(Any, None), 0, keeper, slots=0
+    )
     return [bool(splits) for _, splits in coordinator._poll()]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -82,7 +83,7 @@ def test_an_epoch_that_is_cut_leaves_the_rest_to_the_next(feed: SourceFeed) -> N
     feed.accept(report(1, *(ReadOutcome(Split(name, None), 1) for name in "bdf")))
     assert feed.has_unfinished
     orders = feed.orders([], is_final=False)
-    assert [(order.splits, order.skip) for order in orders] == [((splits[2], splits[4]), 7), ((), 0)]
+    assert [(order.splits, order.skips) for order in orders] == [((splits[2], splits[4]), (7, 0)), ((), ())]
     assert not feed.has_unfinished
 
 
@@ -118,3 +119,58 @@ def test_subtasks_hear_that_nothing_follows(feed: SourceFeed) -> None:
     assert feed.has_end_to_tell
     assert [order.is_over for order in feed.orders([Split("b", 0)], is_final=False)] == [True, True]
     assert not feed.has_end_to_tell
+
+
+def unfinished_feed(feed: SourceFeed) -> SourceFeed:
+    """Two subtasks, each in the middle of a split with another one waiting."""
+    splits = [Split("a", 0, False), Split("b", 0, False), Split("c", 0), Split("d", 0)]
+    assert ids(feed, splits) == [["a", "c"], ["b", "d"]]
+    for subtask, names in ((0, "ac"), (1, "bd")):
+        first, second = (Split(name, None, name in "ab") for name in names)
+        cut = [ReadOutcome(first, 5 + subtask, is_complete=False), ReadOutcome(second, 0, is_complete=False)]
+        feed.accept(report(subtask, *cut, watermark=10 * (subtask + 1)))
+    return feed
+
+
+def restarted(feed: SourceFeed, parallelism: int) -> SourceFeed:
+    new = SourceFeed(replace(feed.segment, parallelism=parallelism), object(), feed.enumerator)  # type: ignore[arg-type]
+    feed.enumerator.snapshot = lambda: None  # type: ignore[method-assign]
+    new.restore(feed.snapshot())
+    return new
+
+
+def left(feed: SourceFeed) -> list[list[tuple[str, int]]]:
+    orders = feed.orders([], is_final=False)
+    return [[(split.id, read) for split, read in zip(order.splits, order.skips)] for order in orders]
+
+
+@pytest.mark.parametrize(
+    ("parallelism", "expected"),
+    [
+        (1, [[("a", 5), ("c", 0), ("b", 6), ("d", 0)]]),
+        (2, [[("a", 5), ("c", 0)], [("b", 6), ("d", 0)]]),
+        (3, [[("a", 5), ("c", 0)], [("b", 6), ("d", 0)], []]),
+    ],
+)
+def test_unfinished_splits_are_read_on_with_any_parallelism(
+    feed: SourceFeed, parallelism: int, expected: list[list[tuple[str, int]]]
+) -> None:
+    assert left(restarted(unfinished_feed(feed), parallelism)) == expected
+
+
+def test_event_time_goes_on_where_it_was(feed: SourceFeed) -> None:
+    same, other = restarted(unfinished_feed(feed), 2), restarted(feed, 3)
+    for again, carries in ((same, [b"carry", b"carry"]), (other, [None, None, None])):
+        orders = again.orders([], is_final=False)
+        # Receivers have forgotten the lowest watermark of the subtasks, and are told once.
+        assert [order.restored_watermark for order in orders] == [10] * len(carries)
+        assert [order.carry for order in orders] == carries
+        assert {order.restored_watermark for order in again.orders([], is_final=False)} == {None}
+
+
+def test_an_ongoing_split_stays_where_its_watermark_is(feed: SourceFeed) -> None:
+    ids(feed, [Split("a", 1, False), Split("b", 1, False)])
+    for subtask, name in enumerate("ab"):
+        feed.accept(report(subtask, ReadOutcome(Split(name, None, False), 1)))
+    again = restarted(feed, 2)
+    assert ids(again, [Split("b", 2, False), Split("a", 2, False)]) == [["a"], ["b"]]

@@ -216,7 +216,7 @@ def test_a_process_function_has_state_per_window_and_per_key(trigger: Any) -> No
     )
     assert function.cleared == [0, 10]
     assert harness.operator.backend.snapshot().keys()  # type: ignore[attr-defined]
-    names = {name for part in harness.operator.backend.snapshot().values() for name, _, _ in part}  # type: ignore[attr-defined]
+    names = {name for part in harness.operator.backend.snapshot().values() for name, *_ in part}  # type: ignore[attr-defined]
     assert names == {"firings", "cleared"}, "only the state of the keys is left"
 
 

@@ -1,18 +1,20 @@
-"""JDBC sinks: PyFlink's builders, kept for the connector to come."""
+"""JDBC sinks: PyFlink's names over Python's own database drivers (PostgreSQL and SQLite)."""
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from funke.common.typeinfo import RowTypeInfo
 from funke.datastream.functions import SinkFunction
-from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.connectors.jdbc.database import Database, database_of
+from funke.engine.connectors.jdbc.exactly_once import DEFAULT_COMMIT_TABLE, ExactlyOnceJdbcSink
+from funke.engine.connectors.jdbc.sink import BatchSettings
+from funke.engine.connectors.jdbc.sink import JdbcSink as EngineJdbcSink
+from funke.engine.connectors.jdbc.statements import Statements
 
-__all__ = ["JdbcSink", "JdbcConnectionOptions", "JdbcExecutionOptions"]
+__all__ = ["JdbcSink", "JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcExactlyOnceOptions"]
 
 
 class JdbcSink(SinkFunction):
-    """Writes rows into a database."""
+    """Writes rows into a database, for `add_sink`."""
 
     @staticmethod
     def sink(
@@ -20,9 +22,96 @@ class JdbcSink(SinkFunction):
         type_info: RowTypeInfo,
         jdbc_connection_options: JdbcConnectionOptions,
         jdbc_execution_options: JdbcExecutionOptions | None = None,
-    ) -> NoReturn:
-        """Refuse: the connector does not work yet."""
-        raise UnsupportedFeatureError("JDBC sink", "the JDBC connector is not available yet")
+    ) -> JdbcSink:
+        """Return a sink that runs a statement for each row, with a `?` for each field, at least once.
+
+        >>> options = JdbcConnectionOptions("jdbc:sqlite:/data/shop.db")
+        >>> from funke.common.typeinfo import Types
+        >>> kind = Types.ROW([Types.INT(), Types.STRING()])
+        >>> sink = JdbcSink.sink("insert into orders values (?, ?)", kind, options)
+        """
+        statements = Statements.from_sql(sql, type_info)
+        batches = _batches(jdbc_execution_options)
+        return JdbcSink(EngineJdbcSink(jdbc_connection_options._database(), statements, batches))
+
+    @staticmethod
+    def exactly_once_sink(
+        sql: str,
+        type_info: RowTypeInfo,
+        jdbc_connection_options: JdbcConnectionOptions,
+        jdbc_execution_options: JdbcExecutionOptions | None = None,
+        jdbc_exactly_once_options: JdbcExactlyOnceOptions | None = None,
+    ) -> JdbcSink:
+        """Return a sink that runs a statement for each row exactly once, when a checkpoint has completed.
+
+        What was written is noted in a table of the same database, which is made if it is not there.
+        """
+        options = jdbc_exactly_once_options or JdbcExactlyOnceOptions.defaults()
+        return JdbcSink(
+            ExactlyOnceJdbcSink(
+                jdbc_connection_options._database(),
+                Statements.from_sql(sql, type_info),
+                _batches(jdbc_execution_options),
+                options.get_commit_table(),
+            )
+        )
+
+    @staticmethod
+    def upsert_sink(
+        table: str,
+        key_fields: list[str],
+        type_info: RowTypeInfo,
+        jdbc_connection_options: JdbcConnectionOptions,
+        jdbc_execution_options: JdbcExecutionOptions | None = None,
+    ) -> JdbcSink:
+        """Return a sink that keeps the last row of each key; rows that are marked as deleted are deleted.
+
+        The key fields need a unique index. Rows may be written again after a restart, and the table ends up the same.
+        """
+        statements = Statements.upserting(table, key_fields, type_info)
+        batches = _batches(jdbc_execution_options)
+        return JdbcSink(EngineJdbcSink(jdbc_connection_options._database(), statements, batches))
+
+
+def _batches(options: JdbcExecutionOptions | None) -> BatchSettings:
+    found = options or JdbcExecutionOptions.defaults()
+    return BatchSettings(found.get_batch_size(), found.get_batch_interval_ms(), found.get_max_retries())
+
+
+class JdbcExactlyOnceOptions:
+    """Where a sink notes what it has committed."""
+
+    def __init__(self, commit_table: str = DEFAULT_COMMIT_TABLE) -> None:
+        self._commit_table = commit_table
+
+    def get_commit_table(self) -> str:
+        """Return the table of the notes."""
+        return self._commit_table
+
+    @staticmethod
+    def defaults() -> JdbcExactlyOnceOptions:
+        """Return the default options."""
+        return JdbcExactlyOnceOptions()
+
+    @staticmethod
+    def builder() -> JdbcExactlyOnceOptions.Builder:
+        """Start other options."""
+        return JdbcExactlyOnceOptions.Builder()
+
+    class Builder:
+        """Collects the options."""
+
+        def __init__(self) -> None:
+            self._commit_table = DEFAULT_COMMIT_TABLE
+
+        def with_commit_table(self, commit_table: str) -> JdbcExactlyOnceOptions.Builder:
+            """Set the table of the notes; a dot separates a schema from its name."""
+            self._commit_table = commit_table
+            return self
+
+        def build(self) -> JdbcExactlyOnceOptions:
+            """Return the options."""
+            return JdbcExactlyOnceOptions(self._commit_table)
 
 
 class JdbcConnectionOptions:
@@ -51,6 +140,9 @@ class JdbcConnectionOptions:
     def get_password(self) -> str | None:
         """Return the password, or None."""
         return self._password
+
+    def _database(self) -> Database:
+        return database_of(self._db_url, self._user_name, self._password)
 
     class JdbcConnectionOptionsBuilder:
         """Collects how to reach a database."""

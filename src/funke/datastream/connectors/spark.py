@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from funke.datastream.connectors.base import Sink, Source
 from funke.engine.connectors.spark.sink import SparkSink as EngineSparkSink
@@ -18,12 +18,20 @@ __all__ = ["SparkSink", "SparkSource"]
 class SparkSource(Source):
     """Reads with Spark: the rows of the DataFrame that a function makes of the session, once or as a stream.
 
+    A stream is read by a streaming query of Spark's, with the trigger that is given, such as
+    `{"processingTime": "10 seconds"}` or `{"availableNow": True}`. Its position is part of checkpoints and savepoints.
+
     >>> table = SparkSource(lambda spark: spark.read.table("orders"))
     >>> stream = SparkSource(lambda spark: spark.readStream.format("rate").load(), is_streaming=True)
     """
 
-    def __init__(self, load: Callable[[SparkSession], DataFrame], is_streaming: bool = False) -> None:
-        super().__init__(SparkStreamSource(load) if is_streaming else SparkBatchSource(load))
+    def __init__(
+        self,
+        load: Callable[[SparkSession], DataFrame],
+        is_streaming: bool = False,
+        trigger: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(SparkStreamSource(load, trigger) if is_streaming else SparkBatchSource(load))
 
 
 class SparkSink(Sink):
@@ -31,6 +39,10 @@ class SparkSink(Sink):
 
     Give it a function, which is called in the driver with the DataFrame of every epoch that has elements (and the
     epoch's number, if it takes two arguments), or format, options and mode for the DataFrameWriter and a path or table.
+
+    In a job with checkpoints, what came since the last one is written when the next one is complete: exactly once into
+    files and tables of files (with mode append) and into Delta tables, and at least once anywhere else, with the same
+    number when it is written again. Without checkpoints it is written at the end of every epoch.
 
     >>> by_function = SparkSink(lambda frame: frame.write.mode("append").saveAsTable("orders"))
     >>> by_format = SparkSink(format="parquet", path="/data/orders", partition_by=["day"])

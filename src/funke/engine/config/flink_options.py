@@ -10,6 +10,7 @@ from funke.engine.config.config_option import (
     integer_option,
     list_option,
     map_option,
+    memory_option,
     string_option,
 )
 
@@ -70,7 +71,9 @@ PYTHON_CLIENT_EXECUTABLE = string_option("python.client.executable", None, "Inte
 PYTHON_EXECUTION_MODE = choice_option(
     "python.execution-mode", "process", ("process", "thread"), "Without effect: slots are processes."
 )
-PYTHON_BUNDLE_SIZE = integer_option("python.fn-execution.bundle.size", 1000, "Without effect: blocks replace bundles.")
+PYTHON_BUNDLE_SIZE = integer_option(
+    "python.fn-execution.bundle.size", 1000, "If set to 100 or less, a slow record does not hold back those before it."
+)
 PYTHON_BUNDLE_TIME_MS = integer_option("python.fn-execution.bundle.time", 1000, "Without effect.")
 PYTHON_OPERATOR_CHAINING = boolean_option("python.operator-chaining.enabled", True, "Whether functions are fused.")
 
@@ -88,6 +91,9 @@ MAX_CONCURRENT_CHECKPOINTS = integer_option(
 )
 TOLERABLE_FAILED_CHECKPOINTS = integer_option(
     "execution.checkpointing.tolerable-failed-checkpoints", 0, "Failed checkpoints before the job fails."
+)
+COMMITTER_RETRIES = integer_option(
+    "sink.committer.retries", 10, "How often a commit of a sink is tried again before the attempt fails."
 )
 EXTERNALIZED_CHECKPOINT_RETENTION = choice_option(
     "execution.checkpointing.externalized-checkpoint-retention",
@@ -147,6 +153,18 @@ STATE_CHANGELOG = boolean_option("state.changelog.enabled", False, "Without effe
 ROCKSDB_LOCAL_DIRECTORY = string_option(
     "state.backend.rocksdb.localdir", None, "Folders of RocksDB on workers.", "state.backend.rocksdb.checkpointdir"
 )
+ROCKSDB_MEMORY = memory_option(
+    "state.backend.rocksdb.memory.fixed-per-slot", None, "Memory of RocksDB in a slot; 96 MB when not set."
+)
+ROCKSDB_WRITE_BUFFER_RATIO = float_option(
+    "state.backend.rocksdb.memory.write-buffer-ratio", 0.5, "The part of it for what is not yet in files."
+)
+ROCKSDB_BLOCK_SIZE = memory_option("state.backend.rocksdb.block.blocksize", 4096, "Size of RocksDB's blocks.")
+ROCKSDB_THREADS = integer_option("state.backend.rocksdb.thread.num", 2, "Threads that write and compact files.")
+ROCKSDB_BLOOM_FILTER = boolean_option("state.backend.rocksdb.use-bloom-filter", True, "Whether keys are filtered.")
+ROCKSDB_PREDEFINED_OPTIONS = string_option(
+    "state.backend.rocksdb.predefined-options", "DEFAULT", "Settings for a kind of disk."
+)
 
 RESTART_STRATEGY = string_option("restart-strategy.type", None, "What happens after a failure.", "restart-strategy")
 FIXED_DELAY_ATTEMPTS = integer_option("restart-strategy.fixed-delay.attempts", 1, "Restarts before the job fails.")
@@ -174,3 +192,12 @@ EXPONENTIAL_JITTER = float_option("restart-strategy.exponential-delay.jitter-fac
 EXPONENTIAL_ATTEMPTS = integer_option(
     "restart-strategy.exponential-delay.attempts-before-reset-backoff", 2**31 - 1, "Restarts before the job fails."
 )
+
+HIGH_AVAILABILITY = string_option(
+    "high-availability.type", None, "Whether jobs outlive their driver: NONE, or anything else.", "high-availability"
+)
+HIGH_AVAILABILITY_STORAGE = string_option("high-availability.storageDir", None, "Folder of job records.")
+HIGH_AVAILABILITY_CLUSTER = string_option("high-availability.cluster-id", None, "Keeps job records of clusters apart.")
+FUNKE_HOME = string_option("funke.home", None, "Folder of job records, unless high-availability.storageDir is set.")
+LEASE_TIMEOUT = duration_option("funke.lease-timeout", None, "When a silent driver counts as gone.")
+FAULT = string_option("funke.fault", None, "A planned fault, for tests: see engine.runtime.fault_points.")

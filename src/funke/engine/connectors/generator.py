@@ -130,6 +130,9 @@ class GeneratorEnumerator(SplitEnumerator):
 class GeneratorReader(SplitReader):
     """Calls the user's function for every index."""
 
+    # Every subtask gets indices sooner or later: one that waits for its first must hold back event time, as in Flink.
+    is_never_idle = True
+
     def __init__(self, function: Callable[[int], Any], type_info: TypeInformation | None, is_timed: bool) -> None:
         self._function = function
         self._type_info = type_info

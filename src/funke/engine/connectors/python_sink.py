@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
+from funke.engine.connectors.commit_requests import RequestCommitter, UserCommitter
 from funke.engine.connectors.sink import Committer, Sink, SinkWriter, WriterContext
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.state.checkpointed import CheckpointListener
+from funke.engine.state.function_states import FunctionStates
 
 __all__ = ["FunctionSink", "PythonSinkAdapter", "PythonSinkWriter", "SinkContext", "SubtaskContext", "UserSink"]
 
@@ -80,6 +83,10 @@ class UserSink(ABC):
     def commit(self, committables: list[Any]) -> None:
         """Makes prepared output visible; runs in the driver, and may run again for the same committables."""
 
+    def create_committer(self) -> UserCommitter:
+        """Makes a committer, to be overridden instead of `commit` when single committables can fail or be retried."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class PythonSinkAdapter(Sink):
@@ -101,7 +108,9 @@ class PythonSinkAdapter(Sink):
         return _WriterAdapter(writer)
 
     def create_committer(self) -> Committer | None:
-        """The user's commit, if the sink has one of its own."""
+        """The user's committer or commit, if the sink has one of its own."""
+        if type(self.user_sink).create_committer is not UserSink.create_committer:
+            return RequestCommitter(self.user_sink.create_committer)
         if type(self.user_sink).commit is UserSink.commit:
             return None
         return _CommitterAdapter(self.user_sink)
@@ -128,6 +137,16 @@ class _WriterAdapter(SinkWriter):
     def snapshot(self) -> Any:
         """The user's state."""
         return self._writer.snapshot()
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Tells the user's writer, if it wants to know."""
+        if isinstance(self._writer, CheckpointListener):
+            self._writer.notify_checkpoint_complete(checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """Tells the user's writer, if it wants to know."""
+        if isinstance(self._writer, CheckpointListener):
+            self._writer.notify_checkpoint_aborted(checkpoint_id)
 
     def close(self) -> None:
         """Closes the user's writer."""
@@ -168,7 +187,8 @@ class SinkContext:
 class FunctionSink(Sink):
     """Writes by calling `invoke(value, context)` or `invoke(value)` of an object, or the object itself.
 
-    `open(context)`, `finish()` and `close()` are called if the object has them.
+    `open(context)`, `finish()` and `close()` are called if the object has them; it may be a CheckpointedFunction and a
+    CheckpointListener.
     """
 
     function: Any
@@ -181,14 +201,19 @@ class FunctionSink(Sink):
             )
 
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
-        """Opens the object."""
+        """Gives the object its state and opens it."""
+        states = FunctionStates(context.now_ms, context.restored_checkpoint_id)
+        if restored is not None:
+            states.restore(restored)
+        states.initialize(self.function)
         _call_if_present(self.function, "open", SubtaskContext(context))
-        return _FunctionWriter(self.function, context)
+        return _FunctionWriter(self.function, context, states)
 
 
 class _FunctionWriter(SinkWriter):
-    def __init__(self, function: Any, context: WriterContext) -> None:
+    def __init__(self, function: Any, context: WriterContext, states: FunctionStates) -> None:
         self._function = function
+        self._states = states
         self._invoke = getattr(function, "invoke", function)
         self._context = SinkContext(context.now_ms)
         # A plain callable is given the value alone, so that `print` or `list.append` can be a sink.
@@ -209,6 +234,22 @@ class _FunctionWriter(SinkWriter):
         """Calls `finish()` after the last record."""
         if end_of_input:
             _call_if_present(self._function, "finish")
+
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        """Lets the object bring its state up to date."""
+        self._states.prepare_snapshot(checkpoint_id)
+
+    def snapshot(self) -> Any:
+        """The operator state of the object."""
+        return self._states.snapshot()
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Tells the object, if it wants to know."""
+        self._states.notify_checkpoint_complete(checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """Tells the object, if it wants to know."""
+        self._states.notify_checkpoint_aborted(checkpoint_id)
 
     def close(self) -> None:
         """Closes the object."""

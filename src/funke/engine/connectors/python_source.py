@@ -12,6 +12,7 @@ from funke.engine.connectors.source import Batch, ReadOutcome, Source, Split, Sp
 from funke.engine.errors import SourceError
 from funke.engine.formats.file_format import BATCH_RECORDS
 from funke.engine.operators.clock import Clock, SystemClock
+from funke.engine.state.checkpointed import CheckpointListener
 
 __all__ = ["PythonSource", "ResumablePythonSource"]
 
@@ -159,6 +160,16 @@ class PythonSplitEnumerator(SplitEnumerator):
     def snapshot(self) -> SplitPositions:
         """Return the splits that are left and those that are known."""
         return SplitPositions(frozenset(self._known), dict(self._waiting), {}, self._has_enumerated)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Tell the user's source, if it wants to know."""
+        if isinstance(self._source, CheckpointListener):
+            self._source.notify_checkpoint_complete(checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """Tell the user's source, if it wants to know."""
+        if isinstance(self._source, CheckpointListener):
+            self._source.notify_checkpoint_aborted(checkpoint_id)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,12 @@ class WriterContext:
     input_type: TypeInformation | None
     now_ms: Callable[[], int]
     send_to_driver: Callable[[str, Any], None]
+    # The name of the sink's state in checkpoints: the same in every attempt.
+    operator_id: str = "sink"
+    # Where data may wait for its commit, within reach of the driver; None when the job takes no checkpoints.
+    staging_folder: str | None = None
+    # The checkpoint that the job starts from.
+    restored_checkpoint_id: int | None = None
 
 
 class SinkWriter(ABC):
@@ -42,9 +48,18 @@ class SinkWriter(ABC):
         """Called at a checkpoint and at the end of input: finishes what is written; returns committables."""
         return []
 
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        """A checkpoint begins; `prepare_commit` and `snapshot` follow."""
+
     def snapshot(self) -> Any:
-        """State to give to `create_writer` after a restart."""
+        """State to give to `create_writer` after a restart; called right after `prepare_commit`, in the slot itself."""
         return None
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """A checkpoint that the writer took part in is complete."""
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """A checkpoint that the writer took part in was given up."""
 
     def next_wakeup_ms(self) -> int | None:
         """When the writer wants `on_processing_time` to be called."""
@@ -57,12 +72,32 @@ class SinkWriter(ABC):
         """Releases what it holds."""
 
 
+class RetryCommitError(Exception):
+    """A commit that is to be tried again, with what is left to commit."""
+
+    def __init__(self, reason: str, left: list[Any]) -> None:
+        super().__init__(reason)
+        self.left = left
+
+
 class Committer(ABC):
-    """Makes prepared output visible; committing twice must do no harm."""
+    """Makes prepared output visible; lives in the driver. Committing twice must do no harm.
+
+    An epoch's output is committed after its checkpoint is complete. A crash in between, or in the middle of it, is made
+    up for by `recover`: then nobody knows how much of it was committed before.
+    """
 
     @abstractmethod
     def commit(self, committables: list[Any]) -> None:
         """Makes everything visible."""
+
+    def commit_epoch(self, epoch: int, committables: list[Any]) -> None:
+        """Makes visible what an epoch and those before it have prepared; the number is the same in `recover`."""
+        self.commit(committables)
+
+    def recover(self, epoch: int, committables: list[Any]) -> None:
+        """Commits what the checkpoint of an epoch holds, all of which may have been committed before."""
+        self.commit_epoch(epoch, committables)
 
 
 class Sink(ABC):

@@ -78,6 +78,12 @@ class SplitEnumerator(ABC):
         """The position after everything that was polled, for a checkpoint."""
         return None
 
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """The checkpoint that a snapshot was taken for is complete."""
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """The checkpoint that a snapshot was taken for was given up."""
+
     def close(self) -> None:
         """Releases what it holds."""
 

@@ -27,6 +27,7 @@ class ChainedOperator:
     input_type: TypeInformation | None = None
     fed_by: int | None = None
     fed_by_tag: OutputTag | None = None
+    uid: str | None = None
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,13 @@ class Filter(Operation):
 
 
 @dataclass(frozen=True)
+class OneByOne(Operation):
+    """A map, flat map or filter whose results leave although later records of the same epoch take long."""
+
+    operation: Map | FlatMap | Filter
+
+
+@dataclass(frozen=True)
 class Process(Operation):
     """A ProcessFunction, or a KeyedProcessFunction when `key_selector` is set."""
 
@@ -168,3 +175,10 @@ class AsyncWait(Operation):
     capacity: int
     retry_strategy: Any
     is_ordered: bool
+
+
+@dataclass(frozen=True)
+class CustomOperator(Operation):
+    """An operator that the engine's own operations do not describe: `create` makes it for a subtask (TaskInfo)."""
+
+    create: Callable[[Any], Any]

@@ -1,134 +1,154 @@
-"""Checkpoints of a job: when one is due, what it holds, and where it is kept.
+"""The metadata of a checkpoint or savepoint: written last, by an atomic rename, so that it is complete or not there.
 
-<folder>/<job id>/chk-7/_metadata     written last, by an atomic rename: the checkpoint is complete or not there
-<folder>/<job id>/chk-7/<segment>-<subtask>-<attempt>
+<folder>/<job id>/chk-7/_metadata
+<folder>/<job id>/chk-7/<segment>-<subtask>-<attempt>     the state of one subtask
+<folder>/<job id>/shared/…                                files that several checkpoints refer to
+<folder>/<job id>/taskowned/                              files that belong to the slots
+<folder>/savepoint-<job>-<random>/                        self-contained, with paths relative to itself
 """
 
 from __future__ import annotations
 
 import hashlib
-import sys
-import tempfile
+import pickle
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from funke.engine.config import flink_options as options
-from funke.engine.config.settings import Settings
 from funke.engine.errors import StateError
 from funke.engine.runtime.block_codec import decode, encode
-from funke.engine.runtime.snapshot_files import SnapshotHandle, delete_folder, read_bytes, write_atomically
+from funke.engine.runtime.snapshot_files import SnapshotHandle, file_size, join_path, read_bytes, write_atomically
 
-__all__ = ["Checkpoint", "CheckpointKeeper", "read_checkpoint"]
+__all__ = [
+    "METADATA",
+    "Checkpoint",
+    "OperatorEntry",
+    "is_committed",
+    "mark_committed",
+    "read_checkpoint",
+    "verify_files",
+    "write_checkpoint",
+]
 
-_MAGIC = b"FUNKE CHECKPOINT 1\n"
+METADATA = "_metadata"
+_COMMITTED = "_committed"
+_MAGIC = b"FUNKE CHECKPOINT 2\n"
+
+
+@dataclass(frozen=True)
+class OperatorEntry:
+    """An operator as it was when the checkpoint was taken."""
+
+    operator_id: str
+    name: str
+    parallelism: int
+    max_parallelism: int
+    has_user_uid: bool = False
+    # Whether its state must not get lost when a program is changed.
+    is_required: bool = True
+    uid: str | None = None
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A consistent state of the whole job: after one epoch, before the next."""
+    """A consistent state of the whole job: after one epoch, before the next.
+
+    What sources and sinks have to say is kept as bytes: it may need classes of the user's to be read.
+    """
 
     job_id: str
     checkpoint_id: int
     epoch: int
-    snapshots: tuple[SnapshotHandle, ...]
-    sources: dict[str, Any]
-    # What sinks have prepared, by operator id: committed after this was written, and again after a restart.
-    committables: dict[str, list[Any]]
-    # The job has read all its input: only committing is left.
-    is_final: bool = False
+    kind: str = "checkpoint"
+    snapshots: tuple[SnapshotHandle, ...] = ()
+    # By operator id: where the source stands.
+    sources: dict[str, bytes] = field(default_factory=dict)
+    # By operator id: what sinks have prepared; committed after this was written, and again after a restart.
+    committables: dict[str, bytes] = field(default_factory=dict)
+    operators: dict[str, OperatorEntry] = field(default_factory=dict)
+    attempt: int = 0
+    created_ms: int = field(default_factory=lambda: int(time.time() * 1000))
+    # All event-time timers have fired and the input was declared over.
+    is_drained: bool = False
+    # The folder it was read from; not part of what is written.
+    path: str = ""
+
+    @property
+    def is_final(self) -> bool:
+        """The job has read all its input: only committing is left."""
+        return self.kind == "final"
+
+    @property
+    def state_size(self) -> int:
+        """Bytes of everything that a restart would read."""
+        return sum(size for handle in self.snapshots for _, size in handle.files())
+
+    def located(self) -> tuple[SnapshotHandle, ...]:
+        """The snapshots with full paths."""
+        return tuple(handle.within(self.path) for handle in self.snapshots)
+
+    def source(self, operator_id: str) -> Any:
+        """Where a source stood; None if the checkpoint does not know it."""
+        found = self.sources.get(operator_id)
+        return None if found is None else decode(found)
+
+    def stateful_ids(self) -> set[str]:
+        """The operators that have left anything here."""
+        written = {operator_id for handle in self.snapshots for operator_id in handle.operator_ids}
+        return written | self.sources.keys() | self.committables.keys()
+
+
+def write_checkpoint(folder: str, checkpoint: Checkpoint) -> Checkpoint:
+    """Writes the metadata into a checkpoint's folder and reads it back."""
+    content = encode(_to_plain(checkpoint))
+    write_atomically(join_path(folder, METADATA), _MAGIC + hashlib.sha256(content).digest() + content)
+    return read_checkpoint(folder)
 
 
 def read_checkpoint(path: str) -> Checkpoint:
-    """Reads and verifies the metadata in a checkpoint's folder."""
-    data = read_bytes(f"{path}/_metadata")
-    head, checksum, content = data[: len(_MAGIC)], data[len(_MAGIC) : len(_MAGIC) + 32], data[len(_MAGIC) + 32 :]
-    if head != _MAGIC or hashlib.sha256(content).digest() != checksum:
-        raise StateError(f"the checkpoint '{path}' is damaged")
-    found = decode(content)
-    assert isinstance(found, Checkpoint)
-    return found
+    """Reads and verifies the metadata in a checkpoint's folder; the path may also be that of the file itself."""
+    folder = path.rstrip("/").removesuffix(f"/{METADATA}")
+    data = read_bytes(join_path(folder, METADATA))
+    if not data.startswith(_MAGIC):
+        raise StateError(f"'{path}' is not a checkpoint, or one of another version of Funke")
+    checksum, content = data[len(_MAGIC) : len(_MAGIC) + 32], data[len(_MAGIC) + 32 :]
+    if hashlib.sha256(content).digest() != checksum:
+        raise StateError(f"the checkpoint '{path}' is damaged: the checksum of its metadata does not match")
+    return replace(_from_plain(pickle.loads(content)), path=folder)
 
 
-@dataclass
-class CheckpointKeeper:
-    """Decides when to take checkpoints, writes them, and keeps the newest ones."""
+def mark_committed(checkpoint: Checkpoint) -> None:
+    """Notes beside a savepoint that its sinks have committed: a job that starts from it need not do so again."""
+    write_atomically(join_path(checkpoint.path, _COMMITTED), b"")
 
-    job_id: str
-    interval_ms: int
-    min_pause_ms: int
-    folder: str
-    is_temporary: bool
-    retained: int
-    is_kept_on_cancellation: bool
-    is_kept_on_failure: bool
-    completed: list[int] = field(default_factory=list)
-    latest: Checkpoint | None = None
-    _last_id: int = 0
-    _last_started: float = field(default_factory=time.monotonic)
-    _last_ended: float = 0.0
 
-    @staticmethod
-    def from_settings(job_id: str, settings: Settings) -> CheckpointKeeper | None:
-        """The keeper that the job's settings ask for; None when checkpointing is off."""
-        interval = settings.get(options.CHECKPOINTING_INTERVAL)
-        if interval is None or interval.to_millis() <= 0:
-            return None
-        folder = settings.get(options.CHECKPOINTS_DIRECTORY)
-        retention = str(settings.get(options.EXTERNALIZED_CHECKPOINT_RETENTION)).upper()
-        return CheckpointKeeper(
-            job_id,
-            interval.to_millis(),
-            settings.get(options.CHECKPOINTING_MIN_PAUSE).to_millis(),
-            folder.rstrip("/") if folder else tempfile.mkdtemp(prefix="funke-checkpoints-"),
-            folder is None,
-            max(1, settings.get(options.RETAINED_CHECKPOINTS)),
-            "RETAIN" in retention,
-            "NO_EXTERNALIZED" not in retention,
-        )
+def is_committed(checkpoint: Checkpoint) -> bool:
+    """Whether the sinks are known to have committed what the checkpoint holds."""
+    return file_size(join_path(checkpoint.path, _COMMITTED)) is not None
 
-    def next_folder(self) -> str | None:
-        """Where the next epoch's checkpoint goes, if one is due."""
-        now = time.monotonic()
-        is_due = (now - self._last_started) * 1000 >= self.interval_ms
-        if not is_due or (now - self._last_ended) * 1000 < self.min_pause_ms:
-            return None
-        return self.start()
 
-    def start(self) -> str:
-        """Begins a checkpoint; returns its folder."""
-        self._last_started = time.monotonic()
-        self._last_id += 1
-        return self._folder_of(self._last_id)
+def verify_files(checkpoint: Checkpoint) -> None:
+    """Raises StateError when a snapshot file is missing or has not the size that was written."""
+    for handle in checkpoint.located():
+        for path, size in handle.files():
+            found = file_size(path)
+            if found is None:
+                raise StateError(f"the checkpoint '{checkpoint.path}' is damaged: '{path}' is missing")
+            if found != size:
+                raise StateError(
+                    f"the checkpoint '{checkpoint.path}' is damaged: '{path}' has {found} bytes instead of {size}"
+                )
 
-    def _folder_of(self, checkpoint_id: int) -> str:
-        return f"{self.folder}/{self.job_id}/chk-{checkpoint_id}"
 
-    def complete(
-        self,
-        epoch: int,
-        snapshots: tuple[SnapshotHandle, ...],
-        sources: dict[str, Any],
-        committables: dict[str, list[Any]],
-        is_final: bool,
-    ) -> None:
-        """Writes the metadata of the checkpoint that was started last, and reads it back."""
-        made = Checkpoint(self.job_id, self._last_id, epoch, snapshots, sources, committables, is_final)
-        content = encode(made)
-        path = self._folder_of(self._last_id)
-        write_atomically(f"{path}/_metadata", _MAGIC + hashlib.sha256(content).digest() + content)
-        self.latest = read_checkpoint(path)
-        self.completed.append(self._last_id)
-        self._last_ended = time.monotonic()
-        for old in self.completed[: -self.retained]:
-            delete_folder(self._folder_of(old))
-        del self.completed[: -self.retained]
+def _to_plain(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Dictionaries and tuples only, so that later versions can read it."""
+    plain = {item.name: getattr(checkpoint, item.name) for item in fields(checkpoint) if item.name != "path"}
+    plain["snapshots"] = [handle.to_plain() for handle in checkpoint.snapshots]
+    plain["operators"] = [vars(entry) for entry in checkpoint.operators.values()]
+    return plain
 
-    def end(self, is_cancelled: bool, has_failed: bool) -> None:
-        """Removes what nobody will need: everything after success, and as the retention says otherwise."""
-        if self.is_temporary:
-            delete_folder(self.folder)
-        elif (is_cancelled and self.is_kept_on_cancellation) or (has_failed and self.is_kept_on_failure):
-            sys.stderr.write(f"checkpoints are kept in {self.folder}/{self.job_id}\n")
-        else:
-            delete_folder(f"{self.folder}/{self.job_id}")
+
+def _from_plain(plain: dict[str, Any]) -> Checkpoint:
+    snapshots = tuple(SnapshotHandle.from_plain(handle) for handle in plain["snapshots"])
+    operators = {entry["operator_id"]: OperatorEntry(**entry) for entry in plain["operators"]}
+    return Checkpoint(**{**plain, "snapshots": snapshots, "operators": operators})

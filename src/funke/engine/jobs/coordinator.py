@@ -11,28 +11,32 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from funke.engine.connectors.feedback import FeedbackEnumerator
-from funke.engine.errors import JobCancelledError
-from funke.engine.jobs.checkpoints import CheckpointKeeper
+from funke.engine.errors import JobCancelledError, JobExecutionError
+from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper, CommitAll
 from funke.engine.jobs.epoch_pacer import EpochPacer
 from funke.engine.jobs.job_failure import to_error
 from funke.engine.jobs.progress import ProgressLine
+from funke.engine.jobs.savepoints import SavepointRequest
 from funke.engine.jobs.source_feed import SourceFeed
 from funke.engine.jobs.spark_feed import SparkFeed
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK
+from funke.engine.runtime.block_codec import encode
+from funke.engine.runtime.checkpoint_order import CheckpointOrder, SnapshotAck
 from funke.engine.runtime.epoch_runner import EpochRunner
+from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.ingest import IngestOrder
 from funke.engine.runtime.results import DriverMessage, Failure, IngestReport, SubtaskReport
 from funke.engine.runtime.slot import EpochHeader
 
-_BOUNDED_EPOCH_MS = 4_000
+_BOUNDED_EPOCH_MS = 8_000
 _UNBOUNDED_EPOCH_MS = 1_000
 # Slots end themselves when nobody calls; an idle job calls often enough.
 _KEEP_ALIVE_S = 30.0
 
 # Writes what slots sent to a sink of Spark's in one epoch: (Arrow messages, epoch).
 EpochWriter = Callable[[list[bytes], int], None]
-# Makes what slots have prepared visible.
-Commit = Callable[[list[Any]], None]
+# While a checkpoint waits for slots and no input comes, they are asked this often.
+_ASK_SLOTS_S = 0.1
 
 
 @dataclass
@@ -45,6 +49,11 @@ class JobFigures:
     ingests: dict[tuple[int, int], IngestReport] = field(default_factory=dict)
     subtasks: dict[tuple[int, int], SubtaskReport] = field(default_factory=dict)
     epoch_ms: deque[float] = field(default_factory=lambda: deque(maxlen=200))
+
+    @property
+    def has_unfinished(self) -> bool:
+        """Whether slots still work on records of earlier epochs."""
+        return any(report.has_unfinished for report in self.subtasks.values())
 
     def reports(self) -> list[IngestReport | SubtaskReport]:
         """The latest report of every subtask."""
@@ -59,23 +68,26 @@ class Coordinator:
         runner: EpochRunner,
         levels: dict[int, int],
         feeds: list[SourceFeed],
-        commits: dict[str, Commit],
+        commit: CommitAll,
         epoch_writers: dict[str, EpochWriter],
         on_message: Callable[[str, Any], None],
         min_epoch_interval_ms: int,
-        keeper: CheckpointKeeper | None = None,
+        keeper: CheckpointKeeper,
+        slots: int,
+        first_epoch: int = 0,
     ) -> None:
         self._keeper = keeper
+        self._slots = range(slots)
         self._runner = runner
         self._levels = levels
         self._feeds = feeds
-        self._commits = commits
+        self._commit = commit
         self._epoch_writers = epoch_writers
         self._on_message = on_message
         self._interval_s = max(0, min_epoch_interval_ms) / 1000
         self._cancelled = threading.Event()
         self._is_bounded = all(feed.source.is_bounded for feed in feeds)
-        self._pacer = EpochPacer(_BOUNDED_EPOCH_MS if self._is_bounded else _UNBOUNDED_EPOCH_MS)
+        self._pacer = EpochPacer(self._epoch_ms())
         self._progress = ProgressLine()
         self._feedback = {
             feed.enumerator.feedback_id: feed.enumerator
@@ -84,9 +96,15 @@ class Coordinator:
         }
         self._wakeup_ms: int | None = None
         self._last_epoch = 0.0
-        self.figures = JobFigures()
-        if keeper is not None and keeper.latest is not None:
-            self.figures.epochs = keeper.latest.epoch
+        self._last_asked = 0.0
+        self.figures = JobFigures(epochs=first_epoch, records_read=sum(feed.records for feed in feeds))
+
+    def _epoch_ms(self) -> int:
+        """How long an epoch should take: a checkpoint is only ever taken at the end of one."""
+        interval_ms = self._keeper.settings.interval_ms
+        if not self._is_bounded:
+            return _UNBOUNDED_EPOCH_MS
+        return _BOUNDED_EPOCH_MS if interval_ms is None else min(_BOUNDED_EPOCH_MS, max(1_000, interval_ms))
 
     def cancel(self) -> None:
         """Asks the job to end; the epoch that is running is given up."""
@@ -108,9 +126,16 @@ class Coordinator:
             polled = self._poll()
         self._keep_interval()
         is_final = self._is_last(polled)
+        if is_final:
+            # What the sources have just handed out is not lost: it is read by the next epoch.
+            self._finish_savepoints()
+        order, request = self._keeper.next_order(is_final) or (None, None)
+        is_draining = request is not None and request.is_draining
         is_input_over = all(feed.is_over for feed in self._feeds if not isinstance(feed.enumerator, FeedbackEnumerator))
-        deadline_ms = None if is_final else self._pacer.deadline_ms
-        orders = [order for feed, splits in polled for order in feed.orders(splits, is_final, deadline_ms)]
+        deadline_ms = None if is_final or is_draining else self._pacer.deadline_ms
+        orders = [
+            ingest for feed, splits in polled for ingest in feed.orders(splits, is_final or is_draining, deadline_ms)
+        ]
         records_before = self.figures.records_read
         started = time.monotonic()
         frames_of = {
@@ -118,7 +143,9 @@ class Coordinator:
             for feed, _ in polled
             if isinstance(feed, SparkFeed) and feed.frame is not None
         }
-        self._run_epoch(orders, is_final, frames_of)
+        header = EpochHeader(self.figures.epochs + 1, is_final, order, is_draining, self._keeper.take_news())
+        self._run_epoch(header, orders, frames_of, request)
+        reach("after-epoch")
         for enumerator in self._feedback.values():
             enumerator.end_epoch(is_input_over)
         self._last_epoch = time.monotonic()
@@ -127,7 +154,44 @@ class Coordinator:
         was_cut = any(feed.has_unfinished for feed in self._feeds)
         self._pacer.observe(self.figures.records_read - records_before, self._busy_ms(), was_cut)
         self._progress.show(self.figures.records_read, self.figures.epochs, self.figures.watermark)
-        return is_final
+        return is_final or (request is not None and request.ends_job and self._ends_with(request))
+
+    def _finish_savepoints(self) -> None:
+        """Before the slots end, savepoints that were begun must be written."""
+        while self._keeper.has_pending and self._keeper.has_savepoints:
+            self._ask_slots()
+            self._pause()
+
+    def _ends_with(self, request: SavepointRequest) -> bool:
+        """Waits for the savepoint that the job is to end with; False if it failed and the job can go on."""
+        while not request.future.done():
+            self._ask_slots()
+            self._pause()
+        failure = request.future.exception()
+        if failure is None:
+            if request.afterwards == "cancel":
+                raise JobCancelledError("the job was cancelled with a savepoint")
+            self._runner.tell_news(self._keeper.take_news())
+            return True
+        if request.is_draining:
+            raise JobExecutionError(f"the job was drained, but {failure}")
+        return False
+
+    def _ask_slots(self) -> None:
+        """Asks slots for acknowledgements, and tells them what became of checkpoints."""
+        self._last_asked = time.monotonic()
+        self._take_acks(self._runner.tell_news(self._keeper.take_news()))
+
+    def _pause(self) -> None:
+        self._cancelled.wait(_ASK_SLOTS_S / 2)
+        self._raise_if_cancelled()
+
+    def _take_acks(self, results: list[Any]) -> None:
+        failures = [result for result in results if isinstance(result, Failure)]
+        if failures:
+            raise to_error(min(failures, key=lambda failure: failure.is_slot_lost))
+        self._keeper.take(result for result in results if isinstance(result, SnapshotAck))
+        self._keeper.advance(self._commit)
 
     def _poll(self) -> list[tuple[SourceFeed, list[Any]]]:
         self._raise_if_cancelled()
@@ -137,7 +201,7 @@ class Coordinator:
 
     def _is_last(self, polled: list[tuple[SourceFeed, list[Any]]]) -> bool:
         """Whether the epoch ends the job: it must read all that is left, and be sure to get there in time."""
-        if not all(feed.is_over for feed in self._feeds):
+        if not all(feed.is_over for feed in self._feeds) or self._keeper.requests or self.figures.has_unfinished:
             return False
         return self._pacer.is_speed_known or not any(splits for _, splits in polled)
 
@@ -160,7 +224,8 @@ class Coordinator:
     def _is_due(self, polled: list[tuple[SourceFeed, list[Any]]]) -> bool:
         if any(splits or feed.has_unfinished or feed.has_end_to_tell for feed, splits in polled):
             return True
-        if all(feed.enumerator.is_finished for feed in self._feeds):
+        is_over = all(feed.enumerator.is_finished for feed in self._feeds) and not self.figures.has_unfinished
+        if is_over or self._keeper.is_due():
             return True
         now_ms = time.time() * 1000
         is_timer_due = self._wakeup_ms is not None and self._wakeup_ms <= now_ms
@@ -170,8 +235,13 @@ class Coordinator:
         delay_s = min((feed.enumerator.next_poll_ms() for feed in self._feeds), default=50) / 1000
         if self._wakeup_ms is not None:
             delay_s = min(delay_s, max(0.0, self._wakeup_ms / 1000 - time.time()))
+        until_due_ms = self._keeper.ms_until_due()
+        if until_due_ms is not None:
+            delay_s = min(delay_s, until_due_ms / 1000)
         self._cancelled.wait(max(0.001, delay_s))
         self._raise_if_cancelled()
+        if self._keeper.has_pending and time.monotonic() - self._last_asked >= _ASK_SLOTS_S:
+            self._ask_slots()
 
     def _busy_ms(self) -> float:
         """How long the slowest subtask of every level worked in the last epoch, one level after the other."""
@@ -190,8 +260,13 @@ class Coordinator:
         if self._cancelled.is_set():
             raise JobCancelledError("the job was cancelled")
 
-    def _run_epoch(self, orders: list[IngestOrder], is_final: bool, frames_of: dict[int, Any]) -> None:
-        header = EpochHeader(self.figures.epochs + 1, is_final, self._checkpoint_folder(is_final))
+    def _run_epoch(
+        self,
+        header: EpochHeader,
+        orders: list[IngestOrder],
+        frames_of: dict[int, Any],
+        request: SavepointRequest | None,
+    ) -> None:
         try:
             results = self._runner.run_epoch(header, orders, frames_of)
         except Exception:
@@ -203,24 +278,16 @@ class Coordinator:
             self._deliver_messages(results, is_complete=False)
             raise to_error(min(failures, key=lambda failure: failure.is_slot_lost))
         self._accept_reports(results)
-        committables = self._deliver_messages(results)
-        if header.checkpoint_folder is not None:
-            self._complete_checkpoint(results, committables, is_final)
-        for operator_id, items in committables.items():
-            self._commits[operator_id](items)
+        self._keeper.prepared(header.checkpoint, self._deliver_messages(results))
+        if header.checkpoint is not None:
+            self._begin_checkpoint(header.checkpoint, request)
+        self._take_acks(results)
+        if header.is_final:
+            self._keeper.commit_rest(self.figures.epochs, self._commit)
 
-    def _checkpoint_folder(self, is_final: bool) -> str | None:
-        if self._keeper is None:
-            return None
-        # What the last epoch prepares must not be committed twice either.
-        return self._keeper.start() if is_final else self._keeper.next_folder()
-
-    def _complete_checkpoint(self, results: list[Any], committables: dict[str, list[Any]], is_final: bool) -> None:
-        assert self._keeper is not None
-        reports = [result for result in results if isinstance(result, SubtaskReport)]
-        snapshots = tuple(report.snapshot for report in reports if report.snapshot is not None)
-        sources = {feed.operator_id: feed.snapshot() for feed in self._feeds}
-        self._keeper.complete(self.figures.epochs, snapshots, sources, committables, is_final)
+    def _begin_checkpoint(self, order: CheckpointOrder, request: SavepointRequest | None) -> None:
+        sources = {feed.operator_id: encode(feed.snapshot()) for feed in self._feeds}
+        self._keeper.begin(order, self.figures.epochs, sources, self._slots, request)
 
     def _accept_reports(self, results: list[Any]) -> None:
         figures = self.figures

@@ -12,21 +12,18 @@ from funke.engine.config.settings import Settings
 __all__ = ["warn_of_ignored"]
 
 _IGNORED: tuple[tuple[ConfigOption[Any], str], ...] = (
-    (options.CHECKPOINTING_TIMEOUT, "a checkpoint ends with its epoch"),
-    (options.TOLERABLE_FAILED_CHECKPOINTS, "a checkpoint that fails counts as a failure of the job"),
-    (options.SNAPSHOT_COMPRESSION, "snapshots are not compressed"),
-    (options.INCREMENTAL_CHECKPOINTS, "every checkpoint is complete"),
+    (options.STATE_CHANGELOG, "checkpoints are written beside the work in any case"),
 )
 
 
 def warn_of_ignored(settings: Settings) -> None:
-    """Warns of settings that have no effect yet."""
-    backend = str(settings.get(options.STATE_BACKEND)).lower()
-    if backend not in ("hashmap", "filesystem", "jobmanager", "memory"):
-        _warn(options.STATE_BACKEND, f"'{backend}' is not there yet; state is kept in memory")
+    """Warns of settings that have no effect."""
     for option, instead in _IGNORED:
         if settings.is_set(option) and settings.get(option) != option.default:
             _warn(option, instead)
+    is_rocksdb = str(settings.get(options.STATE_BACKEND)).lower() == "rocksdb"
+    if settings.get(options.INCREMENTAL_CHECKPOINTS) and not is_rocksdb:
+        _warn(options.INCREMENTAL_CHECKPOINTS, "state in memory is written completely; use rocksdb")
 
 
 def _warn(option: ConfigOption[Any], instead: str) -> None:

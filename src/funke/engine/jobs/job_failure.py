@@ -10,9 +10,14 @@ from funke.engine.errors import FunkeError, JobExecutionError, SlotLostError
 from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.operators.operator import OperatorFailure
 from funke.engine.runtime.results import Failure, describe, to_failure
+from funke.engine.runtime.state_restore import RestoreFailure
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class DamagedCheckpointError(JobExecutionError):
+    """A slot could not read what the job is to be restored from."""
 
 
 def named(operator: ChainedOperator, call: Callable[P, R]) -> Callable[P, R]:
@@ -38,7 +43,15 @@ def to_error(failure: Failure) -> JobExecutionError:
     if failure.user_line:
         message += f"\n  in your job: {failure.user_line}"
     kind = SlotLostError if failure.is_slot_lost else JobExecutionError
+    if failure.error_type == RestoreFailure.__name__:
+        return DamagedCheckpointError(failure.message)
     return kind(message, failure.operator_name or None, failure.traceback_text or None)
+
+
+def is_worker_loss(failure: BaseException) -> bool:
+    """Whether a process of Spark's or a slot is gone, which says nothing against the job."""
+    is_from_spark = type(failure).__module__.partition(".")[0] == "py4j"
+    return is_from_spark or isinstance(failure, (SlotLostError, ConnectionError))
 
 
 def to_job_error(cause: BaseException) -> FunkeError:

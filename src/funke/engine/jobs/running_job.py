@@ -1,4 +1,4 @@
-"""A submitted job: its thread, its status by Flink's state machine, and its results."""
+"""A submitted job: its thread, its attempts, its commands and its results."""
 
 from __future__ import annotations
 
@@ -13,35 +13,48 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
-from funke.engine.connectors.spark.sink import SparkSink
 from funke.engine.errors import (
     ConfigurationError,
     GraphError,
     JobCancelledError,
+    LeaseLostError,
     SerializationError,
+    SparkUnavailableError,
+    StateError,
     UnsupportedFeatureError,
 )
-from funke.engine.graph.job_graph import ChainedOperator, JobGraph
-from funke.engine.graph.operations import Operation, ReadSource, WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs.checkpoints import Checkpoint, CheckpointKeeper
-from funke.engine.jobs.coordinator import Commit, Coordinator, EpochWriter
+from funke.engine.jobs.backend_settings import backend_choice
+from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoint_settings import CheckpointSettings
+from funke.engine.jobs.checkpoint_store import CheckpointStore
+from funke.engine.jobs.checkpoints import Checkpoint, read_checkpoint, verify_files
+from funke.engine.jobs.control import serve_commands
+from funke.engine.jobs.coordinator import Coordinator
 from funke.engine.jobs.ignored_settings import warn_of_ignored
-from funke.engine.jobs.job_failure import named, to_job_error
+from funke.engine.jobs.job_code import pack_plan
+from funke.engine.jobs.job_failure import DamagedCheckpointError, is_worker_loss, to_job_error
+from funke.engine.jobs.job_lifecycle import ExceptionEntry, JobLifecycle
+from funke.engine.jobs.job_sinks import JobCommits, epoch_writers
+from funke.engine.jobs.job_sources import create_feed
+from funke.engine.jobs.recovery import EndedJob, admit_if_asked
 from funke.engine.jobs.restart import restart_strategy
+from funke.engine.jobs.savepoints import Afterwards, SavepointRequest, savepoint_folder
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.source_feed import SourceFeed
-from funke.engine.jobs.spark_feed import SparkFeed
+from funke.engine.jobs.start_point import matched_graph, operator_entries
 from funke.engine.planner.chaining import to_job_graph
-from funke.engine.planner.segments import Plan, to_plan
+from funke.engine.planner.segments import to_plan
 from funke.engine.runtime.dependencies import distribute, stage
 from funke.engine.runtime.epoch_runner import EpochRunner
-from funke.engine.runtime.spark_input import SparkBatchEnumerator, SparkStreamEnumerator
+from funke.engine.runtime.fault_points import arm
+from funke.engine.runtime.snapshot_files import join_path
 from funke.engine.runtime.spark_session import spark_session
-from funke.engine.runtime.worker_setup import JobPackage, pack_code
+from funke.engine.runtime.worker_setup import JobPackage
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
 
@@ -52,59 +65,102 @@ if TYPE_CHECKING:
 _END = object()
 _CANCEL_GRACE_S = 1.0
 # Trying again would end the same way.
-_FINAL_FAILURES = (ConfigurationError, GraphError, SerializationError, UnsupportedFeatureError, JobCancelledError)
+_FINAL_FAILURES = (
+    ConfigurationError,
+    GraphError,
+    JobCancelledError,
+    LeaseLostError,
+    SerializationError,
+    StateError,
+    UnsupportedFeatureError,
+)
 
 
 class RunningJob:
     """A job that runs in a thread of the driver."""
 
     def __init__(self, graph: StreamGraph, settings: JobSettings) -> None:
-        self.job_id = secrets.token_hex(16)
+        record = settings.record
+        self.job_id = record.job_id if record is not None else secrets.token_hex(16)
         self.settings = settings
+        self._record = record
+        configured = Settings(settings.configuration)
         self.job_graph = to_job_graph(graph)
+        self._keeper = self._create_keeper(configured)
+        start = self._start_point(configured)
+        if start is not None:
+            is_unclaimed_allowed = configured.get(options.IGNORE_UNCLAIMED_STATE)
+            self.job_graph = matched_graph(self.job_graph, graph, start, is_unclaimed_allowed)
+        self._keeper.operators = operator_entries(self.job_graph)
         self._plan = to_plan(self.job_graph, functions_need_slots=_has_own_files(settings))
-        self._sources = _sources(self._plan)
-        self._dependencies = stage(settings.python_files, settings.python_archives, settings.python_requirements)
+        self._dependencies = stage(
+            settings.python_files, settings.python_archives, settings.python_requirements, settings.cached_files
+        )
         try:
             self._package = self._pack()
         except BaseException:
             self._dependencies.remove()
             raise
-        self._status = JobStatus.CREATED
+        self._commits = JobCommits(
+            self.job_graph, partial(spark_session, settings.configuration), configured.get(options.COMMITTER_RETRIES)
+        )
+        self._is_recovered = record is not None and record.checkpoint is not None
+        first = JobStatus.RECONCILING if self._is_recovered else JobStatus.CREATED
+        self._lifecycle = JobLifecycle(first, record.put_status if record is not None else lambda status: None)
         self.result_future: Future[JobSummary] = Future()
         self._coordinator: Coordinator | None = None
         self._runner: EpochRunner | None = None
         self._cancelling = threading.Event()
         self._has_run = False
-        self.failures: list[Exception] = []
-        configured = Settings(settings.configuration)
-        self._keeper = None if self._plan.is_batch else CheckpointKeeper.from_settings(self.job_id, configured)
         warn_of_ignored(configured)
-        self._restart = restart_strategy(configured, self._keeper is not None)
+        self._restart = restart_strategy(configured, self._keeper.is_periodic)
         self._collected: dict[str, queue.Queue[Any]] = {}
         self._has_ended = False
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"funke-job-{self.job_id[:8]}", daemon=True)
+
+    def _create_keeper(self, configured: Settings) -> CheckpointKeeper:
+        own_folder = join_path(self._record.record.folder, "checkpoints") if self._record is not None else None
+        settings = CheckpointSettings.of(configured, own_folder)
+        if self.job_graph.is_batch:
+            settings = replace(settings, interval_ms=None)
+        store = CheckpointStore(join_path(settings.folder, self.job_id), settings.retained)
+        if self._record is not None and self._record.checkpoint is not None:
+            store.find(self._record.checkpoint)
+        return CheckpointKeeper(self.job_id, settings, store, guard=self._record)
+
+    def _start_point(self, configured: Settings) -> Checkpoint | None:
+        """What the job begins with: its own last checkpoint, if another driver has run it, or what the user names."""
+        path = configured.get(options.STATE_RECOVERY_PATH)
+        if path and not self._keeper.store.completed:
+            self._keeper.store.origin = read_checkpoint(path)
+            verify_files(self._keeper.store.origin)
+        return self._keeper.store.latest()
 
     def _pack(self) -> JobPackage:
         settings = self.settings
         return JobPackage(
             job_id=self.job_id,
             job_name=settings.job_name,
-            attempt=0,
+            attempt=self._record.attempt if self._record is not None else 0,
             secret=secrets.token_bytes(32),
-            code=_pack_code(_portable(self._plan)),
+            code=pack_plan(self._plan),
             startup=settings.startup,
             python_paths=tuple(path for path in dict.fromkeys((*self._dependencies.python_paths, *sys.path)) if path),
             archives=self._dependencies.archives,
+            cached_files=self._dependencies.cached_files,
             python_executable=settings.python_executable,
             job_parameters=tuple(settings.job_parameters.items()),
             auto_watermark_interval_ms=settings.auto_watermark_interval_ms,
             is_batch=self._plan.is_batch,
+            backend=backend_choice(Settings(settings.configuration)),
+            staging_folder=join_path(self._keeper.store.folder, "taskowned") if self._keeper.is_periodic else None,
+            fault=Settings(settings.configuration).get(options.FAULT),
         )
 
     def start(self) -> RunningJob:
         """Starts the job."""
+        arm(self._package.fault)
         self._thread.start()
         return self
 
@@ -115,10 +171,16 @@ class RunningJob:
                 cleaning.callback(self._dependencies.remove)
                 self._run_attempts()
         except BaseException as failure:
-            self._end(JobStatus.CANCELED if self._cancelling.is_set() else JobStatus.FAILED, failure)
+            self._end(self._final_status(failure), failure)
         else:
             runtime_ms = int((time.monotonic() - started) * 1000)
-            self._end(JobStatus.FINISHED, JobSummary(self.job_id, runtime_ms, self.accumulators(), self.metrics()))
+            summary = JobSummary(self.job_id, runtime_ms, self.accumulators(), self.metrics())
+            self._end(JobStatus.FINISHED, summary)
+
+    def _final_status(self, failure: BaseException) -> JobStatus:
+        if isinstance(failure, LeaseLostError):
+            return JobStatus.SUSPENDED
+        return JobStatus.CANCELED if self._cancelling.is_set() else JobStatus.FAILED
 
     def _run_attempts(self) -> None:
         """Runs the job, again after failures as long as the restart strategy says so."""
@@ -127,37 +189,62 @@ class RunningJob:
                 self._run_attempt()
                 return
             except Exception as failure:
-                self.failures.append(failure)
+                self._keeper.end_attempt(to_job_error(failure))
                 if not self._is_restarting_after(failure):
                     raise
-            latest = self._latest_checkpoint
-            self._package = replace(
-                self._package,
-                attempt=self._package.attempt + 1,
-                secret=secrets.token_bytes(32),
-                restore=latest.snapshots if latest is not None else (),
-            )
+            attempt = self._record.advance() if self._record is not None else self._package.attempt + 1
+            self._package = replace(self._package, attempt=attempt, secret=secrets.token_bytes(32))
+            self._lifecycle.enter(JobStatus.CREATED)
 
     def _is_restarting_after(self, failure: Exception) -> bool:
         """Waits as long as the restart strategy says; False when the job is to fail."""
-        if self._cancelling.is_set() or isinstance(failure, _FINAL_FAILURES) or not self._has_run:
+        if isinstance(failure, JobCancelledError):
+            self._cancelling.set()
+        if self._cancelling.is_set():
+            self._lifecycle.enter(JobStatus.CANCELLING)
             return False
-        delay_ms = self._restart.next_delay_ms()
+        self._lifecycle.enter(JobStatus.FAILING)
+        self._remember(failure)
+        if isinstance(failure, DamagedCheckpointError):
+            self._keeper.store.discard(failure)
+            delay_ms: int | None = 0
+        elif not self._may_restart_after(failure):
+            return False
+        else:
+            delay_ms = self._restart.next_delay_ms()
         if delay_ms is None:
             return False
-        with self._lock:
-            self._status = JobStatus.RESTARTING
+        self._lifecycle.enter(JobStatus.RESTARTING)
         first_line = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
         sys.stderr.write(f"restarting the job in {delay_ms} ms after: {first_line}\n")
         return not self._cancelling.wait(delay_ms / 1000)
 
+    def _may_restart_after(self, failure: Exception) -> bool:
+        """Whether another attempt could end otherwise: what fails before the job ever ran mostly fails again."""
+        has_run = self._has_run or self._is_recovered
+        if isinstance(failure, SparkUnavailableError):
+            return has_run
+        return not isinstance(failure, _FINAL_FAILURES) and (has_run or is_worker_loss(failure))
+
+    def _remember(self, failure: Exception) -> None:
+        self._lifecycle.record(self._package.attempt, failure)
+        if self._record is not None:
+            self._record.put_failure(failure)
+
     def _end(self, status: JobStatus, result: JobSummary | BaseException) -> None:
-        if self._keeper is not None:
-            self._keeper.end(status is JobStatus.CANCELED, status is JobStatus.FAILED)
         with self._lock:
-            self._status = status
+            try:
+                self._enter_last(status)
+            except LeaseLostError as lost:
+                status, result = JobStatus.SUSPENDED, lost
+                self._enter_last(status)
             self._has_ended = True
             collecting = list(self._collected.values())
+        # After the status: a driver that dies in between must not look for what is gone.
+        if status is not JobStatus.SUSPENDED:
+            self._keeper.end(status is JobStatus.CANCELED, status is JobStatus.FAILED)
+        if self._record is not None:
+            self._record.release()
         if isinstance(result, JobSummary):
             self.result_future.set_result(result)
         elif status is JobStatus.CANCELED:
@@ -167,75 +254,57 @@ class RunningJob:
         for waiting in collecting:
             waiting.put(_END)
 
+    def _enter_last(self, status: JobStatus) -> None:
+        before = {JobStatus.CANCELED: JobStatus.CANCELLING, JobStatus.FAILED: JobStatus.FAILING}.get(status)
+        if before is not None:
+            self._lifecycle.enter(before)
+        self._lifecycle.enter(status)
+
     def _run_attempt(self) -> None:
-        with ExitStack() as cleaning:
-            if self._has_only_to_commit():
+        start = self._keeper.last_savepoint or self._keeper.store.latest()
+        if start is not None:
+            self._commits.recover(start)
+            if start.is_final or start is self._keeper.last_savepoint:
                 return
+            self._package = replace(self._package, restore=start.located())
+        self._keeper.attempt = self._package.attempt
+        with ExitStack() as cleaning:
             spark = spark_session(self.settings.configuration)
             distribute(spark, self._dependencies, self.settings.jars)
-            feeds = []
-            for segment_id in self._sources:
-                feeds.append(self._feed(segment_id, spark))
-                cleaning.callback(feeds[-1].enumerator.close)
-            runner, coordinator = self._prepare(spark, feeds)
+            feeds: list[SourceFeed] = []
+            for segment in self._plan.segments:
+                if segment.is_ingest:
+                    feeds.append(create_feed(segment, spark, start))
+                    cleaning.callback(feeds[-1].enumerator.close)
+            runner, coordinator = self._prepare(spark, feeds, start)
             cleaning.callback(runner.close)
             runner.deploy()
             with self._lock:
                 if self._cancelling.is_set():
                     raise JobCancelledError("the job was cancelled")
-                self._status = JobStatus.RUNNING
+                self._lifecycle.enter(JobStatus.RUNNING)
             self._has_run = True
             coordinator.run()
 
-    @property
-    def _latest_checkpoint(self) -> Checkpoint | None:
-        return self._keeper.latest if self._keeper is not None else None
-
-    def _has_only_to_commit(self) -> bool:
-        """Commits again what the last checkpoint had prepared; True if that was all the job had left to do."""
-        latest = self._latest_checkpoint
-        if latest is None:
-            return False
-        commits = _commits(self.job_graph)
-        for operator_id, items in latest.committables.items():
-            commits[operator_id](items)
-        return latest.is_final
-
-    def _prepare(self, spark: SparkSession, feeds: list[SourceFeed]) -> tuple[EpochRunner, Coordinator]:
+    def _prepare(
+        self, spark: SparkSession, feeds: list[SourceFeed], start: Checkpoint | None
+    ) -> tuple[EpochRunner, Coordinator]:
         runner = EpochRunner(spark, self._plan, self._package)
         coordinator = Coordinator(
             runner,
             {segment.id: segment.level for segment in self._plan.segments},
             feeds,
-            _commits(self.job_graph),
-            _epoch_writers(self.job_graph, spark),
+            self._commits.commit,
+            epoch_writers(self.job_graph, spark),
             self._on_message,
             self.settings.buffer_timeout_ms,
             self._keeper,
+            self._plan.slots,
+            start.epoch if start is not None else 0,
         )
         with self._lock:
             self._runner, self._coordinator = runner, coordinator
         return runner, coordinator
-
-    def _feed(self, segment_id: int, spark: SparkSession) -> SourceFeed:
-        segment = self._plan.by_id[segment_id]
-        head = segment.operators[0]
-        operation = head.operation
-        assert isinstance(operation, ReadSource)
-        source, watermarks = operation.source, operation.watermarks
-        if getattr(source, "is_spark", False):
-            enumerate_frames = SparkBatchEnumerator if source.is_bounded else SparkStreamEnumerator
-            return SparkFeed(segment, source, named(head, enumerate_frames)(source, spark), watermarks)
-        position, unfinished = self._restored_source(head.operator_id)
-        enumerator = named(head, source.create_enumerator)(segment.parallelism, position)
-        feed = SourceFeed(segment, source, enumerator, watermarks)
-        feed.restore_unfinished(unfinished)
-        return feed
-
-    def _restored_source(self, operator_id: str) -> tuple[Any, dict[int, Any]]:
-        latest = self._latest_checkpoint
-        position, unfinished = latest.sources[operator_id] if latest is not None else (None, {})
-        return position, unfinished
 
     def _on_message(self, channel: str, payload: Any) -> None:
         kind, _, name = channel.partition(":")
@@ -252,7 +321,22 @@ class RunningJob:
 
     def status(self) -> JobStatus:
         """Where the job stands."""
-        return self._status
+        return self._lifecycle.status
+
+    def status_history(self) -> list[tuple[JobStatus, int]]:
+        """Every status the job has had, with the time in milliseconds at which it was entered."""
+        return list(self._lifecycle.history)
+
+    def exceptions(self) -> list[ExceptionEntry]:
+        """The last failures of the job, newest first."""
+        return self._lifecycle.exceptions
+
+    def savepoint(self, folder: str | None = None, afterwards: Afterwards = "go on") -> Future[str]:
+        """Asks for a savepoint; the future ends with its path, and the job goes on or ends as `afterwards` says."""
+        if self._plan.is_batch:
+            raise StateError("a job in batch mode has no savepoints: it starts anew after a failure")
+        target = savepoint_folder(self.job_id, folder, self._keeper.settings.savepoint_folder)
+        return self._keeper.requests.ask(SavepointRequest(target, afterwards))
 
     def cancel(self) -> Future[None]:
         """Cancels the job; the future ends when nothing of it is left."""
@@ -260,7 +344,7 @@ class RunningJob:
             has_ended, coordinator, runner = self._has_ended, self._coordinator, self._runner
             if not has_ended:
                 self._cancelling.set()
-                self._status = JobStatus.CANCELLING
+                self._lifecycle.enter(JobStatus.CANCELLING)
         if not has_ended and coordinator is not None and runner is not None:
             coordinator.cancel()
             # An epoch that is about to end may do so; a long one is given up.
@@ -281,7 +365,7 @@ class RunningJob:
         waiting = self._queue(name)
         while (batch := waiting.get()) is not _END:
             yield batch
-        if self._status is JobStatus.FAILED:
+        if self._lifecycle.status is JobStatus.FAILED:
             self.result()
 
     def accumulators(self) -> dict[str, Any]:
@@ -300,6 +384,7 @@ class RunningJob:
             "watermark": figures.watermark,
             "epoch_ms_median": statistics.median(figures.epoch_ms) if figures.epoch_ms else 0.0,
         }
+        values.update(self._checkpoint_metrics())
         names = {op.node_id: op.name for segment in self._plan.segments for op in segment.operators}
         for report in figures.reports():
             for node_id, measured in report.metrics.items():
@@ -307,75 +392,41 @@ class RunningJob:
                     values[f"{names[node_id]}.{report.subtask}.{metric}"] = value
         return values
 
+    def _checkpoint_metrics(self) -> dict[str, Any]:
+        """Under Flink's names."""
+        figures = self._keeper.figures
+        if not (self._keeper.is_periodic or figures.completed or figures.failed):
+            return {}
+        return {
+            "numberOfCompletedCheckpoints": figures.completed,
+            "numberOfFailedCheckpoints": figures.failed,
+            "numberOfInProgressCheckpoints": int(self._keeper.has_pending),
+            "lastCheckpointDuration": figures.last_duration_ms,
+            "lastCheckpointSize": figures.last_size,
+            "lastCheckpointFullSize": figures.last_full_size,
+            "lastCheckpointStall": figures.last_stall_ms,
+            "lastCheckpointExternalPath": figures.last_path,
+            "numRestarts": max(0, sum(status is JobStatus.RESTARTING for status, _ in self._lifecycle.history)),
+        }
+
 
 def submit_job(graph: StreamGraph, settings: JobSettings) -> RunningJob:
-    """Plans a job and starts it."""
-    return RunningJob(graph, settings).start()
+    """Plans a job and starts it, unless a driver before this one has seen it to its end."""
+    admitted = admit_if_asked(settings)
+    if isinstance(admitted, EndedJob):
+        return cast(RunningJob, admitted)  # it offers what callers use of a job
+    try:
+        job = RunningJob(graph, admitted)
+    except BaseException as failure:
+        if admitted.record is not None:
+            admitted.record.give_up(failure)
+        raise
+    if admitted.record is not None:
+        serve_commands(admitted.record.record.control_path, job)
+    return job.start()
 
 
 def _has_own_files(settings: JobSettings) -> bool:
     """Whether functions rely on files of this job alone: Spark's workers serve many jobs, slots only one."""
     files = (settings.python_files, settings.python_archives, settings.python_requirements)
     return any(files) or settings.python_executable is not None
-
-
-def _sources(plan: Plan) -> list[int]:
-    return [segment.id for segment in plan.segments if segment.is_ingest]
-
-
-def _portable(plan: Plan) -> Plan:
-    """The plan as workers get it: readers in place of sources, which stay in the driver."""
-    return plan.with_operations(_portable_operation)
-
-
-def _portable_operation(operator: ChainedOperator) -> Operation:
-    if isinstance(operator.operation, ReadSource):
-        source = operator.operation.source
-        reader = None if getattr(source, "is_spark", False) else source.create_reader()
-        return ReadSource(reader, operator.operation.watermarks)
-    return operator.operation
-
-
-def _pack_code(plan: Plan) -> bytes:
-    try:
-        return pack_code(plan)
-    except Exception as error:
-        culprit = _unserialisable(plan)
-        raise SerializationError(
-            f"{culprit} cannot be sent to the workers: {type(error).__name__}: {error}; "
-            "create connections, locks and the like in open()"
-        ) from error
-
-
-def _unserialisable(plan: Plan) -> str:
-    import cloudpickle
-
-    for segment in plan.segments:
-        for operator in segment.operators:
-            try:
-                cloudpickle.dumps(operator.operation)
-            except Exception:
-                where = f"\n  in your job: {operator.user_line}" if operator.user_line else ""
-                return f"the function of operator '{operator.name}'{where}"
-    return "the job"
-
-
-def _sinks(graph: JobGraph) -> Iterator[tuple[ChainedOperator, Any]]:
-    """Operator and sink of every sink of the job."""
-    for vertex in graph.vertices:
-        for operator in vertex.operators:
-            if isinstance(operator.operation, WriteSink):
-                yield operator, operator.operation.sink
-
-
-def _commits(graph: JobGraph) -> dict[str, Commit]:
-    found = [(operator, sink.create_committer()) for operator, sink in _sinks(graph)]
-    return {op.operator_id: named(op, committer.commit) for op, committer in found if committer is not None}
-
-
-def _epoch_writers(graph: JobGraph, spark: SparkSession) -> dict[str, EpochWriter]:
-    return {
-        sink.sink_id: named(operator, partial(sink.write_epoch, spark))
-        for operator, sink in _sinks(graph)
-        if isinstance(sink, SparkSink)
-    }

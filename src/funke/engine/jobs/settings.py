@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    # Workers load this module and never see a record.
+    from funke.engine.jobs.job_record import OwnedRecord
 
 
 @dataclass(frozen=True)
@@ -20,6 +25,9 @@ class JobSettings:
     python_requirements: tuple[str, str | None] | None = None
     python_executable: str | None = None
     jars: tuple[str, ...] = ()
-    cached_files: dict[str, str] = field(default_factory=dict)
+    # Name -> (path, whether it is a program).
+    cached_files: dict[str, tuple[str, bool]] = field(default_factory=dict)
     # Hooks "module:function" that every worker runs before it unpickles user code.
     startup: tuple[str, ...] = ()
+    # Where the job is written down, if it is to outlive its driver.
+    record: OwnedRecord | None = None

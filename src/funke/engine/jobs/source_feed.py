@@ -19,6 +19,24 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@dataclass(frozen=True)
+class SourceState:
+    """A source in a checkpoint."""
+
+    position: Any
+    # By subtask: splits with the number of records that were read of them.
+    unfinished: dict[int, tuple[tuple[Split, int], ...]]
+    parallelism: int
+    watermark: int
+    # What follows is used only by the same operators with the same parallelism.
+    layout: tuple[tuple[int, str], ...]
+    carry: dict[int, bytes | None]
+    owner: dict[str, int]
+    watermarks: dict[int, int]
+    idle: frozenset[int]
+    records: int
+
+
 @dataclass
 class SourceFeed:
     """Hands out the splits of one source to its subtasks, epoch by epoch."""
@@ -35,8 +53,10 @@ class SourceFeed:
     _carry: dict[int, bytes | None] = field(default_factory=dict)
     _splits: dict[str, list[Split]] = field(default_factory=dict)
     _idle: set[int] = field(default_factory=set)
-    _unfinished: dict[int, tuple[list[Split], int]] = field(default_factory=dict)
+    # By subtask: splits that the last epoch did not finish, each with the number of records read of it.
+    _unfinished: dict[int, list[tuple[Split, int]]] = field(default_factory=dict)
     _has_told_end: bool = False
+    _restored_watermark: int | None = None
 
     def poll(self, max_records: int) -> list[Split]:
         """The next splits."""
@@ -72,27 +92,39 @@ class SourceFeed:
         is_over = self.enumerator.is_finished
         orders = []
         for subtask in range(self.segment.parallelism):
-            left, skip = unfinished.get(subtask, ([], 0))
-            to_read = (*left, *assigned[subtask])
-            carry = self._carry.get(subtask)
-            orders.append(IngestOrder(self.segment.id, subtask, to_read, carry, is_final, skip, deadline_ms, is_over))
+            left = unfinished.get(subtask, [])
+            orders.append(
+                IngestOrder(
+                    self.segment.id,
+                    subtask,
+                    (*(split for split, _ in left), *assigned[subtask]),
+                    self._carry.get(subtask),
+                    is_final,
+                    (*(read for _, read in left), *([0] * len(assigned[subtask]))),
+                    deadline_ms,
+                    is_over,
+                    self._restored_watermark,
+                )
+            )
         self._has_told_end = is_over
+        self._restored_watermark = None
         return orders
 
     def _assign(self, splits: list[Split]) -> list[list[Split]]:
         parallelism = self.segment.parallelism
         assigned: list[list[Split]] = [[] for _ in range(parallelism)]
         load = [0] * parallelism
+        # The heaviest first, so that all get about the same; what one subtask gets it reads in the order of the source.
+        for split in sorted(splits, key=lambda split: -split.weight):
+            if split.id not in self._owner:
+                self._owner[split.id] = min(range(parallelism), key=lambda index: (load[index], index))
+            load[self._owner[split.id]] += max(1, split.weight)
         for split in splits:
-            subtask = self._owner.get(split.id)
-            if subtask is None:
-                subtask = min(range(parallelism), key=lambda index: (load[index], index))
-                self._owner[split.id] = subtask
+            assigned[self._owner[split.id]].append(split)
+            self._splits.setdefault(split.id, []).append(split)
+        for split in splits:
             if split.is_last:
                 self._owner.pop(split.id, None)
-            load[subtask] += max(1, split.weight)
-            assigned[subtask].append(split)
-            self._splits.setdefault(split.id, []).append(split)
         return assigned
 
     def accept(self, report: IngestReport) -> None:
@@ -116,8 +148,7 @@ class SourceFeed:
 
     def _keep(self, subtask: int, split: Split, records: int) -> None:
         """The next epoch goes on with this split, after the records that were read of it."""
-        splits, skip = self._unfinished.get(subtask, ([], records))
-        self._unfinished[subtask] = ([*splits, split], skip)
+        self._unfinished.setdefault(subtask, []).append((split, records))
 
     @property
     def watermark(self) -> int:
@@ -125,15 +156,41 @@ class SourceFeed:
         active = [mark for subtask, mark in self.watermarks.items() if subtask not in self._idle]
         return min(active, default=MIN_WATERMARK)
 
-    def snapshot(self) -> Any:
-        """The source's position: what was handed out, and what of that is not read yet."""
-        return self.enumerator.snapshot(), self._unfinished
+    def snapshot(self) -> SourceState:
+        """The source's position: what was handed out, what of that is not read yet, and the progress of event time."""
+        return SourceState(
+            self.enumerator.snapshot(),
+            {subtask: tuple(left) for subtask, left in self._unfinished.items()},
+            self.segment.parallelism,
+            self.watermark,
+            self._layout(),
+            dict(self._carry),
+            dict(self._owner),
+            dict(self.watermarks),
+            frozenset(self._idle),
+            self.records,
+        )
 
-    def restore_unfinished(self, unfinished: dict[int, tuple[list[Split], int]]) -> None:
-        """Goes on with splits that an earlier attempt had not finished."""
-        self._unfinished = dict(unfinished)
-        for subtask, (splits, _) in unfinished.items():
-            for split in splits:
-                self._splits.setdefault(split.id, []).append(split)
-                if not split.is_last:
-                    self._owner[split.id] = subtask
+    def restore(self, state: SourceState) -> None:
+        """Goes on where an earlier attempt or another job stood; the enumerator was made with its position."""
+        self._restored_watermark = state.watermark
+        self.records = state.records
+        if state.layout == self._layout() and state.parallelism == self.segment.parallelism:
+            self._carry, self._owner = dict(state.carry), dict(state.owner)
+            self.watermarks, self._idle = dict(state.watermarks), set(state.idle)
+        for position, (old, left) in enumerate(sorted(state.unfinished.items())):
+            is_same = state.parallelism == self.segment.parallelism
+            for split, read in left:
+                self._take_over(old if is_same else position % self.segment.parallelism, split, read)
+
+    def _take_over(self, subtask: int, split: Split, read: int) -> None:
+        # All pieces of one split go to one subtask.
+        subtask = self._owner.get(split.id, subtask)
+        self._keep(subtask, split, read)
+        self._splits.setdefault(split.id, []).append(split)
+        if not split.is_last:
+            self._owner[split.id] = subtask
+
+    def _layout(self) -> tuple[tuple[int, str], ...]:
+        """Which operators run with the source: what they carry from epoch to epoch fits only them."""
+        return tuple((operator.node_id, operator.operator_id) for operator in self.segment.operators)

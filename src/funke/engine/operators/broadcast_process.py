@@ -16,8 +16,8 @@ from funke.engine.operators.keyed_process import TimedKeyedOperator
 from funke.engine.operators.operator import OperatorContext
 from funke.engine.operators.record_loops import run_unkeyed
 from funke.engine.operators.timers import NonKeyedTimerService
-from funke.engine.state.broadcast_state import BroadcastStateStore
 from funke.engine.state.descriptors import MapStateDescriptor
+from funke.engine.state.function_states import FunctionStates
 from funke.engine.state.interfaces import BroadcastState, ReadOnlyBroadcastState
 from funke.engine.state.keyed_backend import KeyedBackend
 from funke.engine.state.storage_keys import original_key
@@ -30,9 +30,9 @@ __all__ = ["BroadcastOperator", "KeyedBroadcastOperator", "create_broadcast_proc
 class _Side:
     """What the contexts of both sides can ask."""
 
-    def __init__(self, timer_service: TimerService, store: BroadcastStateStore) -> None:
+    def __init__(self, timer_service: TimerService, states: FunctionStates) -> None:
         self._timer_service = timer_service
-        self._store = store
+        self._states = states
         self.element_timestamp = NO_TIMESTAMP
 
     def timestamp(self) -> int:
@@ -53,7 +53,7 @@ class BroadcastSide(_Side, BroadcastProcessFunction.Context, KeyedBroadcastProce
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
         """Return the broadcast state for reading and writing."""
-        return self._store.get_broadcast_state(state_descriptor)
+        return self._states.store.get_broadcast_state(state_descriptor)
 
 
 class DataSide(_Side, BroadcastProcessFunction.ReadOnlyContext):
@@ -61,7 +61,7 @@ class DataSide(_Side, BroadcastProcessFunction.ReadOnlyContext):
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState[Any, Any]:
         """Return the broadcast state for reading."""
-        return self._store.get_read_only(state_descriptor)
+        return self._states.store.broadcasts.get_read_only(state_descriptor)
 
 
 class KeyedDataSide(_Side, KeyedBroadcastProcessFunction.OnTimerContext):
@@ -69,13 +69,13 @@ class KeyedDataSide(_Side, KeyedBroadcastProcessFunction.OnTimerContext):
 
     firing_domain = TimeDomain.EVENT_TIME
 
-    def __init__(self, timer_service: TimerService, store: BroadcastStateStore, backend: KeyedBackend) -> None:
-        super().__init__(timer_service, store)
+    def __init__(self, timer_service: TimerService, states: FunctionStates, backend: KeyedBackend) -> None:
+        super().__init__(timer_service, states)
         self._backend = backend
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState[Any, Any]:
         """Return the broadcast state for reading."""
-        return self._store.get_read_only(state_descriptor)
+        return self._states.store.broadcasts.get_read_only(state_descriptor)
 
     def timer_service(self) -> TimerService:
         """Return the service that reads the clocks and sets timers."""
@@ -96,14 +96,13 @@ class BroadcastOperator(FunctionOperator):
     def setup(self, context: OperatorContext) -> None:
         """Makes the contexts of the function."""
         super().setup(context)
-        self._store = BroadcastStateStore()
         self._timer_service = NonKeyedTimerService(context.task.clock)
 
     def input_handler(self, input_index: int) -> BatchHandler:
         """The method for batches of one input."""
         is_data = input_index == 0
         process = self.function.process_element if is_data else self.function.process_broadcast_element
-        context = (DataSide if is_data else BroadcastSide)(self._timer_service, self._store)
+        context = (DataSide if is_data else BroadcastSide)(self._timer_service, self.states)
 
         def handle(values: list[Any], timestamps: list[int] | None) -> None:
             self.records_in += len(values)
@@ -116,27 +115,14 @@ class BroadcastOperator(FunctionOperator):
         self._timer_service.watermark = watermark
         super().process_watermark(watermark)
 
-    def snapshot(self) -> Any:
-        """The broadcast state."""
-        return self._store.snapshot()
-
-    def restore(self, state: Any) -> None:
-        """Takes the broadcast state back."""
-        self._store.restore(state)
-
 
 class KeyedBroadcastOperator(TimedKeyedOperator):
     """Runs a KeyedBroadcastProcessFunction."""
 
-    def setup(self, context: OperatorContext) -> None:
-        """Makes the contexts of the function."""
-        self._store = BroadcastStateStore()
-        super().setup(context)
-
     def create_contexts(self) -> tuple[Any, Any]:
         """The contexts for elements and for timers."""
-        service, store, backend = self.timer_service, self._store, self.backend
-        return KeyedDataSide(service, store, backend), KeyedDataSide(service, store, backend)
+        service, states, backend = self.timer_service, self.states, self.backend
+        return KeyedDataSide(service, states, backend), KeyedDataSide(service, states, backend)
 
     def input_handler(self, input_index: int) -> BatchHandler:
         """The method for batches of one input."""
@@ -147,17 +133,9 @@ class KeyedBroadcastOperator(TimedKeyedOperator):
 
     def _process_broadcast(self, values: list[Any], timestamps: list[int] | None) -> None:
         self.records_in += len(values)
-        context = BroadcastSide(self.timer_service, self._store)
+        context = BroadcastSide(self.timer_service, self.states)
         process = self.function.process_broadcast_element
         run_unkeyed(process, context, values, timestamps, self.results, self.guard)
-
-    def snapshot(self) -> Any:
-        """The broadcast state."""
-        return self._store.snapshot()
-
-    def restore(self, state: Any) -> None:
-        """Takes the broadcast state back."""
-        self._store.restore(state)
 
 
 def create_broadcast_process(operation: BroadcastProcess) -> FunctionOperator:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.graph.operations import ReadSource
 from funke.engine.operators.operator import Operator, OperatorContext, OperatorFailure, Output, Target, TaskInfo
+from funke.engine.state.snapshot_format import GroupPart
 
 
 @dataclass(frozen=True)
@@ -90,19 +91,39 @@ class OperatorChain:
         times = [operator.next_wakeup_ms() for operator in self.operators.values()]
         return min((time for time in times if time is not None), default=None)
 
-    def snapshot(self) -> dict[str, tuple[Any, dict[int, Any] | None]]:
-        """By operator id: state of its own, and keyed state by key group; operators without any are left out."""
+    @property
+    def has_unfinished(self) -> bool:
+        """Whether any operator still works on records."""
+        return not self._is_closed and any(operator.has_unfinished for operator in self.operators.values())
+
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        """A checkpoint begins: lets every operator, in order, settle what a snapshot cannot do without side effects."""
+        self._in_order(lambda operator: lambda: operator.prepare_snapshot(checkpoint_id))
+
+    def snapshot(self) -> dict[str, Any]:
+        """State that is not keyed by operator id; operators without any are left out."""
         taken = {}
         for spec in self.specs:
-            operator = self.operators.get(spec.node_id)
-            if operator is None:
-                continue
-            own = operator.snapshot()
-            keyed_snapshot = getattr(operator, "keyed_snapshot", None)
-            keyed = keyed_snapshot() if keyed_snapshot is not None else None
-            if own is not None or keyed:
-                taken[spec.operator_id] = (own, keyed)
+            if spec.node_id in self.operators:
+                own = self.operators[spec.node_id].snapshot()
+                if own is not None:
+                    taken[spec.operator_id] = own
         return taken
+
+    def snapshot_keyed(self) -> Iterator[tuple[str, int, GroupPart]]:
+        """Operator id, key group and a chunk of the group's state and timers."""
+        for spec in self.specs:
+            if spec.node_id in self.operators:
+                for group, part in self.operators[spec.node_id].snapshot_keyed():
+                    yield spec.operator_id, group, part
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Tells every operator, in order, that a checkpoint is complete."""
+        self._in_order(lambda operator: lambda: operator.notify_checkpoint_complete(checkpoint_id))
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """Tells every operator, in order, that a checkpoint was given up."""
+        self._in_order(lambda operator: lambda: operator.notify_checkpoint_aborted(checkpoint_id))
 
     def close(self) -> None:
         """Closes all operators once; the first failure is raised after all have been closed."""

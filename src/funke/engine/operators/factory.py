@@ -13,10 +13,12 @@ from funke.engine.graph.operations import (
     CoFlatMap,
     CoMap,
     CoProcess,
+    CustomOperator,
     Filter,
     FlatMap,
     IntervalJoin,
     Map,
+    OneByOne,
     Operation,
     Process,
     Reduce,
@@ -77,10 +79,16 @@ def _create_async_wait(operation: AsyncWait, task: TaskInfo) -> Operator:
     return AsyncWaitOperator(operation)
 
 
+def _create_one_by_one(operation: OneByOne, task: TaskInfo) -> Operator:
+    from funke.engine.operators.one_by_one import OneByOneOperator
+
+    return OneByOneOperator(operation)
+
+
 def _create_window(operation: Window, task: TaskInfo) -> Operator:
     from funke.engine.operators.windowing.factory import create_window
 
-    return create_window(operation)
+    return create_window(operation, is_in_memory=task.is_batch or task.backend.name == "hashmap")
 
 
 _OPERATORS: dict[type[Operation], Callable[[Any, TaskInfo], Operator]] = {
@@ -97,8 +105,10 @@ _OPERATORS: dict[type[Operation], Callable[[Any, TaskInfo], Operator]] = {
     IntervalJoin: _create_interval_join,
     WindowJoin: _create_window_join,
     AsyncWait: _create_async_wait,
+    OneByOne: _create_one_by_one,
     Window: _create_window,
     WriteSink: lambda operation, task: SinkOperator(operation.sink),
+    CustomOperator: lambda operation, task: operation.create(task),
 }
 
 

@@ -9,6 +9,7 @@ from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorCon
 from funke.engine.operators.record_copy import ResultGuard
 from funke.engine.operators.result_batch import ResultBatch
 from funke.engine.operators.runtime_context import StreamingRuntimeContext
+from funke.engine.state.function_states import FunctionStates
 from funke.engine.state.keyed_backend import KeyedBackend
 from funke.engine.types.functions import Function
 
@@ -33,7 +34,11 @@ class FunctionOperator(Operator):
     def setup(self, context: OperatorContext) -> None:
         """Makes what the function may ask for in `open`."""
         super().setup(context)
-        self.runtime_context = StreamingRuntimeContext(context, self.create_backend())
+        backend = self.create_backend()
+        self.runtime_context = StreamingRuntimeContext(context, backend)
+        task = context.task
+        keyed_store = None if backend is None else self.runtime_context
+        self.states = FunctionStates(task.clock.now_ms, task.restored_checkpoint_id, keyed_store)
 
     def create_backend(self) -> KeyedBackend | None:
         """The backend for keyed state; None on streams without keys."""
@@ -46,9 +51,10 @@ class FunctionOperator(Operator):
         self.open_function(self.function)
 
     def open_function(self, function: Any) -> None:
-        """Calls `open` of a function object and remembers to close it."""
+        """Gives a function object its state, calls its `open` and remembers to close it."""
         if isinstance(function, Function) or not callable(function):
             self._opened.append(function)
+            self.states.initialize(function)
             if hasattr(function, "open"):
                 function.open(self.runtime_context)
 
@@ -56,6 +62,26 @@ class FunctionOperator(Operator):
         """Event time has advanced."""
         self.input_watermark = watermark
         self.output.emit_watermark(watermark)
+
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        """Lets functions bring their operator state up to date."""
+        self.states.prepare_snapshot(checkpoint_id)
+
+    def snapshot(self) -> Any:
+        """The operator state of the functions."""
+        return self.states.snapshot()
+
+    def restore(self, state: Any) -> None:
+        """Takes the operator state back."""
+        self.states.restore(state)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Tells functions that want to know."""
+        self.states.notify_checkpoint_complete(checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """Tells functions that want to know."""
+        self.states.notify_checkpoint_aborted(checkpoint_id)
 
     def metrics(self) -> dict[str, Any]:
         """Flink's metrics of an operator, and those the function registered."""

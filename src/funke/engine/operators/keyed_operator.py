@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from funke.engine.graph.operations import KeySelector
 from funke.engine.operators.function_operator import FunctionOperator, method_of
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, OperatorContext
 from funke.engine.operators.timers import KeyedTimerService
-from funke.engine.state.hashmap_backend import HashMapBackend
+from funke.engine.state.backend_choice import BackendChoice, create_backend
 from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.native_files import LocalFile
+from funke.engine.state.snapshot_format import GroupPart
 from funke.engine.state.storage_keys import storage_keys
 from funke.engine.types.functions import Function
 
@@ -40,7 +42,10 @@ class KeyedOperator(FunctionOperator):
     def create_backend(self) -> KeyedBackend:
         """The backend for keyed state."""
         task = self.context.task
-        self.backend = HashMapBackend(task.max_parallelism, task.clock.now_ms)
+        # In batch mode there is the state of one key at a time.
+        choice = BackendChoice() if task.is_batch else task.backend
+        folder = choice.folder_for(task.job_id, self.context.operator_id, task.subtask, task.attempt)
+        self.backend = create_backend(choice, task.max_parallelism, task.clock.now_ms, folder)
         return self.backend
 
     def open(self) -> None:
@@ -104,20 +109,59 @@ class KeyedOperator(FunctionOperator):
         """Lets go of what is not needed any more."""
         self.backend.prune()
 
-    def keyed_snapshot(self) -> dict[int, Any]:
-        """State and timers by key group, picklable; what it holds is still in use."""
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        """A checkpoint begins."""
+        super().prepare_snapshot(checkpoint_id)
+        self.backend.prepare_snapshot(checkpoint_id)
+
+    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
+        """State and timers by key group, in chunks; what it yields is still in use."""
+        yield from self.snapshot_timers()
+        yield from self.snapshot_state()
+
+    def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
+        """Timers by key group."""
         max_parallelism = self.context.task.max_parallelism
-        state = self.backend.snapshot()
         event = self.timer_service.event_timers.snapshot(max_parallelism, self.key_of_timer)
         processing = self.timer_service.processing_timers.snapshot(max_parallelism, self.key_of_timer)
-        return {
-            group: (state.get(group, {}), event.get(group, []), processing.get(group, []))
-            for group in {*state, *event, *processing}
-        }
+        for group in sorted({*event, *processing}):
+            yield group, GroupPart({}, event.get(group, []), processing.get(group, []))
 
-    def restore_keyed(self, parts: Mapping[int, Any]) -> None:
-        """Takes back the key groups of this subtask; called after `setup` and before `open`."""
-        self.backend.restore({group: part[0] for group, part in parts.items()})
-        for _, event, processing in parts.values():
-            self.timer_service.event_timers.restore(event)
-            self.timer_service.processing_timers.restore(processing)
+    def snapshot_state(self) -> Iterator[tuple[int, GroupPart]]:
+        """State by key group, in chunks; operators that keep state outside the backend override it."""
+        return self.backend.snapshot_parts()
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        """Takes back the key groups of this subtask, chunk by chunk."""
+        self.backend.restore(self._with_timers_restored(parts))
+
+    def _with_timers_restored(self, parts: Iterable[tuple[int, GroupPart]]) -> Iterator[tuple[int, GroupPart]]:
+        for group, part in parts:
+            self.timer_service.event_timers.restore(part.event_timers)
+            self.timer_service.processing_timers.restore(part.processing_timers)
+            yield group, part
+
+    def native_files(self) -> tuple[LocalFile, ...]:
+        """The files of the backend."""
+        return self.backend.native_files()
+
+    def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
+        """Gives the backend its files back."""
+        self.backend.restore_native(folders, groups)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """A checkpoint is complete."""
+        self.backend.notify_checkpoint_complete(checkpoint_id)
+        super().notify_checkpoint_complete(checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """A checkpoint was given up."""
+        self.backend.notify_checkpoint_aborted(checkpoint_id)
+        super().notify_checkpoint_aborted(checkpoint_id)
+
+    def close(self) -> None:
+        """Closes functions, then the backend."""
+        try:
+            super().close()
+        finally:
+            self.backend.close()

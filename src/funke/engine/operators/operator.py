@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from funke.engine.operators.clock import Clock, SystemClock
 from funke.engine.operators.record_copy import copies_of
+from funke.engine.state.backend_choice import BackendChoice
 
 if TYPE_CHECKING:
+    from funke.engine.state.native_files import LocalFile
+    from funke.engine.state.snapshot_format import GroupPart
     from funke.engine.types.type_information import TypeInformation
 
 MIN_WATERMARK = -(1 << 63)
@@ -55,11 +58,18 @@ class TaskInfo:
     parallelism: int = 1
     max_parallelism: int = 128
     attempt: int = 0
+    # The checkpoint that the job starts from.
+    restored_checkpoint_id: int | None = None
     is_batch: bool = False
+    backend: BackendChoice = field(default_factory=BackendChoice)
     auto_watermark_interval_ms: int = 200
     job_parameters: dict[str, str] = field(default_factory=dict)
+    # Files that the program has registered: name -> path on this host.
+    cached_files: dict[str, str] = field(default_factory=dict)
     clock: Clock = field(default_factory=SystemClock)
     send_to_driver: Callable[[str, Any], None] = lambda channel, payload: None
+    # Where sinks may keep what waits for its commit; None when the job takes no checkpoints.
+    staging_folder: str | None = None
 
 
 @dataclass
@@ -199,12 +209,50 @@ class Operator:
     def on_processing_time(self, now_ms: int) -> None:
         """Processing time has reached `now_ms`."""
 
+    @property
+    def has_unfinished(self) -> bool:
+        """Whether records have come in whose results are still to come, without any more input."""
+        return False
+
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        """A checkpoint begins, after `end_epoch`: the only step of it that may change something. Must be quick.
+
+        What belongs to other threads or to files is settled here; the methods that follow run in a forked process.
+        """
+
     def snapshot(self) -> Any:
-        """Picklable state that is not keyed; None if there is none."""
+        """Picklable state that is not keyed, as of the last `prepare_snapshot`; None if there is none."""
         return None
+
+    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
+        """Keyed state and timers by key group, in chunks; as of the last `prepare_snapshot`."""
+        return iter(())
+
+    def native_files(self) -> tuple[LocalFile, ...]:
+        """Files that hold the keyed state as of the last `prepare_snapshot`, for incremental checkpoints.
+
+        With them `snapshot_timers` takes the place of `snapshot_keyed`. None if the state is not in files.
+        """
+        return ()
+
+    def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
+        """Timers by key group, in chunks; as of the last `prepare_snapshot`."""
+        return iter(())
+
+    def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
+        """Takes back key groups from folders with such files, one for each old subtask; before `restore_keyed`."""
 
     def restore(self, state: Any) -> None:
         """Takes back what `snapshot` gave; called before `open`."""
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        """Takes back the key groups of this subtask; called after `setup` and before `open`."""
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """A checkpoint that was prepared here is complete."""
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """A checkpoint that was prepared here was given up."""
 
     def metrics(self) -> dict[str, Any]:
         """Values to show to users, by metric name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from funke.engine.errors import StateError
+from funke.engine.operators.functions.distributed_cache import DistributedCache
 from funke.engine.operators.functions.runtime_context import RuntimeContext
 from funke.engine.operators.operator import OperatorContext
 from funke.engine.state.descriptors import (
@@ -59,6 +60,10 @@ class StreamingRuntimeContext(RuntimeContext):
     def get_job_parameter(self, key: str, default_value: str) -> str:
         """Return a global job parameter."""
         return self._task.job_parameters.get(key, default_value)
+
+    def get_distributed_cache(self) -> DistributedCache:
+        """Return the registered files of the job."""
+        return DistributedCache(self._task.cached_files)
 
     def get_metrics_group(self) -> MetricRegistry:
         """Return the group in which the function registers its metrics."""

@@ -22,6 +22,7 @@ class SinkOperator(Operator):
         self._sink = sink
         self._restored: Any = None
         self._writer: SinkWriter | None = None
+        self._state: Any = None
         self._input_watermark = MIN_WATERMARK
         self._has_ended = False
 
@@ -36,6 +37,9 @@ class SinkOperator(Operator):
             self.context.input_type,
             task.clock.now_ms,
             task.send_to_driver,
+            self.context.operator_id,
+            task.staging_folder,
+            restored_checkpoint_id=task.restored_checkpoint_id,
         )
         self._writer = self._sink.create_writer(context, self._restored)
 
@@ -74,10 +78,26 @@ class SinkOperator(Operator):
         """Passes the time on."""
         self.writer.on_processing_time(now_ms)
 
-    def snapshot(self) -> Any:
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
         """At a checkpoint: what was written so far is handed to the committer, the rest is the writer's state."""
+        self.writer.prepare_snapshot(checkpoint_id)
         self._send_committables()
-        return self.writer.snapshot()
+        # Taken here and not in `snapshot`: a writer may flush its buffers for it, which only its own process may do.
+        self._state = self.writer.snapshot()
+
+    def snapshot(self) -> Any:
+        """The writer's state as it was when the checkpoint was prepared."""
+        return self._state
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Tells the writer."""
+        if self._writer is not None:
+            self._writer.notify_checkpoint_complete(checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """Tells the writer."""
+        if self._writer is not None:
+            self._writer.notify_checkpoint_aborted(checkpoint_id)
 
     def restore(self, state: Any) -> None:
         """Keeps the writer's state for `open`."""

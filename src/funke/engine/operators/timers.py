@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from typing import Any, NoReturn
 
@@ -108,9 +108,9 @@ class TimerQueue:
             for entry in [entry for entry in bucket if is_dropped(entry)]:
                 self.delete(time, entry)
 
-    def items(self) -> Iterable[tuple[int, Any]]:
+    def items(self) -> Iterator[tuple[int, Any]]:
         """All timers, unordered."""
-        return [(time, entry) for time, bucket in self._buckets.items() for entry in bucket]
+        return ((time, entry) for time, bucket in self._buckets.items() for entry in bucket)
 
     def snapshot(self, max_parallelism: int, key_of: Callable[[Any], Any]) -> dict[int, list[tuple[int, Any]]]:
         """All timers by key group."""

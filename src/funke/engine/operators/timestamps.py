@@ -155,6 +155,14 @@ class SplitWatermarks:
         self._trackers, self._ended, self._emitted, self._is_idle, self._last_emit_ms = state
         self._current = None
 
+    def announce(self, at_least: int = MIN_WATERMARK) -> None:
+        """After a restart: tells receivers, who have forgotten it, how far event time had come."""
+        self._emitted = max(self._emitted, at_least)
+        if self._emitted > MIN_WATERMARK:
+            self._output.emit_watermark(self._emitted)
+        self._is_idle = False
+        self._report_status()
+
     def _idle_at(self, tracker: BoundedTracker | CustomTracker) -> int | None:
         timeout = self._spec.idle_timeout_ms
         return None if timeout is None or tracker.last_event_ms is None else tracker.last_event_ms + timeout
@@ -235,6 +243,10 @@ class AssignTimestampsOperator(Operator):
         """Takes the progress back; also works once the operator is open."""
         self._marks.restore(state)
         self._marks.start_split(_ONLY_SPLIT)
+
+    def announce(self) -> None:
+        """After a restart: tells receivers how far event time had come."""
+        self._marks.announce()
 
     def metrics(self) -> dict[str, Any]:
         """Flink's metrics of an operator."""

@@ -128,6 +128,7 @@ def _vertex(
                 _input_type(graph, node),
                 edge.source if edge else None,
                 edge.tag if edge else None,
+                node.uid,
             )
         )
         waiting[:0] = [(out.target, out) for out in outgoing[node_id] if id(out) in chained]
@@ -153,10 +154,19 @@ def _operator_ids(graph: StreamGraph) -> dict[int, str]:
             ids[node.id] = node.uid_hash
             continue
         inputs = ",".join(ids[edge.source] for edge in node.inputs)
-        text = f"uid:{node.uid}" if node.uid is not None else f"{position}:{type(node.operation).__name__}:{inputs}"
-        ids[node.id] = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+        place = f"{position}:{type(node.operation).__name__}:{inputs}"
+        ids[node.id] = operator_id_of_uid(node.uid) if node.uid is not None else _digest(place)
     _refuse_repeated(graph, ids)
     return ids
+
+
+def operator_id_of_uid(uid: str) -> str:
+    """The id under which the state of an operator with this uid is kept."""
+    return _digest(f"uid:{uid}")
+
+
+def _digest(text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def _refuse_repeated(graph: StreamGraph, ids: dict[int, str]) -> None:

@@ -13,10 +13,13 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.block_codec import encode
+from funke.engine.runtime.cached_files import placed_files
+from funke.engine.runtime.checkpoint_order import CheckpointNews
 from funke.engine.runtime.dependencies import unpack_archives
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.nursery import fork_slot, start_nursery
@@ -31,6 +34,7 @@ def start_slot(slot: int, package: JobPackage) -> SlotAddress:
     folder = tempfile.mkdtemp(prefix="funke-slot-")
     try:
         unpack_archives(package.archives, folder)
+        package = replace(package, cached_paths=placed_files(package.cached_files, folder))
         return _start_in(folder, slot, package)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -146,6 +150,22 @@ def deliver(
     slot.close()
     if answers.failure is not None:
         yield _lost(address, answers.failure)
+
+
+def tell_news(address: SlotAddress, secret: bytes, news: CheckpointNews) -> list[bytes]:
+    """Tells a slot what became of checkpoints; returns what it knows about snapshots."""
+    try:
+        slot = connect(address, secret, news)
+        try:
+            slot.send_end()
+            answers = []
+            while (frame := slot.receive()) is not None:
+                answers.append(frame.payload)
+            return answers
+        finally:
+            slot.close()
+    except OSError as error:
+        return [_lost(address, error).payload]
 
 
 class _Answers(threading.Thread):

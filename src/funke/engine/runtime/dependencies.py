@@ -9,11 +9,13 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from funke.engine.errors import ConfigurationError
+from funke.engine.runtime.cached_files import CachedFile, ship_cached_file, staged_files
 from funke.engine.runtime.spark_session import is_embedded
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ class Dependencies:
     python_paths: tuple[str, ...] = ()
     archives: tuple[tuple[str, str], ...] = ()
     folder: str | None = None
+    cached_files: tuple[CachedFile, ...] = ()
 
     def remove(self) -> None:
         """Deletes what was staged."""
@@ -41,9 +44,10 @@ def stage(
     python_files: tuple[str, ...],
     archives: tuple[tuple[str, str | None], ...],
     requirements: tuple[str, str | None] | None,
+    cached_files: Mapping[str, tuple[str, bool]] | None = None,
 ) -> Dependencies:
     """Gathers a job's files in one folder of the driver's machine; of two files with one name the first counts."""
-    if not (python_files or archives or requirements):
+    if not (python_files or archives or requirements or cached_files):
         return Dependencies()
     targets = tuple((_existing_archive(path), target or os.path.basename(path)) for path, target in archives)
     folder = tempfile.mkdtemp(prefix="funke-files-")
@@ -51,10 +55,11 @@ def stage(
         paths = [_staged_file(file, folder) for file in python_files]
         if requirements is not None:
             paths.append(_installed(requirements, folder))
+        cached = staged_files(cached_files or {}, folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return Dependencies(tuple(dict.fromkeys(paths)), targets, folder)
+    return Dependencies(tuple(dict.fromkeys(paths)), targets, folder, cached)
 
 
 def _existing(path: str) -> str:
@@ -98,6 +103,8 @@ def distribute(spark: SparkSession, dependencies: Dependencies, jars: tuple[str,
     context = spark.sparkContext
     for jar in jars:
         context._jsc.addJar(_existing(jar))
+    for file in dependencies.cached_files:
+        ship_cached_file(context, file, None if is_embedded(spark) else shipping_folder())
     if is_embedded(spark):
         return
     for path in dependencies.python_paths:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.errors import SlotLostError
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.block_codec import decode, encode
-from funke.engine.runtime.delivery import connect, consumed_at, deliver, start_slot
+from funke.engine.runtime.checkpoint_order import CheckpointNews
+from funke.engine.runtime.delivery import connect, consumed_at, deliver, start_slot, tell_news
 from funke.engine.runtime.dependencies import shipping_folder
 from funke.engine.runtime.frames import Frame
 from funke.engine.runtime.ingest import IngestOrder, run_ingest
@@ -132,6 +133,17 @@ class EpochRunner:
                 yield frame.slot, frame[1:]
 
         return frames.partitionBy(self._plan.slots, _as_is).mapPartitionsWithIndex(delivery)
+
+    def tell_news(self, news: CheckpointNews) -> list[Any]:
+        """Between two epochs: tells all slots what became of checkpoints, and returns what they know of snapshots."""
+        secret, addresses = self._secret, list(self.addresses.values())
+        if is_embedded(self._spark) or not addresses:
+            answers = [answer for address in addresses for answer in tell_news(address, secret, news)]
+        else:
+            self._enter_group("checkpoint")
+            told = self._context.parallelize(addresses, len(addresses))
+            answers = told.flatMap(lambda address: tell_news(address, secret, news)).collect()
+        return [decode(answer) for answer in answers]
 
     def _enter_group(self, what: str) -> None:
         self._context.setJobGroup(self._group, f"funke {self._group}: {what}", interruptOnCancel=False)

@@ -17,6 +17,7 @@ from funke.engine.operators.slice_pacer import SlicePacer
 from funke.engine.operators.timestamps import SplitWatermarks
 from funke.engine.planner.segments import Exchange, Plan, Segment
 from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.frames import RESULT, Frame
 from funke.engine.runtime.results import DriverMessage, IngestReport, to_failure
 from funke.engine.runtime.router import Router, create_router
@@ -33,12 +34,14 @@ class IngestOrder:
     splits: tuple[Split, ...]
     carry: bytes | None
     is_final: bool
-    # Records of the first split that an earlier epoch has read already.
-    skip: int = 0
+    # By position in `splits`: records that an earlier epoch has read already; none when left out.
+    skips: tuple[int, ...] = ()
     # Stop reading after so long; what is left is for the next epoch.
     deadline_ms: int | None = None
     # These are the last splits of the source: once they are read, it holds back event time no longer.
     is_over: bool = False
+    # After a restart the receivers have forgotten the source's event time: it had come this far.
+    restored_watermark: int | None = None
 
 
 def run_ingest(package: JobPackage, order: bytes, read_batches: Iterator[Any] | None = None) -> Iterator[Frame]:
@@ -49,10 +52,12 @@ def run_ingest(package: JobPackage, order: bytes, read_batches: Iterator[Any] | 
     outbox: list[Frame] = []
     try:
         ingest = _Ingest(unpack(package, for_ingest=True), package, decode(order), outbox)
+        reach("before-ingest")
         for _ in ingest.run(read_batches):
             yield from outbox
             outbox.clear()
         yield from outbox
+        reach("after-ingest")
     except Exception as error:
         yield _result(to_failure(error))
 
@@ -80,6 +85,10 @@ class _Ingest:
         self._is_idle = False
         self._restore()
         self._chain.open()
+        if order.restored_watermark is not None:
+            self._is_idle = False
+            self._watermarks.announce(order.restored_watermark)
+            announce_event_time(self._chain)
 
     def _task_info(self, package: JobPackage) -> TaskInfo:
         return TaskInfo(
@@ -124,19 +133,21 @@ class _Ingest:
         """Does the work; yields whenever the outbox may be emptied."""
         started = time.perf_counter()
         outcomes: list[ReadOutcome] = []
-        self._has_read = self._has_read or bool(self._order.splits) or read_batches is not None
+        expects_records = getattr(self._reader, "is_never_idle", False)
+        self._has_read = self._has_read or bool(self._order.splits) or read_batches is not None or expects_records
         self._set_idle(not self._has_read or getattr(self._reader, "is_always_idle", False))
         for split in self._order.splits:
             if not split.is_last:
                 self._watermarks.register(split.id)
         deadline = None if self._order.deadline_ms is None else started + self._order.deadline_ms / 1000
-        skip = self._order.skip
-        for split in self._order.splits:
+        if getattr(self._reader, "reads_whole_splits", False):  # starting in the middle would cost as much as reading
+            deadline = None
+        for position, split in enumerate(self._order.splits):
+            skip = self._order.skips[position] if self._order.skips else 0
             if deadline is not None and time.perf_counter() > deadline:
                 outcomes.append(ReadOutcome(split, skip, is_complete=False))
             else:
                 yield from self._read(split, self._reader.read(split), outcomes, skip, deadline)
-            skip = 0
         if read_batches is not None:
             split = Split("spark", None, is_last=False)
             yield from self._read(split, read_batches, outcomes)
@@ -233,6 +244,14 @@ class _Ingest:
     def _source_metrics(self) -> dict[str, Any]:
         output = self._source_output
         return {"numRecordsOut": output.records_out, "currentOutputWatermark": output.current_watermark}
+
+
+def announce_event_time(chain: OperatorChain) -> None:
+    """After a restart: operators that make watermarks tell those behind them where they stand."""
+    for operator in chain.operators.values():
+        announce = getattr(operator, "announce", None)
+        if announce is not None:
+            announce()
 
 
 def operator_metrics(operator: Operator) -> dict[str, Any]:

@@ -25,7 +25,9 @@ _ANSWER_S = 2.0
 
 
 def _folder_of(executor_pid: int) -> str:
-    return os.path.join(tempfile.gettempdir(), f"funke-nursery-{os.getuid()}-{executor_pid}")
+    # One for each Python: what one version has pickled, another may not read.
+    name = f"funke-nursery-{os.getuid()}-{executor_pid}-{sys.implementation.cache_tag}"
+    return os.path.join(tempfile.gettempdir(), name)
 
 
 def fork_slot(executor_pid: int, birth_file: str, listeners: tuple[int, ...]) -> int | None:

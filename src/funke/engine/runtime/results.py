@@ -11,7 +11,6 @@ from typing import Any
 
 from funke.engine.errors import FunkeError
 from funke.engine.operators.operator import OperatorFailure
-from funke.engine.runtime.snapshot_files import SnapshotHandle
 
 _PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _SPARK_FILE = re.compile(r"[/\\](?:site|dist)-packages[/\\](?:pyspark|py4j)[/\\]")
@@ -52,7 +51,8 @@ class SubtaskReport:
     next_wakeup_ms: int | None
     busy_ms: float
     metrics: dict[int, dict[str, Any]] = field(default_factory=dict)
-    snapshot: SnapshotHandle | None = None
+    # Records are still being worked on: the job must not end yet, though all input may be read.
+    has_unfinished: bool = False
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,15 @@ from funke.engine.operators.input_gate import InputGate
 from funke.engine.operators.operator import OperatorFailure, TaskInfo
 from funke.engine.planner.segments import Plan, Segment
 from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.runtime.chain_snapshot import ChainSnapshot
+from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder
+from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.frames import RESULT, Frame
-from funke.engine.runtime.ingest import make_exits, operator_metrics
+from funke.engine.runtime.ingest import announce_event_time, make_exits, operator_metrics
 from funke.engine.runtime.results import DriverMessage, SubtaskReport, to_failure
 from funke.engine.runtime.router import Router, senders_to
-from funke.engine.runtime.snapshot_files import SnapshotHandle, write_snapshot
-from funke.engine.runtime.state_restore import restore_chain
+from funke.engine.runtime.snapshot_taking import SnapshotTaker, WrittenSnapshots
+from funke.engine.runtime.state_restore import Place, restore_chain
 from funke.engine.runtime.worker_setup import JobPackage
 
 
@@ -30,8 +33,11 @@ class EpochHeader:
 
     epoch: int
     is_final: bool = False
-    # Where this epoch's checkpoint is kept; None when the epoch is none.
-    checkpoint_folder: str | None = None
+    # The checkpoint that this epoch is; None when it is none.
+    checkpoint: CheckpointOrder | None = None
+    # The input is declared over, but operators stay open for the savepoint that this epoch is.
+    is_draining: bool = False
+    news: CheckpointNews = field(default_factory=CheckpointNews)
 
 
 @dataclass
@@ -44,7 +50,6 @@ class _Subtask:
     gate: InputGate
     routers: list[Router]
     busy_s: float = 0.0
-    snapshot: SnapshotHandle | None = None
 
 
 @dataclass
@@ -54,10 +59,16 @@ class Slot:
     number: int
     plan: Plan
     package: JobPackage
+    # A folder of the slot's own, for what is on its way elsewhere.
+    folder: str = "."
     subtasks: list[_Subtask] = field(default_factory=list)
     _outbox: list[Frame] = field(default_factory=list)
     _by_exchange: dict[int, _Subtask] = field(default_factory=dict)
     _clock: SystemClock = field(default_factory=SystemClock)
+
+    def __post_init__(self) -> None:
+        self.snapshots = SnapshotTaker(self.number, self.folder, self.package.restore)
+        self._prepare_s = 0.0
 
     def open(self) -> None:
         """Builds and opens all subtasks that belong to this slot."""
@@ -84,8 +95,11 @@ class Slot:
         fire_timers = partial(self._fire_processing_timers, chain)
         gate = InputGate(chain.head, head.name, head.user_line, channels, fire_timers)
         subtask = _Subtask(segment, index, chain, gate, routers)
-        restore_chain(chain, self.package.restore, index, segment.parallelism, segment.max_parallelism)
+        place = Place(index, segment.parallelism, segment.max_parallelism)
+        is_restored = restore_chain(chain, self.package.restore, place, self.folder)
         chain.open()
+        if is_restored:
+            announce_event_time(chain)
         self.subtasks.append(subtask)
         for exchange in inputs:
             self._by_exchange[exchange.id] = subtask
@@ -105,7 +119,10 @@ class Slot:
             is_batch=self.package.is_batch,
             auto_watermark_interval_ms=self.package.auto_watermark_interval_ms,
             job_parameters=dict(self.package.job_parameters),
+            cached_files=dict(self.package.cached_paths),
             send_to_driver=send_to_driver,
+            staging_folder=self.package.staging_folder,
+            backend=self.package.backend,
         )
 
     def send_to_driver(self, channel: str, subtask: int, payload: Any) -> None:
@@ -119,16 +136,22 @@ class Slot:
         active = [subtask for subtask in self.subtasks if subtask.segment.level == level]
         before = [subtask.busy_s for subtask in active]
         try:
+            if level == 1:
+                self.learn(header.news)
             for subtask in active:
                 self._fire_processing_timers(subtask.chain)
             for frame in frames:
                 self._process(frame)
                 self._empty_outbox(send)
+                reach("between-blocks")
             for subtask in active:
                 self._end_epoch(subtask, header)
+            if level == self.plan.levels and header.checkpoint is not None and not header.is_final:
+                self._snapshot(header.checkpoint)
             self._empty_outbox(send)
             for subtask, busy_before in zip(active, before):
                 send(Frame(0, RESULT, 0, encode(self._report(subtask, subtask.busy_s - busy_before))))
+            self.send_acks(send)
         except Exception as error:
             self._outbox.clear()
             send(Frame(0, RESULT, 0, encode(to_failure(error))))
@@ -145,31 +168,61 @@ class Slot:
         subtask.busy_s += time.perf_counter() - started
 
     def _fire_processing_timers(self, chain: OperatorChain) -> None:
+        # A time is over when its last millisecond is, as in Flink: a record may still come within it, and belongs to it.
         due = chain.next_wakeup_ms()
-        if due is not None and due <= (now := self._clock.now_ms()):
-            chain.on_processing_time(now)
+        if due is not None and due < (now := self._clock.now_ms()):
+            chain.on_processing_time(now - 1)
 
     def _end_epoch(self, subtask: _Subtask, header: EpochHeader) -> None:
         started = time.perf_counter()
-        if header.is_final:
+        if header.is_final or header.is_draining:
             subtask.chain.end_input()
         subtask.chain.end_epoch()
         if header.is_final:
             subtask.chain.close()
-        subtask.snapshot = None
-        if header.checkpoint_folder is not None and not header.is_final:
-            subtask.snapshot = self._snapshot(subtask, header.checkpoint_folder)
+        elif header.checkpoint is not None:
+            preparing = time.perf_counter()
+            subtask.chain.prepare_snapshot(header.checkpoint.checkpoint_id)
+            self._prepare_s += time.perf_counter() - preparing
         for router in subtask.routers:
             router.flush()
         subtask.busy_s += time.perf_counter() - started
 
-    def _snapshot(self, subtask: _Subtask, folder: str) -> SnapshotHandle | None:
-        taken = subtask.chain.snapshot()
-        if not taken:
-            return None
-        path = f"{folder}/{subtask.segment.id}-{subtask.index}-{self.package.attempt}"
-        size = write_snapshot(path, taken)
-        return SnapshotHandle(tuple(taken), subtask.index, subtask.segment.parallelism, path, size)
+    def _snapshot(self, order: CheckpointOrder) -> None:
+        """Writes the state of all subtasks, as it is now, beside what follows."""
+        reach("before-snapshot")
+        stall_ms, self._prepare_s = self._prepare_s * 1000, 0.0
+        known = self.snapshots.known_files(order.folder)
+        self.snapshots.start(order, partial(self._write, order, known), stall_ms)
+        reach("after-snapshot")
+
+    def _write(self, order: CheckpointOrder, known: frozenset[str], folder: str) -> WrittenSnapshots:
+        handles, new_bytes = [], 0
+        for subtask in self.subtasks:
+            segment = subtask.segment
+            # With the attempt in its name, no other driver or slot ever writes this file.
+            name = f"{segment.id}-{subtask.index}-{self.package.attempt}"
+            snapshot = ChainSnapshot(order, folder, name, known)
+            handle = snapshot.write(subtask.chain, subtask.index, segment.parallelism)
+            reach("in-snapshot")
+            if handle is not None:
+                handles.append(handle)
+                new_bytes += snapshot.new_bytes
+        return tuple(handles), new_bytes
+
+    def learn(self, news: CheckpointNews) -> None:
+        """Tells operators what became of checkpoints."""
+        self.snapshots.learn(news)
+        for subtask in self.subtasks:
+            for checkpoint_id in news.completed:
+                subtask.chain.notify_checkpoint_complete(checkpoint_id)
+            for checkpoint_id in news.aborted:
+                subtask.chain.notify_checkpoint_aborted(checkpoint_id)
+
+    def send_acks(self, send: Callable[[Frame], None]) -> None:
+        """Sends what is known about snapshots."""
+        for ack in self.snapshots.acks():
+            send(Frame(0, RESULT, 0, encode(ack)))
 
     def _empty_outbox(self, send: Callable[[Frame], None]) -> None:
         for frame in self._outbox:
@@ -188,11 +241,12 @@ class Slot:
             chain.next_wakeup_ms(),
             busy_s * 1000,
             {node_id: operator_metrics(operator) for node_id, operator in chain.operators.items()},
-            subtask.snapshot,
+            chain.has_unfinished,
         )
 
     def close(self) -> None:
         """Closes all operators, whatever happens."""
+        self.snapshots.close()
         for subtask in self.subtasks:
             try:
                 subtask.chain.close()

@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from funke.engine.runtime.checkpoint_order import CheckpointNews
+from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.results import Failure, to_failure
 from funke.engine.runtime.slot import EpochHeader, Slot
@@ -83,8 +85,10 @@ class _SlotProcess:
     def start(self) -> None:
         """Makes the operators; a failure is reported to the first delivery."""
         try:
-            self._slot = Slot(self._birth.slot, unpack(self._birth.package, for_ingest=False), self._birth.package)
+            package = self._birth.package
+            self._slot = Slot(self._birth.slot, unpack(package, for_ingest=False), package, self._folder)
             sys.stdout = _DriverStdout(self._slot)
+            reach("slot-start")
             self._slot.open()
         except Exception as error:
             self._startup_failure = to_failure(error)
@@ -92,10 +96,13 @@ class _SlotProcess:
     def serve(self) -> None:
         """Takes one delivery after the other."""
         while True:
-            connection, (header, level) = self._work.get()
+            connection, order = self._work.get()
             self._is_serving = True
             try:
-                self._deliver(connection, header, level)
+                if isinstance(order, CheckpointNews):
+                    self._tell(connection, order)
+                else:
+                    self._deliver(connection, *order)
             except (ConnectionError, OSError):
                 self._is_broken = True  # half an epoch went in: only a new attempt can help
             finally:
@@ -138,6 +145,21 @@ class _SlotProcess:
             self._kept = kept
         connection.send_end()
 
+    def _tell(self, connection: FrameSocket, news: CheckpointNews) -> None:
+        """Between two epochs: takes news of checkpoints, and answers with what is known about snapshots."""
+        slot, refusal = self._slot, self._startup_failure or (_BROKEN if self._is_broken else None)
+        answers: list[Frame] = []
+        if refusal is None and slot is not None:
+            try:
+                slot.learn(news)
+                slot.send_acks(answers.append)
+            except Exception as error:
+                self._is_broken = True
+                refusal = to_failure(error)
+        if refusal is not None:
+            answers = [Frame(0, RESULT, 0, pickle.dumps(refusal, 5))]
+        self._answer(connection, answers)
+
     @staticmethod
     def _answer(connection: FrameSocket, answers: list[Frame]) -> None:
         """Sends frames that do not depend on what is delivered; that is read to its end all the same."""
@@ -176,6 +198,8 @@ class _SlotProcess:
 
     def end(self) -> None:
         """Ends the process; closes user functions before, unless one of them is running right now."""
+        if self._slot is not None:
+            self._slot.snapshots.close()
         if self._slot is not None and not self._is_serving:
             closing = threading.Thread(target=self._slot.close, daemon=True)
             closing.start()

@@ -1,84 +1,223 @@
-"""Files that hold the state of one subtask at a checkpoint, on the local file system or any that pyarrow can open."""
+"""Files of checkpoints, on the local file system or any that pyarrow can open, and handles to what they hold."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, BinaryIO
 
 from funke.engine.errors import StateError
-from funke.engine.runtime.block_codec import decode, encode
 
-__all__ = ["SnapshotHandle", "delete_folder", "read_bytes", "read_snapshot", "write_atomically", "write_snapshot"]
+__all__ = [
+    "NativeFile",
+    "SnapshotHandle",
+    "copy_file",
+    "create_folder",
+    "delete_file",
+    "delete_folder",
+    "fetch_file",
+    "file_size",
+    "join_path",
+    "list_folder",
+    "local_path",
+    "open_for_reading",
+    "read_bytes",
+    "write_atomically",
+]
+
+_COPY_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class NativeFile:
+    """A file of a state backend's own: where it is, and under which name the backend wants it back."""
+
+    path: str
+    name: str
+    size: int
 
 
 @dataclass(frozen=True)
 class SnapshotHandle:
-    """Where the state of a subtask is, and whose it is."""
+    """Where the state of a subtask is, and whose it is. Paths are relative to the checkpoint's folder."""
 
     operator_ids: tuple[str, ...]
     subtask: int
     parallelism: int
     path: str
     size: int
+    # By operator id, what its backend keeps in files of its own, in place of keyed state in the snapshot.
+    native: tuple[tuple[str, tuple[NativeFile, ...]], ...] = ()
+
+    def within(self, folder: str) -> SnapshotHandle:
+        """The same handle with full paths."""
+        native = tuple(
+            (operator_id, tuple(replace(file, path=join_path(folder, file.path)) for file in files))
+            for operator_id, files in self.native
+        )
+        return replace(self, path=join_path(folder, self.path), native=native)
+
+    def files(self) -> Iterator[tuple[str, int]]:
+        """Path and size of everything that belongs to it."""
+        yield self.path, self.size
+        for _, files in self.native:
+            for file in files:
+                yield file.path, file.size
+
+    def to_plain(self) -> dict[str, Any]:
+        """As dictionaries and tuples."""
+        native = [(operator_id, [(f.path, f.name, f.size) for f in files]) for operator_id, files in self.native]
+        return {**{item.name: getattr(self, item.name) for item in fields(self)}, "native": native}
+
+    @staticmethod
+    def from_plain(plain: dict[str, Any]) -> SnapshotHandle:
+        """What `to_plain` was given."""
+        native = tuple((owner, tuple(NativeFile(*file) for file in files)) for owner, files in plain["native"])
+        return SnapshotHandle(**{**plain, "native": native})
 
 
-def write_snapshot(path: str, content: Any) -> int:
-    """Writes the state of a subtask; returns its size."""
-    data = encode(content)
-    write_atomically(path, data)
-    return len(data)
-
-
-def read_snapshot(handle: SnapshotHandle) -> Any:
-    """The state of a subtask; StateError when the file is not what was written."""
-    data = read_bytes(handle.path)
-    if len(data) != handle.size:
-        raise StateError(f"the snapshot '{handle.path}' has {len(data)} bytes instead of {handle.size}")
-    return decode(data)
+def join_path(folder: str, name: str) -> str:
+    """A path below a folder; `..` at its start leads upwards."""
+    folder = folder.rstrip("/")
+    while name.startswith("../"):
+        folder, name = folder.rpartition("/")[0], name[3:]
+    return f"{folder}/{name}"
 
 
 def write_atomically(path: str, data: bytes) -> None:
     """Writes a file that is there completely or not at all, and survives a crash of the machine."""
-    local = _local(path)
-    if local is None:
-        _write_remote(path, data)
-        return
-    os.makedirs(os.path.dirname(local), exist_ok=True)
-    part = f"{local}.part"
-    with open(part, "wb") as out:
-        out.write(data)
-        out.flush()
-        os.fsync(out.fileno())
-    os.rename(part, local)
+    local = local_path(path)
+    try:
+        if local is None:
+            _write_remote(path, data)
+            return
+        os.makedirs(os.path.dirname(local), exist_ok=True)
+        part = f"{local}.part"
+        with open(part, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        os.rename(part, local)
+    except OSError as error:
+        raise StateError(f"'{path}' cannot be written: {error}") from error
 
 
 def read_bytes(path: str) -> bytes:
     """The content of a file."""
-    local = _local(path)
+    with open_for_reading(path) as file:
+        return file.read()
+
+
+def open_for_reading(path: str) -> BinaryIO:
+    """Opens a file for random access."""
+    local = local_path(path)
     try:
         if local is not None:
-            with open(local, "rb") as file:
-                return file.read()
+            return open(local, "rb")
         system, name = _remote(path)
-        with system.open_input_stream(name) as stream:
-            return bytes(stream.read())
+        opened: BinaryIO = system.open_input_file(name)
+        return opened
     except OSError as error:
-        raise StateError(f"the snapshot '{path}' cannot be read: {error}") from error
+        raise StateError(f"'{path}' cannot be read: {error}") from error
+
+
+def file_size(path: str) -> int | None:
+    """The size of a file; None if it is not there."""
+    local = local_path(path)
+    if local is not None:
+        return os.path.getsize(local) if os.path.isfile(local) else None
+    system, name = _remote(path)
+    found = system.get_file_info(name)
+    return int(found.size) if found.is_file else None
+
+
+def copy_file(source: str, target: str) -> None:
+    """Copies a local file to where checkpoints are kept; it appears there complete or not at all."""
+    local = local_path(target)
+    try:
+        if local is None:
+            _copy_to_remote(source, target)
+            return
+        os.makedirs(os.path.dirname(local), exist_ok=True)
+        part = f"{local}.part"
+        shutil.copyfile(source, part)
+        with open(part, "rb") as written:
+            os.fsync(written.fileno())
+        os.rename(part, local)
+    except OSError as error:
+        raise StateError(f"'{target}' cannot be written: {error}") from error
+
+
+def fetch_file(source: str, target: str, may_link: bool) -> None:
+    """Makes a file of a checkpoint available at a local path; by a link only if nobody will change it there."""
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    local = local_path(source)
+    try:
+        if local is not None:
+            if may_link:
+                with contextlib.suppress(OSError):  # another disk, or one without links
+                    os.link(local, target)
+                    return
+            shutil.copyfile(local, target)
+            return
+        with open_for_reading(source) as content, open(target, "wb") as out:
+            shutil.copyfileobj(content, out, _COPY_BYTES)
+    except OSError as error:
+        raise StateError(f"'{source}' cannot be read: {error}") from error
+
+
+def list_folder(path: str) -> list[str]:
+    """The names in a folder; none if it is not there."""
+    local = local_path(path)
+    if local is not None:
+        return os.listdir(local) if os.path.isdir(local) else []
+    from pyarrow import fs
+
+    system, name = _remote(path)
+    found = system.get_file_info(fs.FileSelector(name, allow_not_found=True))
+    return [item.base_name for item in found]
+
+
+def create_folder(path: str) -> bool:
+    """Makes a folder; False if it is there already, which only local file systems can tell."""
+    local = local_path(path)
+    if local is not None:
+        try:
+            os.makedirs(local)
+        except FileExistsError:
+            return False
+        except OSError:  # whoever wants to write into it will say so
+            return True
+    return True
 
 
 def delete_folder(path: str) -> None:
     """Removes a folder with all it holds, if it is there."""
-    local = _local(path)
+    local = local_path(path)
     if local is not None:
         shutil.rmtree(local, ignore_errors=True)
         return
     system, name = _remote(path)
-    system.delete_dir(name)
+    with contextlib.suppress(OSError):
+        system.delete_dir(name)
 
 
-def _local(path: str) -> str | None:
+def delete_file(path: str) -> None:
+    """Removes a file, if it is there."""
+    local = local_path(path)
+    with contextlib.suppress(OSError):
+        if local is not None:
+            os.unlink(local)
+        else:
+            system, name = _remote(path)
+            system.delete_file(name)
+
+
+def local_path(path: str) -> str | None:
+    """The path for the operating system; None for a file system of another kind."""
     if path.startswith("file:"):
         return "/" + path[len("file:") :].lstrip("/")
     return None if "://" in path else path
@@ -97,4 +236,13 @@ def _write_remote(path: str, data: bytes) -> None:
     system.create_dir(name.rpartition("/")[0], recursive=True)
     with system.open_output_stream(f"{name}.part") as out:
         out.write(data)
+    system.move(f"{name}.part", name)
+
+
+def _copy_to_remote(source: str, target: str) -> None:
+    system, name = _remote(target)
+    system.create_dir(name.rpartition("/")[0], recursive=True)
+    with open(source, "rb") as content, system.open_output_stream(f"{name}.part") as out:
+        while chunk := content.read(_COPY_BYTES):
+            out.write(chunk)
     system.move(f"{name}.part", name)

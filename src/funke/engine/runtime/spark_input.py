@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.source import ReadOutcome, Split, SplitEnumerator
+from funke.engine.connectors.spark.query_log import QueryLog, QueryPosition
 from funke.engine.errors import SourceError
 from funke.engine.runtime.frames import Frame
 from funke.engine.runtime.ingest import run_ingest
@@ -61,10 +62,10 @@ def _to_pair(row: Any) -> tuple[int, Any]:
 
 
 class SparkBatchEnumerator(SplitEnumerator):
-    """A bounded DataFrame: one split, read in one epoch."""
+    """A bounded DataFrame: one split, read in one epoch; a checkpoint knows whether that was done."""
 
-    def __init__(self, source: Any, spark: SparkSession) -> None:
-        self._frame: DataFrame | None = source.load(spark)
+    def __init__(self, source: Any, spark: SparkSession, restored: bool | None = None) -> None:
+        self._frame: DataFrame | None = None if restored else source.load(spark)
 
     def poll(self, max_records: int) -> list[Split]:
         """The whole DataFrame, once."""
@@ -76,23 +77,38 @@ class SparkBatchEnumerator(SplitEnumerator):
         """True once it was handed out."""
         return self._frame is None
 
+    def snapshot(self) -> bool:
+        """Whether it was handed out."""
+        return self._frame is None
+
 
 class SparkStreamEnumerator(SplitEnumerator):
-    """A streaming DataFrame: each micro-batch of its query waits until an epoch has taken it."""
+    """A streaming DataFrame: each micro-batch of its query waits until an epoch has taken it.
 
-    def __init__(self, source: Any, spark: SparkSession) -> None:
-        self._waiting: queue.SimpleQueue[DataFrame] = queue.SimpleQueue()
+    A checkpoint takes the query's own log along, up to the batch that was read last; a restarted job puts it into a new
+    folder, and the query goes on behind that batch.
+    """
+
+    def __init__(self, source: Any, spark: SparkSession, restored: QueryPosition | None = None) -> None:
+        self._waiting: queue.SimpleQueue[tuple[DataFrame, int, list[str]]] = queue.SimpleQueue()
         self._taken = threading.Event()
         self._is_closed = False
+        self._position = restored or QueryPosition()
+        self._batch: tuple[int, list[str]] | None = None
+        self._read: tuple[int, list[str]] | None = None
         frame = source.load(spark)
         options = dict(getattr(source, "trigger", None) or {})
         self._folder = tempfile.mkdtemp(prefix="funke-query-")
+        self._log = QueryLog(self._folder)
+        self._log.put_back(self._position)
         writer = frame.writeStream.foreachBatch(self._on_batch).option("checkpointLocation", self._folder)
         self._query = (writer.trigger(**options) if options else writer).start()
 
     def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
+        if batch_id <= self._position.batch_id:
+            return  # read before the checkpoint
         self._taken.clear()
-        self._waiting.put(frame)
+        self._waiting.put((frame, batch_id, self._log.names_at(batch_id)))
         while not self._taken.wait(0.2):
             if self._is_closed:
                 return
@@ -104,16 +120,25 @@ class SparkStreamEnumerator(SplitEnumerator):
             if error is not None:
                 raise SourceError(f"Spark's streaming query failed: {str(error).splitlines()[0]}")
             return []
-        return [Split("spark", self._waiting.get(), is_last=False)]
+        frame, batch_id, names = self._waiting.get()
+        self._batch = batch_id, names
+        return [Split("spark", frame, is_last=False)]
 
     def report(self, outcome: ReadOutcome) -> None:
         """The epoch is done: the query may go on."""
+        self._read = self._batch
         self._taken.set()
 
     @property
     def is_finished(self) -> bool:
         """True when the query has ended by itself (a trigger such as availableNow)."""
         return not self._query.isActive and self._query.exception() is None and self._waiting.empty()
+
+    def snapshot(self) -> QueryPosition:
+        """The query's log up to the batch that was read last."""
+        if self._read is not None and self._read[0] > self._position.batch_id:
+            self._position = self._log.take(*self._read)
+        return self._position
 
     def close(self) -> None:
         """Stops the query."""

@@ -2,58 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from typing import Any
 
+from funke.engine.errors import StateError
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.operator import Operator
-from funke.engine.runtime.snapshot_files import SnapshotHandle, read_snapshot
+from funke.engine.runtime.fault_points import reach
+from funke.engine.runtime.snapshot_files import SnapshotHandle, fetch_file, open_for_reading
+from funke.engine.state.operator_state import OperatorStateSnapshot, redistribute
+from funke.engine.state.snapshot_format import GroupPart, SnapshotReader
 
-__all__ = ["restore_chain"]
+__all__ = ["Place", "RestoreFailure", "restore_chain"]
 
 
-def restore_chain(
-    chain: OperatorChain, handles: Iterable[SnapshotHandle], subtask: int, parallelism: int, max_parallelism: int
-) -> None:
-    """Reads the snapshots that hold state of the chain's operators and hands each what belongs to this subtask."""
+class RestoreFailure(StateError):
+    """A snapshot that was written cannot be read any more: another checkpoint may do."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A subtask of an operator: its number, how many there are, and into how many groups keys are divided."""
+
+    subtask: int
+    parallelism: int
+    max_parallelism: int
+
+    def owns(self, key_group: int) -> bool:
+        """Whether the keys of a group belong to this subtask."""
+        return key_group * self.parallelism // self.max_parallelism == self.subtask
+
+
+class _OwnGroups:
+    """The key groups of a subtask as a container."""
+
+    def __init__(self, place: Place) -> None:
+        self._owns = place.owns
+
+    def __contains__(self, key_group: object) -> bool:
+        return isinstance(key_group, int) and self._owns(key_group)
+
+
+def restore_chain(chain: OperatorChain, handles: Iterable[SnapshotHandle], place: Place, scratch: str) -> bool:
+    """Reads the snapshots that hold state of the chain's operators and hands each what belongs to this subtask.
+
+    Tells whether there was any. Files of a state backend's own are put into `scratch` for as long as it takes.
+    """
     wanted = {
         spec.operator_id: chain.operators[spec.node_id] for spec in chain.specs if spec.node_id in chain.operators
     }
-    found: dict[str, list[tuple[int, int, Any]]] = {}
-    for handle in handles:
-        if wanted.keys().isdisjoint(handle.operator_ids):
-            continue
-        for operator_id, snapshot in read_snapshot(handle).items():
-            if operator_id in wanted:
-                found.setdefault(operator_id, []).append((handle.subtask, handle.parallelism, snapshot))
-    for operator_id, snapshots in found.items():
-        _restore_own(wanted[operator_id], snapshots, subtask, parallelism)
-        _restore_keyed(wanted[operator_id], snapshots, subtask, parallelism, max_parallelism)
+    useful = [handle for handle in handles if not wanted.keys().isdisjoint(handle.operator_ids)]
+    if useful:
+        reach("restore")
+    try:
+        with ExitStack() as closing:
+            opened = [(handle, _open(handle, closing)) for handle in useful]
+            for operator_id, operator in wanted.items():
+                found = [(handle, reader) for handle, reader in opened if operator_id in handle.operator_ids]
+                _restore_own(operator, {h.subtask: (h.parallelism, r.own(operator_id)) for h, r in found}, place)
+                _restore_native(operator, operator_id, [handle for handle, _ in found], place, scratch)
+                operator.restore_keyed(_keyed(operator_id, [reader for _, reader in found], place))
+    except StateError as error:
+        raise RestoreFailure(str(error)) from error
+    return bool(useful)
 
 
-def _restore_own(operator: Operator, snapshots: list[tuple[int, int, Any]], subtask: int, parallelism: int) -> None:
-    states = {old: own for old, _, (own, _) in snapshots if own is not None}
-    if not states:
-        return
-    if snapshots[0][1] == parallelism:
-        if subtask in states:
-            operator.restore(states[subtask])
-    elif all(isinstance(state, list) for state in states.values()):
-        joined = [item for old in sorted(states) for item in states[old]]
-        operator.restore(joined[subtask::parallelism])
-    else:  # the same in every subtask, such as broadcast state
-        operator.restore(states[min(states)])
-
-
-def _restore_keyed(
-    operator: Operator, snapshots: list[tuple[int, int, Any]], subtask: int, parallelism: int, max_parallelism: int
+def _restore_native(
+    operator: Operator, operator_id: str, handles: list[SnapshotHandle], place: Place, scratch: str
 ) -> None:
-    groups = {
-        group: part
-        for _, _, (_, keyed) in snapshots
-        for group, part in (keyed or {}).items()
-        if group * parallelism // max_parallelism == subtask
-    }
-    restore_keyed = getattr(operator, "restore_keyed", None)
-    if groups and restore_keyed is not None:
-        restore_keyed(groups)
+    """Lays out the backend's own files, one folder for each old subtask that had key groups of this one."""
+    with tempfile.TemporaryDirectory(prefix="restore-", dir=scratch) as folder:
+        folders = []
+        for handle in handles:
+            files = dict(handle.native).get(operator_id)
+            if files and _overlaps(handle, place):
+                folders.append(os.path.join(folder, str(handle.subtask)))
+                for file in files:
+                    # What checkpoints share never changes.
+                    fetch_file(file.path, os.path.join(folders[-1], file.name), may_link="/shared/" in file.path)
+        if folders:
+            operator.restore_native(folders, _OwnGroups(place))
+
+
+def _overlaps(handle: SnapshotHandle, place: Place) -> bool:
+    old = replace(place, subtask=handle.subtask, parallelism=handle.parallelism)
+    return any(place.owns(group) and old.owns(group) for group in range(place.max_parallelism))
+
+
+def _open(handle: SnapshotHandle, closing: ExitStack) -> SnapshotReader:
+    return SnapshotReader(closing.enter_context(open_for_reading(handle.path)), handle.path)
+
+
+def _keyed(operator_id: str, readers: list[SnapshotReader], place: Place) -> Iterator[tuple[int, GroupPart]]:
+    for reader in readers:
+        yield from reader.keyed(operator_id, _OwnGroups(place))
+
+
+def _restore_own(operator: Operator, states: dict[int, tuple[int, Any]], place: Place) -> None:
+    """Gives back what each subtask had, or deals it out when there are more or fewer subtasks now."""
+    known = {subtask: own for subtask, (_, own) in sorted(states.items()) if own is not None}
+    if not known:
+        return
+    is_same = all(parallelism == place.parallelism for parallelism, _ in states.values())
+    if all(isinstance(own, OperatorStateSnapshot) for own in known.values()):
+        share = redistribute(list(known.values()), place.parallelism)[place.subtask]
+        if is_same:
+            # Lists move only when they have to; union lists go to everybody in any case.
+            share = replace(share, lists=known[place.subtask].lists if place.subtask in known else {})
+        operator.restore(share)
+    elif is_same:
+        if place.subtask in known:
+            operator.restore(known[place.subtask])
+    elif all(isinstance(own, list) for own in known.values()):
+        joined = [item for own in known.values() for item in own]
+        operator.restore(joined[place.subtask :: place.parallelism])
+    elif all(isinstance(own, dict) for own in known.values()):
+        operator.restore(next(iter(known.values())))  # the same in every subtask, such as broadcast state
+    # Anything else, such as the progress of event time, only made sense where it was.

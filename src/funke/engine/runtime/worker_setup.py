@@ -6,13 +6,16 @@ import gc
 import importlib
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import cloudpickle
 
 from funke.engine.planner.segments import Plan
+from funke.engine.runtime.cached_files import CachedFile
+from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.snapshot_files import SnapshotHandle
+from funke.engine.state.backend_choice import BackendChoice
 
 
 @dataclass(frozen=True)
@@ -27,13 +30,21 @@ class JobPackage:
     startup: tuple[str, ...] = ()
     python_paths: tuple[str, ...] = ()
     archives: tuple[tuple[str, str], ...] = ()
+    cached_files: tuple[CachedFile, ...] = ()
+    # Name and path of cached files on a slot's host; known when the slot starts.
+    cached_paths: tuple[tuple[str, str], ...] = ()
     # The interpreter of slots, if not that of Spark's workers; a relative path leads into an unpacked archive.
     python_executable: str | None = None
     job_parameters: tuple[tuple[str, str], ...] = ()
     auto_watermark_interval_ms: int = 200
     is_batch: bool = False
+    backend: BackendChoice = field(default_factory=BackendChoice)
     # The snapshots that this attempt starts from.
     restore: tuple[SnapshotHandle, ...] = ()
+    # Where sinks keep what waits for its commit; None when the job takes no checkpoints.
+    staging_folder: str | None = None
+    # What is to go wrong, in tests.
+    fault: str | None = None
 
     @property
     def key(self) -> str:
@@ -79,6 +90,7 @@ def unpack(package: JobPackage, *, for_ingest: bool) -> Plan:
     known = _unpacked.get(package.key)
     if known is not None:
         return known
+    arm(package.fault)
     wanted = [path for path in package.python_paths if path not in sys.path and os.path.exists(path)]
     sys.path[:0] = wanted
     for hook in package.startup:

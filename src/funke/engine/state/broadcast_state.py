@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from funke.engine.errors import StateError
 from funke.engine.state.descriptors import MapStateDescriptor
-from funke.engine.state.interfaces import BroadcastState, OperatorStateStore, ReadOnlyBroadcastState
+from funke.engine.state.interfaces import BroadcastState, ReadOnlyBroadcastState
 
 __all__ = ["BroadcastStateStore", "HeapBroadcastState", "ReadOnlyBroadcastView"]
 
@@ -118,7 +118,7 @@ class ReadOnlyBroadcastView(ReadOnlyBroadcastState[Any, Any]):
         )
 
 
-class BroadcastStateStore(OperatorStateStore):
+class BroadcastStateStore:
     """The broadcast states of one operator by name."""
 
     def __init__(self) -> None:
@@ -140,6 +140,10 @@ class BroadcastStateStore(OperatorStateStore):
                 self.get_broadcast_state(state_descriptor)
             )
         return view
+
+    def names(self) -> set[str]:
+        """The names of the states there are."""
+        return set(self._states)
 
     def snapshot(self) -> dict[str, dict[Any, Any]]:
         """All entries by name of the state."""

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
-from funke.engine.errors import StateError
-from funke.engine.state.descriptors import (
-    AggregatingStateDescriptor,
-    ListStateDescriptor,
-    MapStateDescriptor,
-    ReducingStateDescriptor,
-    StateDescriptor,
-    ValueStateDescriptor,
-)
+from funke.engine.state.descriptors import StateDescriptor
 from funke.engine.state.heap_states import (
     HeapAggregatingState,
     HeapListState,
@@ -23,23 +15,15 @@ from funke.engine.state.heap_states import (
     Table,
 )
 from funke.engine.state.keyed_backend import KeyedBackend
-from funke.engine.state.storage_keys import group_of, original_key, storage_key
+from funke.engine.state.part_chunks import chunks_of
+from funke.engine.state.snapshot_format import GroupPart, TableId
+from funke.engine.state.state_kinds import kind_of, require_kind
 from funke.engine.state.ttl_state import TtlState, create_ttl_state
 
 __all__ = ["HashMapBackend"]
 
 # Name and namespace of a table.
-TableId = tuple[str, Hashable]
-# The part of a snapshot for one key group: tables by name, namespace, and whether entries carry a time (see ttl_state).
-GroupPart = dict[tuple[str, Hashable, bool], Table]
-
-_KINDS: dict[type[StateDescriptor], str] = {
-    ValueStateDescriptor: "value",
-    ListStateDescriptor: "list",
-    MapStateDescriptor: "map",
-    ReducingStateDescriptor: "reducing",
-    AggregatingStateDescriptor: "aggregating",
-}
+_Place = tuple[str, Hashable]
 
 
 class HashMapBackend(KeyedBackend):
@@ -51,38 +35,17 @@ class HashMapBackend(KeyedBackend):
         self.current_key: Any = None
         self._max_parallelism = max_parallelism
         self._now_ms = now_ms
-        self._handles: dict[TableId, Any] = {}
+        self._handles: dict[_Place, Any] = {}
         self._kinds: dict[str, str] = {}
-        # Tables that came from a snapshot and that nobody has asked for yet, with whether they have times.
-        self._restored: dict[TableId, tuple[Table, bool]] = {}
-
-    def set_current_key(self, key: Any) -> None:
-        """Points all handles at a key as the user knows it."""
-        self.current_key = storage_key(key)
-
-    def get_current_key(self) -> Any:
-        """The current key as the user knows it."""
-        return original_key(self.current_key)
+        # Tables that came from a snapshot and that nobody has asked for yet.
+        self._restored: dict[_Place, tuple[TableId, Table]] = {}
 
     def get_state(self, descriptor: StateDescriptor, namespace: Hashable = None) -> Any:
         """The handle for a state; asking again gives the same handle."""
         handle = self._handles.get((descriptor.name, namespace))
-        if handle is None or self._kinds[descriptor.name] != _kind_of(descriptor):
+        if handle is None or self._kinds[descriptor.name] != kind_of(descriptor):
             handle = self._open(descriptor, namespace)
         return handle
-
-    def merge_namespaces(self, descriptor: StateDescriptor, target: Hashable, sources: Iterable[Hashable]) -> None:
-        """Moves the current key's state of all `sources` into `target`."""
-        key = self.current_key
-        tables = [self.get_state(descriptor, source).table for source in sources if source != target]
-        parts = [table.pop(key) for table in tables if key in table]
-        if not parts:
-            return
-        handle = self.get_state(descriptor, target)
-        merged = parts[0]
-        for part in parts[1:]:
-            merged = handle.merge(merged, part)
-        handle.table[key] = handle.merge(handle.table[key], merged) if key in handle.table else merged
 
     def drop_key(self, key: Any) -> None:
         """Forgets all state of a stored key."""
@@ -95,41 +58,30 @@ class HashMapBackend(KeyedBackend):
         for table_id in [found for found, handle in handles.items() if found[1] is not None and not handle.table]:
             del handles[table_id]
 
-    def snapshot(self) -> dict[int, GroupPart]:
-        """All state by key group; expired entries are left out."""
-        groups: dict[int, GroupPart] = {}
-        known: dict[Any, int] = {}
-        for (name, namespace), (table, has_ttl) in self._tables():
-            for key, stored in table.items():
-                group = known.get(key)
-                if group is None:
-                    group = known[key] = group_of(key, self._max_parallelism)
-                groups.setdefault(group, {}).setdefault((name, namespace, has_ttl), {})[key] = stored
-        return groups
+    def snapshot_parts(self) -> Iterator[tuple[int, GroupPart]]:
+        """All state by key group, in chunks; expired entries are left out."""
+        return chunks_of(self._tables(), self._max_parallelism)
 
-    def restore(self, parts: Mapping[int, GroupPart]) -> None:
+    def restore(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         """Takes back key groups; a state finds its part when it is opened."""
-        for part in parts.values():
-            for (name, namespace, has_ttl), table in part.items():
-                mine, _ = self._restored.setdefault((name, namespace), ({}, has_ttl))
+        for _, part in parts:
+            for table_id, table in part.tables.items():
+                _, mine = self._restored.setdefault((table_id.name, table_id.namespace), (table_id, {}))
                 mine.update(table)
+                self._kinds.setdefault(table_id.name, table_id.kind)
 
-    def _tables(self) -> Iterable[tuple[TableId, tuple[Table, bool]]]:
-        for table_id, handle in self._handles.items():
+    def _tables(self) -> Iterator[tuple[TableId, Iterable[tuple[Any, Any]]]]:
+        for (name, namespace), handle in self._handles.items():
             has_ttl = isinstance(handle, TtlState)
-            if has_ttl:
-                handle.drop_all_expired()
-            yield table_id, (handle.table, has_ttl)
-        yield from self._restored.items()
+            entries = handle.unexpired_items() if has_ttl else handle.table.items()
+            yield TableId(name, namespace, has_ttl, self._kinds[name]), entries
+        for table_id, table in self._restored.values():
+            yield table_id, table.items()
 
     def _open(self, descriptor: StateDescriptor, namespace: Hashable) -> Any:
-        kind = _kind_of(descriptor)
-        if self._kinds.setdefault(descriptor.name, kind) != kind:
-            raise StateError(
-                f"state '{descriptor.name}' is already a {self._kinds[descriptor.name]} state and cannot be used as a "
-                f"{kind} state; give each state its own name"
-            )
-        table, had_ttl = self._restored.pop((descriptor.name, namespace), ({}, False))
+        kind = require_kind(descriptor, self._kinds)
+        table_id, table = self._restored.pop((descriptor.name, namespace), (None, {}))
+        had_ttl = table_id is not None and table_id.has_ttl
         if descriptor.ttl_config is not None:
             handle: Any = create_ttl_state(kind, descriptor, self, self._now_ms)
             handle.load(table, had_ttl)
@@ -137,16 +89,6 @@ class HashMapBackend(KeyedBackend):
             handle = _create_plain(kind, descriptor, self, TtlState.without_times(kind, table) if had_ttl else table)
         self._handles[descriptor.name, namespace] = handle
         return handle
-
-
-def _kind_of(descriptor: StateDescriptor) -> str:
-    kind = _KINDS.get(type(descriptor))
-    if kind is not None:
-        return kind
-    for known, name in _KINDS.items():
-        if isinstance(descriptor, known):
-            return name
-    raise StateError(f"'{descriptor!r}' is no state descriptor that Funke knows")
 
 
 def _create_plain(kind: str, descriptor: Any, backend: KeyedBackend, table: Table) -> Any:

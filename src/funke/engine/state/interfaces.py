@@ -44,6 +44,22 @@ class OperatorStateStore(ABC):
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[K, V]:
         """Return the broadcast state described by `state_descriptor`."""
 
+    @abstractmethod
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[T]:
+        """Return a list whose elements are dealt out to the subtasks anew when the parallelism changes."""
+
+    @abstractmethod
+    def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[T]:
+        """Return a list that every subtask gets back with the elements of all subtasks."""
+
+    @abstractmethod
+    def get_registered_state_names(self) -> set[str]:
+        """Return the names of the list states there are."""
+
+    @abstractmethod
+    def get_registered_broadcast_state_names(self) -> set[str]:
+        """Return the names of the broadcast states there are."""
+
 
 class KeyedStateStore(ABC):
     """Gives access to state of the current key."""

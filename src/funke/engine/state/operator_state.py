@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from funke.engine.errors import StateError
 from funke.engine.state.broadcast_state import BroadcastStateStore, HeapBroadcastState
 from funke.engine.state.descriptors import ListStateDescriptor, MapStateDescriptor
 from funke.engine.state.interfaces import ListState, OperatorStateStore
 
-__all__ = ["HeapOperatorListState", "HeapOperatorStateStore", "OperatorStateSnapshot", "redistribute"]
+__all__ = ["HeapOperatorListState", "HeapOperatorStateStore", "OperatorStateSnapshot", "redistribute", "share_of"]
 
 
 @dataclass
@@ -57,28 +58,61 @@ class HeapOperatorStateStore(OperatorStateStore):
         start = restored or OperatorStateSnapshot()
         self._lists = {name: HeapOperatorListState(list(found)) for name, found in start.lists.items()}
         self._unions = {name: HeapOperatorListState(list(found)) for name, found in start.unions.items()}
-        self._broadcasts = BroadcastStateStore()
-        self._broadcasts.restore(start.broadcasts)
+        self.broadcasts = BroadcastStateStore()
+        self.broadcasts.restore(start.broadcasts)
+
+    @property
+    def has_states(self) -> bool:
+        """Whether any state was asked for or restored."""
+        return bool(self._lists or self._unions or self.broadcasts.names())
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> HeapOperatorListState:
         """A list whose elements are spread over the subtasks when the parallelism changes."""
-        return self._lists.setdefault(state_descriptor.name, HeapOperatorListState([]))
+        return self._list(state_descriptor.name, "list", self._lists)
 
     def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> HeapOperatorListState:
         """A list that every subtask gets back in full."""
-        return self._unions.setdefault(state_descriptor.name, HeapOperatorListState([]))
+        return self._list(state_descriptor.name, "union list", self._unions)
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> HeapBroadcastState:
         """A map that is the same in every subtask."""
-        return self._broadcasts.get_broadcast_state(state_descriptor)
+        # Functions ask for it with every element.
+        if state_descriptor.name in self._lists or state_descriptor.name in self._unions:
+            self._require_kind(state_descriptor.name, "broadcast")
+        return self.broadcasts.get_broadcast_state(state_descriptor)
+
+    def get_registered_state_names(self) -> set[str]:
+        """The names of the list states there are."""
+        return {*self._lists, *self._unions}
+
+    def get_registered_broadcast_state_names(self) -> set[str]:
+        """The names of the broadcast states there are."""
+        return self.broadcasts.names()
+
+    def list_of(self, name: str) -> HeapOperatorListState:
+        """A list as `get_list_state` gives it, of the engine's own."""
+        return self._list(name, "list", self._lists)
 
     def snapshot(self) -> OperatorStateSnapshot:
         """Everything this subtask holds."""
         return OperatorStateSnapshot(
             {name: state.get() for name, state in self._lists.items()},
             {name: state.get() for name, state in self._unions.items()},
-            {name: dict(entries) for name, entries in self._broadcasts.snapshot().items()},
+            {name: dict(entries) for name, entries in self.broadcasts.snapshot().items()},
         )
+
+    def _list(self, name: str, kind: str, known: dict[str, HeapOperatorListState]) -> HeapOperatorListState:
+        self._require_kind(name, kind)
+        return known.setdefault(name, HeapOperatorListState([]))
+
+    def _require_kind(self, name: str, kind: str) -> None:
+        holders = {"list": self._lists, "union list": self._unions, "broadcast": self.broadcasts.names()}
+        for other, names in holders.items():
+            if other != kind and name in names:
+                raise StateError(
+                    f"operator state '{name}' is already a {other} state, in this job or in the snapshot it starts "
+                    f"from, and cannot be used as a {kind} state; give each state its own name"
+                )
 
 
 def redistribute(snapshots: Sequence[OperatorStateSnapshot], parallelism: int) -> list[OperatorStateSnapshot]:
@@ -93,6 +127,28 @@ def redistribute(snapshots: Sequence[OperatorStateSnapshot], parallelism: int) -
         share.unions = {name: list(elements) for name, elements in unions.items()}
         share.broadcasts = {name: dict(entries) for name, entries in broadcasts.items()}
     return shares
+
+
+def share_of(states: Mapping[int, Any], old_parallelism: int, subtask: int, parallelism: int) -> Any:
+    """What a subtask gets of the states that an operator's subtasks had, by number; None if it gets nothing.
+
+    States that are no operator state stay where they were: lists are dealt out when the parallelism has changed, and
+    anything else is given to everybody then.
+    """
+    if not states:
+        return None
+    ordered = [states[old] for old in sorted(states)]
+    if all(isinstance(state, OperatorStateSnapshot) for state in ordered):
+        share = redistribute(ordered, parallelism)[subtask]
+        if old_parallelism == parallelism:
+            own = states.get(subtask, OperatorStateSnapshot())
+            share.lists = {name: list(elements) for name, elements in own.lists.items()}
+        return share
+    if old_parallelism == parallelism:
+        return states.get(subtask)
+    if all(isinstance(state, list) for state in ordered):
+        return [item for state in ordered for item in state][subtask::parallelism]
+    return ordered[0]
 
 
 def _joined(parts: Any) -> dict[str, list[Any]]:

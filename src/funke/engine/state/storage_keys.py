@@ -12,9 +12,9 @@ from itertools import chain
 from typing import Any
 
 from funke.engine.types.row import Row
-from funke.engine.types.stable_hash import key_group
+from funke.engine.types.stable_hash import key_group, key_groups
 
-__all__ = ["KeyStandIn", "group_of", "original_key", "storage_key", "storage_keys"]
+__all__ = ["KeyStandIn", "group_of", "groups_of", "original_key", "storage_key", "storage_keys"]
 
 # Hashable, and equal only to keys of the same type. Floats equal an integer only when they are whole.
 _SAFE = frozenset({str, int, bytes, type(None), datetime.date, datetime.datetime, datetime.timedelta})
@@ -105,6 +105,13 @@ def storage_keys(keys: list[Any]) -> list[Any]:
 def original_key(key: Any) -> Any:
     """The user's key behind a stored one."""
     return key.original if type(key) is KeyStandIn else key
+
+
+def groups_of(keys: list[Any], max_parallelism: int) -> list[int]:
+    """The key groups of many stored keys."""
+    if KeyStandIn in set(map(type, keys)):
+        keys = list(map(original_key, keys))
+    return key_groups(keys, max_parallelism)
 
 
 def group_of(key: Any, max_parallelism: int) -> int:

@@ -25,7 +25,7 @@ class TtlState:
     def __init__(self, config: StateTtlConfig, backend: KeyedBackend, now_ms: Callable[[], int]) -> None:
         self._backend = backend
         self._now_ms = now_ms
-        self._ttl_ms = config.ttl_ms
+        self._ttl_ms = self.ttl_ms = config.ttl_ms
         self._refreshes_on_read = config.get_update_type() is StateTtlConfig.UpdateType.OnReadAndWrite
         visibility = config.get_state_visibility()
         self._shows_expired = visibility is StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp
@@ -37,11 +37,29 @@ class TtlState:
         """Forget what is stored for the current key."""
         self.table.pop(self._backend.current_key, None)
 
-    def drop_all_expired(self) -> None:
-        """Removes every expired entry; runs before a snapshot."""
+    def keep_in(self, table: Any) -> None:
+        """Uses a table that is not in order of last use, of which somebody else removes what nobody reads."""
+        self.table = table
+        self._cleanup_size = 0
+
+    @property
+    def is_cleaned_up(self) -> bool:
+        """Whether expired entries go although nobody reads them."""
+        return self._cleanup_size > 0
+
+    def with_times(self, stored: Any) -> Any:
+        """What a state that did not expire before has stored; it begins to live now."""
+        return self._with_times(stored, self._now_ms())
+
+    def unexpired(self, stored: Any) -> Any:
+        """An entry without what has expired; nothing if all of it has."""
+        return self._without_expired(stored, self._now_ms() - self._ttl_ms)
+
+    def unexpired_items(self) -> Iterator[tuple[Any, Any]]:
+        """All entries without what has expired, for a snapshot."""
         deadline = self._now_ms() - self._ttl_ms
-        kept = ((key, self._without_expired(stored, deadline)) for key, stored in list(self.table.items()))
-        self.table = OrderedDict((key, stored) for key, stored in kept if stored)
+        kept = ((key, self._without_expired(stored, deadline)) for key, stored in self.table.items())
+        return ((key, stored) for key, stored in kept if stored)
 
     def load(self, table: dict[Any, Any], has_times: bool) -> None:
         """Takes what a snapshot held; entries of a state that did not expire before start to live now."""
@@ -278,10 +296,13 @@ class TtlMapState(TtlState, MapState[Any, Any]):
 
     def remove(self, key: Any) -> None:
         """Remove the entry of `key`, if any."""
-        stored = self.table.get(self._backend.current_key)
+        current = self._backend.current_key
+        stored = self.table.get(current)
         if stored is not None:
             stored.pop(key, None)
-            if not stored:
+            if stored:
+                self.table[current] = stored
+            else:
                 self.clear()
 
     def contains(self, key: Any) -> bool:
@@ -319,7 +340,7 @@ class TtlMapState(TtlState, MapState[Any, Any]):
         if self._refreshes_on_read:
             stored[key] = (value, now)
             stored.move_to_end(key)
-            self.table.move_to_end(current)
+            self._store(current, stored)
         return value
 
     def _read_all(self) -> list[tuple[Any, Any]]:

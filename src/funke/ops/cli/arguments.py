@@ -33,6 +33,10 @@ def _option(key: str) -> _Setter:
     return lambda call, value: replace(call, options={**call.options, key: value})
 
 
+def _switch(key: str) -> _Setter:
+    return lambda call, value: replace(call, options={**call.options, key: "true"})
+
+
 def _parallelism(call: ProgramCall, value: str) -> ProgramCall:
     if not value.isdecimal() or int(value) < 1:
         raise ConfigurationError(f"the parallelism must be a whole number of at least 1, got '{value}'")
@@ -85,12 +89,14 @@ _WITH_VALUE: dict[str, _Setter] = {
     "--classpath": _option("pipeline.classpaths"),
     "-c": _unsupported("-c/--class", "programs are written in Python; name a .py file"),
     "--class": _unsupported("-c/--class", "programs are written in Python; name a .py file"),
-    "-s": _unsupported("-s/--fromSavepoint", "savepoints cannot be restored yet"),
-    "--fromSavepoint": _unsupported("-s/--fromSavepoint", "savepoints cannot be restored yet"),
+    "-s": _option("execution.state-recovery.path"),
+    "--fromSavepoint": _option("execution.state-recovery.path"),
 }
 _WITHOUT_VALUE: dict[str, _Setter] = {
     "-d": _unsupported("-d/--detached", "the program and its jobs end together"),
     "--detached": _unsupported("-d/--detached", "the program and its jobs end together"),
+    "-n": _switch("execution.state-recovery.ignore-unclaimed-state"),
+    "--allowNonRestoredState": _switch("execution.state-recovery.ignore-unclaimed-state"),
 }
 
 

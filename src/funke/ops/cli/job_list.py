@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import wait
+from typing import cast
 
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.graph.operations import WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
+from funke.engine.jobs.recovery import EndedJob, ProgramRun
 from funke.engine.jobs.running_job import RunningJob, submit_job
 from funke.engine.jobs.settings import JobSettings
 
@@ -18,11 +20,15 @@ _CANCEL_TIMEOUT_S = 30
 class JobList:
     """A submitter that remembers its jobs."""
 
-    def __init__(self) -> None:
+    def __init__(self, program_run: ProgramRun) -> None:
+        self._program_run = program_run
         self._jobs: list[tuple[RunningJob, bool]] = []
 
     def __call__(self, graph: StreamGraph, settings: JobSettings) -> RunningJob:
-        job = submit_job(graph, settings)
+        admitted = self._program_run.admit(settings)
+        if isinstance(admitted, EndedJob):
+            return cast(RunningJob, admitted)  # it offers what callers use of a job
+        job = submit_job(graph, admitted)
         self._jobs.append((job, _is_collecting(graph)))
         return job
 

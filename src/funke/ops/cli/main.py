@@ -8,24 +8,43 @@ from collections.abc import Callable, Sequence
 from funke import __version__
 from funke.datastream.job_submission import submitting_with
 from funke.engine.errors import ConfigurationError
+from funke.engine.jobs.recovery import ProgramRun
 from funke.ops.cli.arguments import ProgramCall, parse_program_call
 from funke.ops.cli.error_report import print_error
 from funke.ops.cli.info import info
+from funke.ops.cli.job_commands import cancel_job, list_jobs, show_status, stop_job, take_savepoint
 from funke.ops.cli.job_list import JobList
 from funke.ops.cli.program import run_program
+from funke.ops.cli.recover import recover
 
 __all__ = ["main", "main_of_module"]
 
 HELP = """\
 usage: funke run [options] program.py [arguments of the program]
        funke info [options] program.py [arguments of the program]
+       funke list [-r] [-a]
+       funke status <job id>
+       funke cancel <job id>
+       funke savepoint <job id> [folder]
+       funke stop [-d] [-p folder] <job id>
+       funke recover <job id> | --all
        funke --version
 
-  run     run a PyFlink program on Spark; python -m funke program.py does the same
-  info    show the program's graphs and plan without running it
+  run        run a PyFlink program on Spark; python -m funke program.py does the same
+  info       show the program's graphs and plan without running it
+  list       show running jobs and those whose driver is gone; -a: also those that have ended
+  status     show how a job stands: its driver, its last checkpoint, its failures
+  cancel     end a running job
+  savepoint  write down the state of a running job, which goes on
+  stop       end a running job with a savepoint; -d: let all timers fire before
+  recover    go on with jobs whose driver is gone
 
-options, before the program:
+The commands from list to recover know jobs with checkpointing. A job is named by its id or the start of it.
+
+options of run and info, before the program:
   -p, --parallelism N        subtasks per operator
+  -s, --fromSavepoint PATH   savepoint or checkpoint to start from
+  -n, --allowNonRestoredState  leave out state that no operator claims
   -D key=value               any option of Flink's or Spark's configuration
   -py, --python FILE         the program, as flink run names it
   -pym, --pyModule MODULE    the program as a module
@@ -38,6 +57,14 @@ options, before the program:
 What the program sets itself wins over options, options win over config.yaml in FUNKE_CONF_DIR.
 """
 INTERRUPTED = 130
+_JOB_COMMANDS: dict[str, Callable[[list[str]], None]] = {
+    "list": list_jobs,
+    "status": show_status,
+    "cancel": cancel_job,
+    "savepoint": take_savepoint,
+    "stop": stop_job,
+    "recover": recover,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,7 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[0] in ("-v", "-V", "--version", "version"):
         print(f"funke {__version__}")
         return 0
-    commands: dict[str, Callable[[ProgramCall], None]] = {"run": run, "info": info}
+    if given[0] in _JOB_COMMANDS:
+        return _reporting(lambda: _JOB_COMMANDS[given[0]](given[1:]))
+    commands: dict[str, Callable[[ProgramCall], None]] = {"run": _run_with(given[1:]), "info": info}
     if given[0] not in commands:
         hint = f"; to run it: funke run {given[0]}" if given[0].endswith(".py") else "; see `funke --help`"
         return _reporting(lambda: _refuse(f"there is no command '{given[0]}'{hint}"))
@@ -58,13 +87,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def main_of_module(arguments: Sequence[str]) -> int:
     """Run `python -m funke`, where the command may be left out."""
-    is_command = not arguments or arguments[0] in ("run", "info", "help", "version", "-h", "--help", "--version")
+    known = ("run", "info", "help", "version", "-h", "--help", "--version", *_JOB_COMMANDS)
+    is_command = not arguments or arguments[0] in known
     return main(arguments if is_command else ["run", *arguments])
 
 
-def run(call: ProgramCall) -> None:
+def _run_with(arguments: list[str]) -> Callable[[ProgramCall], None]:
+    command = [sys.executable, "-m", "funke", "run", *arguments]
+    return lambda call: run(call, ProgramRun.of_this_process(command))
+
+
+def run(call: ProgramCall, program_run: ProgramRun) -> None:
     """Run the program and wait for the jobs it has left running; when it is interrupted, cancel them."""
-    jobs = JobList()
+    jobs = JobList(program_run)
     try:
         with submitting_with(jobs):
             run_program(call)

@@ -86,11 +86,9 @@ class FileSink(Sink):
 class StreamingFileSink(FileSink):
     """The older sink: files are named `<prefix>-<subtask>-<number><suffix>`, and only checkpoints make them visible.
 
-    A job without checkpoints leaves all its files under their hidden names, as in Flink. `commits_at_end` is for jobs
-    whose last checkpoint is taken when their input has ended.
+    A job without checkpoints leaves all its files under their hidden names, as in Flink; one with checkpoints takes the
+    last of them when its input has ended.
     """
 
-    commits_at_end: bool = False
-
     def _new_writer(self, context: WriterContext, *arguments: Any) -> FileSinkWriter:
-        return StreamingFileSinkWriter(context, *arguments, commits_at_end=self.commits_at_end)
+        return StreamingFileSinkWriter(context, *arguments)

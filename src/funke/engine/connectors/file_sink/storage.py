@@ -34,6 +34,10 @@ class Storage(ABC):
         """Opens a new file for writing, making its directory."""
 
     @abstractmethod
+    def read(self, path: str) -> IO[bytes]:
+        """Opens a file for reading."""
+
+    @abstractmethod
     def resume(self, path: str, size: int) -> IO[bytes]:
         """Opens a file for writing on after its first `size` bytes; what follows them is dropped."""
 
@@ -71,6 +75,10 @@ class LocalStorage(Storage):
         """Opens a new file."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         return open(path, "xb")
+
+    def read(self, path: str) -> IO[bytes]:
+        """Opens a file."""
+        return open(path, "rb")
 
     def resume(self, path: str, size: int) -> IO[bytes]:
         """Cuts the file and opens it at its end."""
@@ -125,6 +133,11 @@ class ArrowStorage(Storage):
         """Opens a new file."""
         self._file_system.create_dir(path.rpartition("/")[0], recursive=True)
         stream: IO[bytes] = self._file_system.open_output_stream(path)
+        return stream
+
+    def read(self, path: str) -> IO[bytes]:
+        """Opens a file."""
+        stream: IO[bytes] = self._file_system.open_input_stream(path)
         return stream
 
     def resume(self, path: str, size: int) -> IO[bytes]:

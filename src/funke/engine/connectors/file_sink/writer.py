@@ -119,10 +119,10 @@ class FileSinkWriter(SinkWriter):
 class StreamingFileSinkWriter(FileSinkWriter):
     """Names files after the subtask and leaves those that no checkpoint has closed under their hidden names."""
 
-    def __init__(self, context: WriterContext, *arguments: Any, commits_at_end: bool) -> None:
+    def __init__(self, context: WriterContext, *arguments: Any) -> None:
         super().__init__(context, *arguments)
         self._subtask = context.subtask
-        self._commits_at_end = commits_at_end
+        self._has_checkpoints = context.staging_folder is not None
         self._max_counter = 0
 
     def _new_bucket(self, bucket_id: str) -> Bucket:
@@ -138,8 +138,8 @@ class StreamingFileSinkWriter(FileSinkWriter):
         super()._drop_inactive_buckets()
 
     def prepare_commit(self) -> list[Any]:
-        """Closes files at checkpoints; the end of input alone closes and commits nothing."""
-        if self._end_of_input and not self._commits_at_end:
+        """Closes files at checkpoints; without any, the end of input closes and commits nothing."""
+        if self._end_of_input and not self._has_checkpoints:
             return []
         return super().prepare_commit()
 

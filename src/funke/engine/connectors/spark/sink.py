@@ -1,6 +1,7 @@
 """The sink for anything that a Spark DataFrameWriter writes: tables, JDBC, Delta, Parquet, Kafka and so on.
 
-Slots send batches as Arrow data to the driver; the driver makes one DataFrame of an epoch's batches and writes it.
+Slots make Arrow data of what comes in an epoch. Without checkpoints they send it to the driver, which writes it when
+the epoch is done. With checkpoints they stage it, and the driver writes it when the checkpoint is complete.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from funke.engine.connectors.arrow_records import TableEncoder, table_encoder
-from funke.engine.connectors.sink import Sink, SinkWriter, WriterContext
-from funke.engine.errors import ConfigurationError, SinkError
+from funke.engine.connectors.sink import Committer, Sink, SinkWriter, WriterContext
+from funke.engine.connectors.spark.arrow_messages import to_frame, to_message
+from funke.engine.connectors.spark.committer import SparkCommitter
+from funke.engine.connectors.spark.spark_files import active_session
+from funke.engine.connectors.staging import Stager
+from funke.engine.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,7 +33,8 @@ class SparkSink(Sink):
     """Writes with a function of the user, or with the DataFrameWriter's format, options and mode.
 
     `write` is given the DataFrame of an epoch, and the epoch's number if it takes two arguments; it runs in the driver.
-    Without it, `path` or `table` says where to write. Nothing is written for an epoch without records.
+    Without it, `path` or `table` says where to write. Nothing is written for an epoch without records. In a job with
+    checkpoints, an epoch is what came between two of them, and its number is the same when it is written again.
     """
 
     write: Callable[..., None] | None = None
@@ -60,11 +64,21 @@ class SparkSink(Sink):
         """Makes the writer of one subtask."""
         return _SparkWriter(context, self.channel)
 
+    def create_committer(self) -> Committer:
+        """The committer that writes what was staged, with the session that is active then."""
+        return self.committer_with(active_session)
+
+    def committer_with(self, session: Callable[[], SparkSession]) -> Committer:
+        """The committer that writes what was staged, with a session that is asked for when it is needed."""
+        return SparkCommitter(self, session)
+
     def write_epoch(self, spark: SparkSession, batches: list[bytes], epoch_id: int) -> None:
         """Writes the batches that slots sent in one epoch; called in the driver."""
-        if not batches:
-            return
-        frame = spark.createDataFrame(_join_batches(batches))
+        if batches:
+            self.write_frame(to_frame(spark, batches), epoch_id)
+
+    def write_frame(self, frame: DataFrame, epoch_id: int) -> None:
+        """Writes with the user's function or the DataFrameWriter."""
         if self.write is None:
             self._write_frame(frame)
         elif _takes_epoch(self.write):
@@ -73,15 +87,20 @@ class SparkSink(Sink):
             self.write(frame)
 
     def _write_frame(self, frame: DataFrame) -> None:
-        writer = frame.write.mode(self.mode).options(**self.options)
-        if self.format is not None:
-            writer = writer.format(self.format)
-        if self.partition_by:
-            writer = writer.partitionBy(*self.partition_by)
+        writer = self.writer_of(frame)
         if self.table is not None:
             writer.saveAsTable(self.table)
         else:
             writer.save(self.path)
+
+    def writer_of(self, frame: DataFrame, mode: str | None = None) -> Any:
+        """Spark's writer with everything that is set but the place."""
+        writer = frame.write.mode(mode or self.mode).options(**self.options)
+        if self.format is not None:
+            writer = writer.format(self.format)
+        if self.partition_by:
+            writer = writer.partitionBy(*self.partition_by)
+        return writer
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Slots only send data: the user's function stays in the driver, where it may hold a Spark session.
@@ -101,10 +120,11 @@ def _takes_epoch(write: Callable[..., None]) -> bool:
 
 
 class _SparkWriter(SinkWriter):
-    """Gathers the records of an epoch, so that they travel as one Arrow message."""
+    """Gathers the records of an epoch into one Arrow message, to be sent or to be staged."""
 
     def __init__(self, context: WriterContext, channel: str) -> None:
         self._send = context.send_to_driver
+        self._stager = Stager(context) if context.staging_folder is not None else None
         self._channel = channel
         self._encode: TableEncoder = table_encoder(context.input_type)
         self._values: list[Any] = []
@@ -114,25 +134,22 @@ class _SparkWriter(SinkWriter):
         self._values += values
 
     def flush(self, end_of_input: bool) -> None:
-        """Sends what the epoch brought."""
-        if self._values:
-            values, self._values = self._values, []
-            self._send(self._channel, _to_bytes(self._encode(values)))
+        """Sends or stages what the epoch brought."""
+        if not self._values:
+            return
+        values, self._values = self._values, []
+        message = to_message(self._encode(values))
+        if self._stager is None:
+            self._send(self._channel, message)
+        else:
+            self._stager.add(message)
 
+    def prepare_commit(self) -> list[Any]:
+        """What was staged since the last call, as one unit."""
+        staged = self._stager.finish() if self._stager is not None else None
+        return [staged] if staged is not None else []
 
-def _to_bytes(table: Any) -> bytes:
-    buffer = pa.BufferOutputStream()
-    with pa.ipc.new_stream(buffer, table.schema) as stream:
-        stream.write_table(table)
-    return bytes(buffer.getvalue())
-
-
-def _join_batches(batches: list[bytes]) -> Any:
-    tables = [pa.ipc.open_stream(batch).read_all() for batch in batches]
-    try:
-        # Untyped streams are read batch by batch: a column may be integers in one and fractions in another.
-        return pa.concat_tables(tables, promote_options="permissive")
-    except pa.ArrowException as error:
-        raise SinkError(
-            f"the records for Spark do not agree on their columns: {error}; give the stream a type"
-        ) from error
+    def close(self) -> None:
+        """Drops what was not prepared."""
+        if self._stager is not None:
+            self._stager.discard()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from funke.engine.connectors.source import Batch, Source
@@ -76,10 +76,16 @@ class SparkBatchSource(SparkSource):
 
 
 class SparkStreamSource(SparkSource):
-    """Reads a streaming DataFrame of `spark.readStream`.
+    """Reads a streaming DataFrame of `spark.readStream`; `trigger` is what DataStreamWriter.trigger takes.
 
     >>> SparkStreamSource(lambda spark: spark.readStream.format("rate").load()).is_bounded
     False
     """
 
     is_bounded = False
+
+    def __init__(
+        self, dataframe_factory: Callable[[SparkSession], DataFrame], trigger: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(dataframe_factory)
+        self.trigger = dict(trigger or {})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from itertools import repeat
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from funke.engine.graph.operations import AsyncWait
 from funke.engine.operators.async_io.element_queue import (
@@ -13,6 +14,7 @@ from funke.engine.operators.async_io.element_queue import (
     HeldStatus,
     HeldWatermark,
     OrderedQueue,
+    QueueItem,
     Request,
     UnorderedQueue,
 )
@@ -20,7 +22,7 @@ from funke.engine.operators.async_io.request_runner import RequestRunner
 from funke.engine.operators.async_io.retries import with_retries
 from funke.engine.operators.function_operator import FunctionOperator
 
-__all__ = ["AsyncWaitOperator"]
+__all__ = ["AsyncWaitOperator", "WaitingOperator"]
 
 # How long the end of an epoch waits for requests; what takes longer stays in flight.
 _END_OF_EPOCH_S = 0.05
@@ -31,35 +33,57 @@ _EMIT_INTERVAL_S = 0.01
 _SOONEST_LOOK_MS = 20
 _LATEST_LOOK_MS = 1_000
 _LOOKS_PER_QUIET_TIME = 4
+_STATE_NAME = "_async_wait_state"
 
 
-class AsyncWaitOperator(FunctionOperator):
-    """Runs an AsyncFunction; watermarks wait for the elements before them."""
+class _Runner(Protocol):
+    """What makes the calls, in a thread of its own."""
 
-    _runner: RequestRunner | None = None
+    @property
+    def has_room(self) -> bool: ...
 
-    def __init__(self, operation: AsyncWait) -> None:
-        super().__init__(operation.function)
-        self._operation = operation
-        self._queue: ElementQueue = OrderedQueue() if operation.is_ordered else UnorderedQueue()
-        self._restored: list[tuple[Any, int | None]] = []
+    @property
+    def is_idle(self) -> bool: ...
+
+    @property
+    def has_news(self) -> bool: ...
+
+    def start(self) -> None: ...
+
+    def submit(self, items: Sequence[QueueItem]) -> None: ...
+
+    def wait(self, seconds: float) -> None: ...
+
+    def raise_failure(self) -> None: ...
+
+    def unfinished(self) -> list[Request]: ...
+
+    def stop(self) -> None: ...
+
+
+R = TypeVar("R", bound=_Runner)
+
+
+class WaitingOperator(FunctionOperator, Generic[R]):
+    """Has calls made elsewhere and emits their results as they come; watermarks wait for the elements before them."""
+
+    _runner: R | None = None
+
+    def __init__(self, function: Any, queue: ElementQueue) -> None:
+        super().__init__(function)
+        self.queue = queue
         self._quiet_since_ms = 0
 
+    @abstractmethod
+    def create_runner(self) -> R:
+        """What makes the calls."""
+
     def open(self) -> None:
-        """Opens the function and starts the event loop; requests of a snapshot are made again."""
+        """Opens the function and starts the runner; calls of a snapshot are made again."""
         super().open()
-        operation = self._operation
-        self._runner = RequestRunner(
-            with_retries(self.function.async_invoke, operation.retry_strategy),
-            self.function.timeout,
-            type(self.function).__name__,
-            operation.timeout_ms,
-            operation.capacity,
-            self._queue,
-        )
+        self._runner = self.create_runner()
         self._runner.start()
-        self._submit([Request(value, timestamp) for value, timestamp in self._restored])
-        self._restored = []
+        self._submit([Request(*element) for element in self.states.store.list_of(_STATE_NAME).get()])
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Makes a request for every element; waits while as many are in flight as the capacity allows."""
@@ -95,7 +119,7 @@ class AsyncWaitOperator(FunctionOperator):
     def next_wakeup_ms(self) -> int | None:
         """Now if there are results, soon if requests are in flight."""
         runner = self._runner
-        if runner is None or (runner.is_idle and not runner.has_news):
+        if runner is None or not self.has_unfinished:
             return None
         now_ms = self.context.task.clock.now_ms()
         if runner.has_news:
@@ -107,17 +131,14 @@ class AsyncWaitOperator(FunctionOperator):
         """Emits what has come in the meantime."""
         self._emit_ready()
 
-    def snapshot(self) -> Any:
-        """The elements whose results have not left, with their timestamps; None if there are none.
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        """Takes down the elements whose results have not left, with their timestamps.
 
         Watermarks that wait are left out: after a restart event time begins anew.
         """
+        super().prepare_snapshot(checkpoint_id)
         unfinished = self._opened_runner.unfinished()
-        return [(request.value, request.timestamp) for request in unfinished] or None
-
-    def restore(self, state: Any) -> None:
-        """Takes elements back, to make their requests anew in `open`; snapshots of several subtasks add up."""
-        self._restored.extend(state)
+        self.states.store.list_of(_STATE_NAME).update([(request.value, request.timestamp) for request in unfinished])
 
     def close(self) -> None:
         """Cancels what is in flight, then closes the function."""
@@ -126,7 +147,12 @@ class AsyncWaitOperator(FunctionOperator):
         super().close()
 
     @property
-    def _opened_runner(self) -> RequestRunner:
+    def has_unfinished(self) -> bool:
+        """Whether calls are in flight or results wait."""
+        return self._runner is not None and not (self._runner.is_idle and not self._runner.has_news)
+
+    @property
+    def _opened_runner(self) -> R:
         assert self._runner is not None, "open() comes first"
         return self._runner
 
@@ -135,7 +161,7 @@ class AsyncWaitOperator(FunctionOperator):
             self._quiet_since_ms = self.context.task.clock.now_ms()
             self._opened_runner.submit(requests)
 
-    def _wait_until(self, is_reached: Callable[[RequestRunner], bool], seconds: float | None = None) -> None:
+    def _wait_until(self, is_reached: Callable[[R], bool], seconds: float | None = None) -> None:
         """Emits results while waiting; gives up after so many seconds."""
         runner = self._opened_runner
         end = None if seconds is None else time.monotonic() + seconds
@@ -148,7 +174,7 @@ class AsyncWaitOperator(FunctionOperator):
         self._emit_ready()
 
     def _emit_ready(self) -> None:
-        ready, results = self._queue.ready, self.results
+        ready, results = self.queue.ready, self.results
         if ready:
             self._quiet_since_ms = self.context.task.clock.now_ms()
             is_timed: bool | None = None
@@ -170,3 +196,23 @@ class AsyncWaitOperator(FunctionOperator):
             self.output.emit_watermark(item.watermark)
         else:
             self.output.emit_status(item.is_idle)
+
+
+class AsyncWaitOperator(WaitingOperator[RequestRunner]):
+    """Runs an AsyncFunction."""
+
+    def __init__(self, operation: AsyncWait) -> None:
+        super().__init__(operation.function, OrderedQueue() if operation.is_ordered else UnorderedQueue())
+        self._operation = operation
+
+    def create_runner(self) -> RequestRunner:
+        """The event loop that makes the requests."""
+        operation = self._operation
+        return RequestRunner(
+            with_retries(self.function.async_invoke, operation.retry_strategy),
+            self.function.timeout,
+            type(self.function).__name__,
+            operation.timeout_ms,
+            operation.capacity,
+            self.queue,
+        )

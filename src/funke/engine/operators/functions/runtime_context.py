@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from funke.engine.operators.functions.distributed_cache import DistributedCache
 from funke.engine.state.interfaces import KeyedStateStore
 
 __all__ = ["RuntimeContext", "TimerService"]
@@ -40,6 +41,10 @@ class RuntimeContext(KeyedStateStore):
     @abstractmethod
     def get_job_parameter(self, key: str, default_value: str) -> str:
         """Return a global job parameter."""
+
+    @abstractmethod
+    def get_distributed_cache(self) -> DistributedCache:
+        """Return the files that the program registered; goes beyond PyFlink."""
 
     @abstractmethod
     def get_metrics_group(self) -> Any:

@@ -7,20 +7,21 @@ general operator.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from heapq import heappop, heappush
-from itertools import repeat
+from itertools import chain, repeat
 from math import gcd
 from typing import Any
 
 from funke.engine.graph.operations import Window
 from funke.engine.operators.function_operator import method_of
+from funke.engine.operators.operator import OperatorContext
 from funke.engine.operators.record_copy import are_plain
-from funke.engine.operators.timers import TimerQueue
-from funke.engine.operators.windowing.record_adders import Table, adder_for
-from funke.engine.operators.windowing.window_operator import WindowOperator
+from funke.engine.operators.windowing.record_adders import Table, adder_for, append_and_put
+from funke.engine.operators.windowing.window_operator import CONTENTS, EVERY_KEY, WindowOperator
 from funke.engine.operators.windowing.windows import TimeWindow
+from funke.engine.state.snapshot_format import GroupPart
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
 
 __all__ = ["AlignedWindowOperator"]
@@ -43,6 +44,12 @@ class AlignedWindowOperator(WindowOperator):
         self._agenda: list[tuple[int, int]] = []
         # After a restart: windows that fired before, and the keys they fired for.
         self._fired_before: dict[int, set[Any]] = {}
+
+    def setup(self, context: OperatorContext) -> None:
+        """Finds out where contents are kept."""
+        super().setup(context)
+        if not self.backend.is_in_memory and self.keeps_elements:
+            self._add_records = append_and_put
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Adds records to their windows."""
@@ -149,14 +156,17 @@ class AlignedWindowOperator(WindowOperator):
             heappush(self._agenda, (last + self.lateness_ms, start))
 
     def _fire_all(self, start: int, last: int) -> None:
-        table = self.contents_of(start)
+        contents: Any = self.contents_of(start)
         fired = self._fired_before.pop(start, None)
-        if fired:
-            table = {key: kept for key, kept in table.items() if key not in fired}
-        if self.call.evaluate is None:
-            self.emit_combined(list(table.values()), last)
-        else:
-            self._evaluate_all(TimeWindow(start, start + self.size), table, last)
+        for table in (contents,) if self.backend.is_in_memory else contents.chunks():
+            if fired:
+                table = {key: kept for key, kept in table.items() if key not in fired}
+            if self.call.evaluate is None:
+                self.emit_combined(list(table.values()), last)
+            else:
+                self._evaluate_all(TimeWindow(start, start + self.size), table, last)
+            if not self.backend.is_in_memory:
+                self.results.send()
 
     def contents_of(self, start: int) -> Table:
         """The contents of a window by key."""
@@ -202,39 +212,82 @@ class AlignedWindowOperator(WindowOperator):
     def end_epoch(self) -> None:
         """Lets go of what is not needed any more."""
         super().end_epoch()
-        for start, table in self._tables.items():
+        for start, table in self._tables.items() if self.backend.is_in_memory else ():
             if not table:  # the backend has let go of it
                 self._tables[start] = self._load(start)
                 self._piece_tables.clear()
 
-    def keyed_snapshot(self) -> dict[int, Any]:
+    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
         """State, with the timers that the general operator would have."""
-        for start, table in self._tables.items():
-            window, last = TimeWindow(start, start + self.size), start + self.size - 1
-            times = (
-                [last + self.lateness_ms] if last <= self.timer_service.watermark else [last, last + self.lateness_ms]
-            )
-            for time in times:
-                for key in table:
-                    self.timer_service.event_timers.register(time, (key, window))
-        try:
-            return super().keyed_snapshot()
-        finally:
-            self.timer_service.event_timers = TimerQueue()
+        for group, part in chain(super().snapshot_timers(), self.snapshot_state()):
+            timers = [
+                (time, (key, table_id.namespace))
+                for table_id, table in part.tables.items()
+                if table_id.name == CONTENTS and isinstance(table_id.namespace, TimeWindow)
+                for time in self._times_of(table_id.namespace)
+                for key in table
+            ]
+            yield group, part._replace(event_timers=[*part.event_timers, *timers])
 
-    def restore_keyed(self, parts: Mapping[int, Any]) -> None:
+    def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
+        """Timers for snapshots that hold the state elsewhere: one for all keys of a window and key group."""
+        yield from super().snapshot_timers()
+        windows = [TimeWindow(start, start + self.size) for start in self._tables]
+        timers = [(time, (EVERY_KEY, window)) for window in windows for time in self._times_of(window)]
+        if timers:
+            task = self.context.task
+            for group in range(task.max_parallelism):
+                if group * task.parallelism // task.max_parallelism == task.subtask:
+                    yield group, GroupPart({}, timers, [])
+
+    def _times_of(self, window: TimeWindow) -> set[int]:
+        last = window.max_timestamp()
+        ends = {last + self.lateness_ms}
+        return ends if last <= self.timer_service.watermark else {last, *ends}
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         """Takes back state; timers say which windows there are and which have not fired."""
-        super().restore_keyed(parts)
-        timers = list(self.timer_service.event_timers.items())
-        self.timer_service.event_timers = TimerQueue()
-        waiting = {(key, window) for time, (key, window) in timers if time == window.max_timestamp()}
-        for _, (key, window) in timers:
-            start = window.start
-            if start not in self._tables:
-                self._tables[start] = self._load(start)
-                heappush(self._agenda, (window.max_timestamp(), start))
-            if (key, window) not in waiting:
-                self._fired_before.setdefault(start, set()).add(key)
+        waiting: set[tuple[Any, TimeWindow]] = set()
+        fired: set[tuple[Any, TimeWindow]] = set()
+        windows: set[TimeWindow] = set()
+        self.backend.restore(self._without_timers(parts, waiting, fired, windows))
+        for window in windows:
+            if window.start not in self._tables:
+                self._tables[window.start] = self._load(window.start)
+                heappush(self._agenda, (window.max_timestamp(), window.start))
+        for key, window in fired - waiting:
+            if key == EVERY_KEY:
+                self._fired_before[window.start] = _AllBut()
+            else:
+                self._fired_before.setdefault(window.start, set()).add(key)
+
+    def _without_timers(
+        self, parts: Iterable[tuple[int, GroupPart]], waiting: set[Any], fired: set[Any], windows: set[TimeWindow]
+    ) -> Iterator[tuple[int, GroupPart]]:
+        """Passes parts on, and notes the windows of their timers, and of which keys they wait to fire."""
+        for group, part in parts:
+            for time, entry in part.event_timers:
+                window = entry[1]
+                windows.add(window)
+                # Without lateness a window that has fired is forgotten, so that all of them wait.
+                if self.lateness_ms:
+                    (waiting if time == window.max_timestamp() else fired).add(entry)
+            self.timer_service.processing_timers.restore(part.processing_timers)
+            yield group, part._replace(event_timers=[])
+
+
+class _AllBut(set[Any]):
+    """A set of all keys but those that were discarded."""
+
+    def __contains__(self, key: object) -> bool:
+        return not super().__contains__(key)
+
+    def discard(self, key: Any) -> None:
+        """Take a key out."""
+        self.add(key)
+
+    def __bool__(self) -> bool:
+        return True
 
 
 def _found(table: Table, time: int) -> tuple[int, int, list[Table]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from funke.engine.operators.windowing.triggers import (
     NeverTrigger,
     ProcessingTimeTrigger,
 )
+from funke.engine.operators.windowing.window_stagger import WindowStagger
 from funke.engine.operators.windowing.windows import (
     MIN_LONG_VALUE,
     CountWindow,
@@ -49,6 +51,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+A = TypeVar("A", bound="_Staggered[Any]")
 Context = WindowAssigner.WindowAssignerContext
 
 
@@ -95,7 +98,34 @@ class _ProcessingTime(WindowAssigner[T, TimeWindow]):
         return context.get_current_processing_time()
 
 
-class _Tumbling(WindowAssigner[T, TimeWindow]):
+class _Staggered(WindowAssigner[T, TimeWindow]):
+    """Windows that begin at an offset, which can be shifted further in each subtask."""
+
+    _offset: int
+    _window_stagger = WindowStagger.ALIGNED
+    _stagger_offset: int | None = None
+
+    def with_stagger(self: A, window_stagger: WindowStagger) -> A:
+        """Return an assigner whose windows are shifted, so that subtasks do not all fire at once; beyond PyFlink."""
+        if not isinstance(window_stagger, WindowStagger):
+            raise TypeError(f"with_stagger() needs a WindowStagger, got {type(window_stagger).__name__}")
+        changed = copy.copy(self)
+        changed._window_stagger, changed._stagger_offset = window_stagger, None
+        return changed
+
+    @property
+    def is_staggered(self) -> bool:
+        """Whether each subtask has windows of its own."""
+        return self._window_stagger is not WindowStagger.ALIGNED
+
+    def _shifted_offset(self, period: int, context: Context) -> int:
+        if self._stagger_offset is None:
+            now = context.get_current_processing_time() if self.is_staggered else 0
+            self._stagger_offset = self._window_stagger.get_stagger_offset(now, period)
+        return (self._offset + self._stagger_offset) % period
+
+
+class _Tumbling(_Staggered[T]):
     """Cuts time into windows of one size without gaps."""
 
     def __init__(self, size: int, offset: int) -> None:
@@ -108,7 +138,8 @@ class _Tumbling(WindowAssigner[T, TimeWindow]):
 
     def assign_windows(self, element: T, timestamp: int, context: Context) -> Collection[TimeWindow]:
         """Return the one window of the element."""
-        start = TimeWindow.get_window_start_with_offset(self._now(timestamp, context), self._offset, self._size)
+        offset = self._shifted_offset(self._size, context)
+        start = TimeWindow.get_window_start_with_offset(self._now(timestamp, context), offset, self._size)
         return [TimeWindow(start, start + self._size)]
 
     @abstractmethod
@@ -136,7 +167,7 @@ class TumblingEventTimeWindows(_EventTime[T], _Tumbling[T]):
         return TumblingEventTimeWindows(to_millis(size), _offset_millis(offset))
 
 
-class _Sliding(WindowAssigner[T, TimeWindow]):
+class _Sliding(_Staggered[T]):
     """Starts a window of one size at every slide, so that windows overlap."""
 
     def __init__(self, size: int, slide: int, offset: int) -> None:
@@ -154,7 +185,8 @@ class _Sliding(WindowAssigner[T, TimeWindow]):
     def assign_windows(self, element: T, timestamp: int, context: Context) -> Collection[TimeWindow]:
         """Return all windows that contain the element, the latest first."""
         now = self._now(timestamp, context)
-        last_start = TimeWindow.get_window_start_with_offset(now, self._offset, self._slide)
+        offset = self._shifted_offset(self._slide, context)
+        last_start = TimeWindow.get_window_start_with_offset(now, offset, self._slide)
         return [TimeWindow(start, start + self._size) for start in range(last_start, now - self._size, -self._slide)]
 
     @abstractmethod

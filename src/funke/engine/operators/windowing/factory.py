@@ -5,25 +5,54 @@ from __future__ import annotations
 from funke.engine.graph.operations import Window
 from funke.engine.operators.windowing.aligned_windows import AlignedWindowOperator
 from funke.engine.operators.windowing.assigners import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
     DynamicEventTimeSessionWindows,
+    DynamicProcessingTimeSessionWindows,
     EventTimeSessionWindows,
+    ProcessingTimeSessionWindows,
     SlidingEventTimeWindows,
+    SlidingProcessingTimeWindows,
     TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
 )
+from funke.engine.operators.windowing.count_windows import CountWindowOperator
 from funke.engine.operators.windowing.evicting_window_operator import EvictingWindowOperator
+from funke.engine.operators.windowing.late_session_windows import LateSessionWindowOperator
+from funke.engine.operators.windowing.processing_time_sessions import ProcessingTimeSessionOperator
+from funke.engine.operators.windowing.processing_time_windows import ProcessingTimeWindowOperator
 from funke.engine.operators.windowing.session_windows import SessionWindowOperator
 from funke.engine.operators.windowing.sliding_windows import SlidingWindowOperator
-from funke.engine.operators.windowing.triggers import EventTimeTrigger, PurgingTrigger
+from funke.engine.operators.windowing.triggers import (
+    CountTrigger,
+    EventTimeTrigger,
+    ProcessingTimeTrigger,
+    PurgingTrigger,
+)
 from funke.engine.operators.windowing.window_operator import WindowOperator
 
 __all__ = ["create_window"]
 
 
-def create_window(operation: Window) -> WindowOperator:
-    """The fastest operator that gives the results the operation asks for."""
+def create_window(operation: Window, is_in_memory: bool = True) -> WindowOperator:
+    """The fastest operator that gives the results the operation asks for.
+
+    Those for sliding and session windows keep contents in memory, which does not do for state that is larger.
+    """
     if operation.evictor is not None:
         return EvictingWindowOperator(operation)
-    return _with_default_trigger(operation) if _is_default(operation) else WindowOperator(operation)
+    if getattr(operation.assigner, "is_staggered", False):
+        return WindowOperator(operation)
+    if is_in_memory and _fires_when_full(operation):
+        assigner = operation.assigner
+        return CountWindowOperator(
+            operation, assigner._window_size, getattr(assigner, "_window_slide", assigner._window_size)
+        )
+    if _fires_by_the_clock(operation):
+        return _by_processing_time(operation, is_in_memory)
+    if not _is_default(operation):
+        return WindowOperator(operation)
+    return _with_default_trigger(operation) if is_in_memory else _outside_memory(operation)
 
 
 def _is_default(operation: Window) -> bool:
@@ -32,6 +61,43 @@ def _is_default(operation: Window) -> bool:
     if type(trigger) is PurgingTrigger and operation.allowed_lateness_ms == 0:
         trigger = trigger.nested_trigger
     return type(trigger) is EventTimeTrigger
+
+
+def _fires_when_full(operation: Window) -> bool:
+    assigner, trigger = operation.assigner, operation.trigger
+    if type(trigger) is PurgingTrigger:
+        # A window that is full gets no more elements, so purging makes no difference.
+        trigger = trigger.nested_trigger
+    is_counting = type(assigner) in (CountTumblingWindowAssigner, CountSlidingWindowAssigner)
+    return is_counting and type(trigger) is CountTrigger and trigger._window_size == assigner._window_size
+
+
+def _fires_by_the_clock(operation: Window) -> bool:
+    trigger = operation.trigger
+    if type(trigger) is PurgingTrigger:
+        # A window is forgotten when it fires, so purging makes no difference.
+        trigger = trigger.nested_trigger
+    return type(trigger) is ProcessingTimeTrigger
+
+
+def _by_processing_time(operation: Window, is_in_memory: bool) -> WindowOperator:
+    assigner = operation.assigner
+    if is_in_memory and type(assigner) in (ProcessingTimeSessionWindows, DynamicProcessingTimeSessionWindows):
+        return ProcessingTimeSessionOperator(operation, getattr(assigner, "_session_gap", None))
+    if type(assigner) is TumblingProcessingTimeWindows:
+        return ProcessingTimeWindowOperator(operation, assigner._size, assigner._size, assigner._offset)
+    if type(assigner) is SlidingProcessingTimeWindows:
+        return ProcessingTimeWindowOperator(operation, assigner._size, assigner._slide, assigner._offset)
+    return WindowOperator(operation)
+
+
+def _outside_memory(operation: Window) -> WindowOperator:
+    assigner = operation.assigner
+    if type(assigner) is TumblingEventTimeWindows:
+        return AlignedWindowOperator(operation, assigner._size, assigner._size, assigner._offset)
+    if type(assigner) is SlidingEventTimeWindows:
+        return AlignedWindowOperator(operation, assigner._size, assigner._slide, assigner._offset)
+    return WindowOperator(operation)
 
 
 def _with_default_trigger(operation: Window) -> WindowOperator:
@@ -43,8 +109,7 @@ def _with_default_trigger(operation: Window) -> WindowOperator:
         is_shareable = is_combined and operation.allowed_lateness_ms == 0 and assigner._slide < assigner._size
         kind = SlidingWindowOperator if is_shareable else AlignedWindowOperator
         return kind(operation, assigner._size, assigner._slide, assigner._offset)
-    if operation.allowed_lateness_ms == 0 and type(assigner) is EventTimeSessionWindows:
-        return SessionWindowOperator(operation, assigner._session_gap)
-    if operation.allowed_lateness_ms == 0 and type(assigner) is DynamicEventTimeSessionWindows:
-        return SessionWindowOperator(operation, None)
+    if type(assigner) in (EventTimeSessionWindows, DynamicEventTimeSessionWindows):
+        sessions = LateSessionWindowOperator if operation.allowed_lateness_ms else SessionWindowOperator
+        return sessions(operation, getattr(assigner, "_session_gap", None))
     return WindowOperator(operation)

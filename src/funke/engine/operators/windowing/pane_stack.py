@@ -32,6 +32,15 @@ class PaneStack:
         self._newer: list[tuple[int, Table]] = []
         self._newer_combined: Table = {}
 
+    def copy(self) -> PaneStack:
+        """A stack with the same panes that can be used up; values are shared, since merging does not change them."""
+        copied = PaneStack(self.merge)
+        copied._waiting = {start: dict(pane) for start, pane in self._waiting.items()}
+        copied._older = list(self._older)
+        copied._newer = list(self._newer)
+        copied._newer_combined = dict(self._newer_combined)
+        return copied
+
     def __bool__(self) -> bool:
         return bool(self._waiting or self._older or self._newer)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from funke.engine.operators.record_copy import ATOMS, detached
 
-__all__ = ["Adder", "adder_for"]
+__all__ = ["Adder", "adder_for", "append_and_put"]
 
 Table = dict[Any, Any]
 # time -> (first time, time after the last, tables) of the piece of time in which all records have the same windows
@@ -114,3 +114,18 @@ def _append(find: Find, keys: list[Any], values: list[Any], timestamps: list[int
                 table[key] = [value]
             else:
                 elements.append(value)
+
+
+def append_and_put(find: Find, keys: list[Any], values: list[Any], timestamps: list[int]) -> None:
+    """The loop that keeps elements in tables outside memory, in which nothing can be changed in place."""
+    start = end = 0
+    tables: list[Table] = []
+    for key, value, timestamp in zip(keys, values, timestamps):
+        if not start <= timestamp < end:
+            start, end, tables = find(timestamp)
+        for table in tables:
+            elements = table.get(key)
+            if elements is None:
+                elements = []
+            elements.append(value)
+            table[key] = elements

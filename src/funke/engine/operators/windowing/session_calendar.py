@@ -57,6 +57,14 @@ class SessionCalendar:
         ended.sort(key=_END)
         return ended
 
+    def next_look(self) -> int | None:
+        """A time before which no session ends; None if there is none. Once it has come, the next one is closer."""
+        soonest = self._soon[0][0] if self._soon else None
+        if not self._bucket_numbers:
+            return soonest
+        bucket_start = self._bucket_numbers[0] * self._bucket_ms
+        return bucket_start if soonest is None else min(soonest, bucket_start)
+
     def _take_or_enter(self, session: Session, until: int, ended: list[Session]) -> None:
         if session[END] is None:
             return

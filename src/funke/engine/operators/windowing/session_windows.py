@@ -6,25 +6,30 @@ general operator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import repeat
 from typing import Any
 
 from funke.engine.graph.operations import Window
-from funke.engine.operators.function_operator import method_of
 from funke.engine.operators.operator import MAX_WATERMARK
 from funke.engine.operators.record_copy import are_plain
 from funke.engine.operators.timers import TimerQueue
+from funke.engine.operators.windowing.combining import combining_of
 from funke.engine.operators.windowing.session_calendar import CONTENTS, END, KEY, START, Session, SessionCalendar
+from funke.engine.operators.windowing.window_operator import CONTENTS as CONTENTS_NAME
 from funke.engine.operators.windowing.window_operator import MERGING_SET, WindowOperator
 from funke.engine.operators.windowing.windows import TimeWindow
 from funke.engine.state.descriptors import ValueStateDescriptor
+from funke.engine.state.part_chunks import PartChunks
+from funke.engine.state.snapshot_format import GroupPart, TableId
+from funke.engine.state.state_kinds import kind_of
 from funke.engine.types.type_information import PickledBytesTypeInfo
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
 
 __all__ = ["SessionWindowOperator"]
 
 _DEFAULT_BUCKET_MS = 1000
+_MERGING_TABLE = TableId(MERGING_SET, None, False, "value")
 
 
 class SessionWindowOperator(WindowOperator):
@@ -37,25 +42,7 @@ class SessionWindowOperator(WindowOperator):
         # Earlier sessions of keys that have several, in the order in which elements came to them.
         self._others: dict[Any, list[Session]] = {}
         self._calendar = SessionCalendar(max(1, (gap_ms or _DEFAULT_BUCKET_MS) // 16))
-        self._reduce = None if operation.reduce is None else method_of(operation.reduce, "reduce")
-        self._first, self._combine, self._merge_two = self._ways_to_combine()
-
-    def _ways_to_combine(self) -> tuple[Callable[[Any], Any], Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-        """How contents begin, take one more element, and become one with others."""
-        if self._reduce is not None:
-            return _itself, self._reduce, self._reduce
-        function = self.operation.aggregate
-        if function is None:
-            return _begun, _appended, _joined
-
-        def first(value: Any) -> Any:
-            # As in PyFlink's aggregating state, None clears.
-            return None if value is None else function.add(value, function.create_accumulator())
-
-        def add(contents: Any, value: Any) -> Any:
-            return None if value is None else function.add(value, contents)
-
-        return first, add, function.merge
+        self._first, self._combine, self._merge_two = combining_of(operation)
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Adds records to their sessions."""
@@ -75,7 +62,7 @@ class SessionWindowOperator(WindowOperator):
     ) -> None:
         # The hot path: most elements make their key's last session longer (0.25 µs without the user's function).
         session_of, others, combine = self._last.get, self._others, self._combine
-        first, enter, open_until = self._first, self._calendar.enter, self.timer_service.watermark + 1
+        first, enter, open_until = self._first, self._calendar.enter, self.passed_time() + 1
         for key, value, time, gap in zip(keys, values, timestamps, gaps):
             end = time + gap  # type: ignore[operator]
             session = session_of(key)
@@ -99,7 +86,7 @@ class SessionWindowOperator(WindowOperator):
         sessions = self._sessions_of(key)
         touched = [session for session in sessions if session[START] <= end and time <= session[END]]
         if not touched:
-            if end - 1 <= self.timer_service.watermark:
+            if end - 1 <= self.passed_time():
                 self.skip(value, time)
                 return
             session = [time, end, self._first(value), key]
@@ -112,6 +99,10 @@ class SessionWindowOperator(WindowOperator):
         self._keep_sessions(
             key, [*(other for other in sessions if not any(other is each for each in touched)), session]
         )
+
+    def passed_time(self) -> int:
+        """The time up to which sessions are over."""
+        return self.timer_service.watermark
 
     def _merged(self, sessions: list[Session]) -> Session:
         target, *moved = sessions
@@ -146,9 +137,13 @@ class SessionWindowOperator(WindowOperator):
     def advance_event_time(self, watermark: int) -> None:
         """Fires the sessions that are over, and forgets them."""
         self.input_watermark = self.timer_service.watermark = watermark
+        self.end_sessions(watermark)
+
+    def end_sessions(self, last: int) -> None:
+        """Fires and forgets the sessions whose last time is at or before this one."""
         combined: list[Any] = []
         times: list[int] = []
-        for session in self._calendar.take_ended(min(watermark + 1, MAX_WATERMARK)):
+        for session in self._calendar.take_ended(min(last + 1, MAX_WATERMARK)):
             key = session[KEY]
             if key in self._others:
                 self._keep_sessions(key, [other for other in self._sessions_of(key) if other is not session])
@@ -173,7 +168,7 @@ class SessionWindowOperator(WindowOperator):
         if self.keeps_elements:
             self.evaluate(window, contents, window.max_timestamp())
             return
-        combined = contents if self._reduce is not None else self.operation.aggregate.get_result(contents)
+        combined = contents if self.operation.reduce is not None else self.operation.aggregate.get_result(contents)
         if combined is not None:
             self.evaluate(window, [combined], window.max_timestamp())
 
@@ -183,7 +178,7 @@ class SessionWindowOperator(WindowOperator):
         if any(result is None for result in combined):
             pairs = [(result, time) for result, time in zip(combined, times) if result is not None]
             combined, times = [result for result, _ in pairs], [time for _, time in pairs]
-        if self._reduce is not None or are_plain(combined):
+        if self.operation.reduce is not None or are_plain(combined):
             self.results.values.extend(combined)
             self.results.timestamps.extend(times)
             return
@@ -195,32 +190,31 @@ class SessionWindowOperator(WindowOperator):
         super().finish_key(key)
         self._calendar.start_anew()
 
-    def keyed_snapshot(self) -> dict[int, Any]:
+    def snapshot_state(self) -> Iterator[tuple[int, GroupPart]]:
         """State and timers as the general operator would have them."""
-        backend, timers = self.backend, self.timer_service.event_timers
-        tables = []
+        yield from super().snapshot_state()
+        kind = kind_of(self.contents_descriptor)
+        chunks = PartChunks(self.context.task.max_parallelism)
         for key in self._last:
-            mapping = {}
-            for session in self._sessions_of(key):
-                window = TimeWindow(session[START], session[END])
-                mapping[window] = window
-                timers.register(window.max_timestamp(), (key, window))
-                if session[CONTENTS] is not None:
-                    table = backend.get_state(self.contents_descriptor, window).table
-                    table[key] = session[CONTENTS]
-                    tables.append(table)
-            self._merging_state.table[key] = mapping
-        try:
-            return super().keyed_snapshot()
-        finally:
-            for table in [*tables, self._merging_state.table]:
-                table.clear()
-            backend.prune()
-            self.timer_service.event_timers = TimerQueue()
+            windows = [(TimeWindow(session[START], session[END]), session) for session in self._sessions_of(key)]
+            entries: list[tuple[TableId, Any]] = [
+                (TableId(CONTENTS_NAME, window, False, kind), session[CONTENTS])
+                for window, session in windows
+                if session[CONTENTS] is not None
+            ]
+            entries.append((_MERGING_TABLE, {window: window for window, _ in windows}))
+            timers = [(time, (key, window)) for window, session in windows for time in self._timers_of(window, session)]
+            yield from chunks.add(key, entries, timers)
+        yield from chunks.rest()
 
-    def restore_keyed(self, parts: Mapping[int, Any]) -> None:
+    def _timers_of(self, window: TimeWindow, session: Session) -> list[int]:
+        return [window.max_timestamp()]
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         """Takes back state; each window that is open becomes a session."""
         super().restore_keyed(parts)
+        timers = self.timer_service.event_timers.items()
+        waiting = {entry for time, entry in timers if time == entry[1].max_timestamp()}
         self.timer_service.event_timers = TimerQueue()
         state = self.backend.get_state(ValueStateDescriptor(MERGING_SET, PickledBytesTypeInfo()))
         for key, mapping in state.table.items():
@@ -228,24 +222,10 @@ class SessionWindowOperator(WindowOperator):
             for window, state_window in mapping.items():
                 table = self.backend.get_state(self.contents_descriptor, state_window).table
                 session = [window.start, window.end, table.pop(key, None), key]
-                self._calendar.enter(session)
+                self._enter_restored(session, (key, window) in waiting)
                 sessions.append(session)
             self._keep_sessions(key, sessions)
         state.table.clear()
 
-
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _begun(value: Any) -> list[Any]:
-    return [value]
-
-
-def _appended(contents: list[Any], value: Any) -> list[Any]:
-    contents.append(value)
-    return contents
-
-
-def _joined(left: list[Any], right: list[Any]) -> list[Any]:
-    return left + right
+    def _enter_restored(self, session: Session, is_waiting: bool) -> None:
+        self._calendar.enter(session)

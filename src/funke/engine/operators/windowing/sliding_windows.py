@@ -7,6 +7,7 @@ that come when one of their windows has fired already are added to the others on
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from funke.engine.graph.operations import Window
@@ -14,6 +15,11 @@ from funke.engine.operators.windowing.aligned_windows import AlignedWindowOperat
 from funke.engine.operators.windowing.merge_probe import can_share_aggregate, can_share_reduce, sample_of_one_key
 from funke.engine.operators.windowing.pane_stack import PaneStack
 from funke.engine.operators.windowing.record_adders import Table, adder_for
+from funke.engine.operators.windowing.window_operator import CONTENTS
+from funke.engine.operators.windowing.windows import TimeWindow
+from funke.engine.state.part_chunks import chunks_of
+from funke.engine.state.snapshot_format import GroupPart, TableId
+from funke.engine.state.state_kinds import kind_of
 
 __all__ = ["SlidingWindowOperator"]
 
@@ -73,13 +79,24 @@ class SlidingWindowOperator(AlignedWindowOperator):
         super().finish_key(key)
         self._panes.clear()
 
-    def keyed_snapshot(self) -> dict[int, Any]:
-        """State as the general operator has it: panes become part of the windows."""
-        for start in sorted(self._tables):
-            table = self._tables[start]
-            combined = self.contents_of(start)
-            if combined is not table:
-                table.update(combined)
-        self._panes.clear()
-        self._piece_tables.clear()
-        return super().keyed_snapshot()
+    def snapshot_state(self) -> Iterator[tuple[int, GroupPart]]:
+        """State as the general operator has it: what the panes hold is part of the windows."""
+        if not self._panes:
+            yield from super().snapshot_state()
+            return
+        for group, part in super().snapshot_state():
+            others = {table_id: table for table_id, table in part.tables.items() if table_id.name != CONTENTS}
+            if others:
+                yield group, part._replace(tables=others)
+        yield from chunks_of(self._contents(), self.context.task.max_parallelism)
+
+    def _contents(self) -> Iterator[tuple[TableId, Iterable[tuple[Any, Any]]]]:
+        kind = kind_of(self.contents_descriptor)
+        # Combining uses panes up, so it is done with a copy.
+        panes, self._panes = self._panes, self._panes.copy()
+        try:
+            for start in sorted(self._tables):
+                window = TimeWindow(start, start + self.size)
+                yield TableId(CONTENTS, window, False, kind), self.contents_of(start).items()
+        finally:
+            self._panes = panes

@@ -34,6 +34,7 @@ from funke.engine.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
+from funke.engine.state.snapshot_format import GroupPart
 from funke.engine.state.storage_keys import original_key
 from funke.engine.types.type_information import PickledBytesTypeInfo
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
@@ -45,6 +46,8 @@ LATE_RECORDS_DROPPED = "numLateRecordsDropped"
 PATIENCE_MS = 10_000
 CONTENTS = "window-contents"
 MERGING_SET = "merging-window-set"
+# Stands in timers for all keys of a window, in snapshots that hold the keys elsewhere.
+EVERY_KEY = "__every_key_of_the_window__"
 
 _LOGGER = logging.getLogger(__name__)
 _CONTINUE, _FIRE = TriggerResult.CONTINUE, TriggerResult.FIRE
@@ -289,6 +292,16 @@ class WindowOperator(KeyedOperator):
                 self.context.operator_name,
                 self.records_in,
                 (now - self._waits_since) // 1000,
+            )
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        """Takes back the key groups of this subtask."""
+        super().restore_keyed(parts)
+        timers = self.timer_service.event_timers, self.timer_service.processing_timers
+        if any(entry[0] == EVERY_KEY for queue in timers for _, entry in queue.items()):
+            raise StateError(
+                f"the windows of operator '{self.context.operator_name}' have another trigger, lateness or state "
+                "backend than in the checkpoint; start from a savepoint, which allows for it"
             )
 
     def key_of_timer(self, entry: Any) -> Any:

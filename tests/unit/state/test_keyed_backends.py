@@ -1,10 +1,10 @@
-"""Keyed state in memory: each kind of state by its rules, key by key, and snapshots by key group."""
+"""Keyed state, in memory and in RocksDB: each kind of state by its rules, key by key, and snapshots by key group."""
 
 from __future__ import annotations
 
 import pickle
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -18,9 +18,10 @@ from funke.engine.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from funke.engine.state.hashmap_backend import HashMapBackend
+from funke.engine.state.keyed_backend import KeyedBackend
 from funke.engine.types import Types, key_group
 from funke.engine.types.functions import AggregateFunction
+from tests.harness.backends import BACKENDS, backend_factory
 
 
 class Mean(AggregateFunction):
@@ -45,8 +46,18 @@ MEAN = AggregatingStateDescriptor("mean", Mean(), Types.PICKLED_BYTE_ARRAY())
 ALL = [VALUE, LIST, MAP, SUM, MEAN]
 
 
-def backend_at(key: Any = "k") -> HashMapBackend:
-    backend = HashMapBackend(128, lambda: 0)
+new_backend: Callable[..., KeyedBackend]
+
+
+@pytest.fixture(autouse=True, params=BACKENDS)
+def backend_name(request: pytest.FixtureRequest) -> Iterator[str]:
+    global new_backend
+    with backend_factory(request.param) as new_backend:
+        yield request.param
+
+
+def backend_at(key: Any = "k") -> KeyedBackend:
+    backend = new_backend()
     backend.set_current_key(key)
     return backend
 
@@ -176,7 +187,7 @@ def test_asking_again_gives_the_same_state_and_another_kind_is_refused() -> None
     backend = backend_at()
     backend.get_state(VALUE).update(1)
     assert backend.get_state(ValueStateDescriptor("value", Types.INT())).value() == 1
-    with pytest.raises(StateError, match="'value' is already a value state and cannot be used as a list state"):
+    with pytest.raises(StateError, match=r"'value' is already a value state, in .* and cannot be used as a list state"):
         backend.get_state(ListStateDescriptor("value", Types.INT()))
 
 
@@ -189,12 +200,13 @@ def test_namespaces_are_apart() -> None:
 
 def test_namespaces_without_state_are_let_go() -> None:
     backend = backend_at()
-    for window in range(100):
+    for window in range(1100):
         backend.get_state(VALUE, window).update(1)
         backend.get_state(VALUE, window).clear()
     backend.get_state(VALUE, "kept").update(1)
     backend.prune()
-    assert len(backend._handles) == 1
+    assert len(backend._handles) <= 1  # type: ignore[attr-defined]
+    assert backend.get_state(VALUE, "kept").value() == 1
 
 
 @pytest.mark.parametrize(
@@ -222,7 +234,7 @@ def test_merging_into_a_namespace_without_state() -> None:
     assert backend.get_state(SUM, "new").get() == 1
 
 
-def fill(backend: HashMapBackend, keys: list[Any]) -> None:
+def fill(backend: KeyedBackend, keys: list[Any]) -> None:
     for number, key in enumerate(keys):
         backend.set_current_key(key)
         backend.get_state(VALUE).update(number)
@@ -233,7 +245,7 @@ def fill(backend: HashMapBackend, keys: list[Any]) -> None:
         backend.get_state(VALUE, "window").update(-number)
 
 
-def contents(backend: HashMapBackend, key: Any) -> list[Any]:
+def contents(backend: KeyedBackend, key: Any) -> list[Any]:
     backend.set_current_key(key)
     value, elements, entries, total, mean = (backend.get_state(descriptor) for descriptor in ALL)
     in_window = backend.get_state(VALUE, "window").value()
@@ -244,12 +256,12 @@ def test_a_snapshot_is_by_key_group_and_restores_into_any_number_of_subtasks() -
     keys: list[Any] = [*range(50), *map(str, range(50)), [1, 2], {"a": 1}, ("t", [3])]
     backend = backend_at()
     fill(backend, keys)
-    snapshot = pickle.loads(pickle.dumps(backend.snapshot()))
-    assert set(snapshot) == {key_group(key, 128) for key in keys}
+    snapshot = pickle.loads(pickle.dumps(list(backend.snapshot_parts())))
+    assert {group for group, _ in snapshot} == {key_group(key, 128) for key in keys}
     for parallelism in (1, 3):
         for subtask in range(parallelism):
-            part = {group: found for group, found in snapshot.items() if group * parallelism // 128 == subtask}
-            restored = HashMapBackend(128, lambda: 0)
+            part = [(group, found) for group, found in snapshot if group * parallelism // 128 == subtask]
+            restored = new_backend()
             restored.restore(part)
             for number, key in enumerate(keys):
                 is_own = key_group(key, 128) * parallelism // 128 == subtask
@@ -260,10 +272,10 @@ def test_a_snapshot_is_by_key_group_and_restores_into_any_number_of_subtasks() -
 def test_state_that_nobody_asked_for_after_a_restore_is_kept() -> None:
     backend = backend_at()
     fill(backend, ["a"])
-    second = HashMapBackend(128, lambda: 0)
-    second.restore(backend.snapshot())
-    third = HashMapBackend(128, lambda: 0)
-    third.restore(second.snapshot())
+    second = new_backend()
+    second.restore(backend.snapshot_parts())
+    third = new_backend()
+    third.restore(second.snapshot_parts())
     assert contents(third, "a") == [0, [0, 0], {"n": 0}, 0, 0.0, 0]
 
 

@@ -1,0 +1,342 @@
+"""Decides when to take checkpoints, gathers what slots acknowledge, completes or gives up, and commits."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from funke.engine.connectors.staging import self_contained
+from funke.engine.errors import FunkeError, JobExecutionError, StateError
+from funke.engine.jobs.checkpoint_settings import CheckpointSettings
+from funke.engine.jobs.checkpoint_store import CheckpointStore
+from funke.engine.jobs.checkpoints import Checkpoint, OperatorEntry, mark_committed, write_checkpoint
+from funke.engine.jobs.savepoints import SavepointRequest, SavepointRequests
+from funke.engine.runtime.block_codec import encode
+from funke.engine.runtime.checkpoint_order import CheckpointKind, CheckpointNews, CheckpointOrder, SnapshotAck
+from funke.engine.runtime.fault_points import reach
+from funke.engine.runtime.snapshot_files import SnapshotHandle, delete_folder
+
+__all__ = ["CheckpointFigures", "CheckpointKeeper", "Guard"]
+
+# Makes visible what sinks have prepared up to an epoch, by operator id.
+CommitAll = Callable[[int, dict[str, list[Any]]], None]
+
+
+class Guard(Protocol):
+    """Who may say that this driver no longer runs the job; and who must know what a restart would start from."""
+
+    def check(self) -> None:
+        """Raises when another driver runs the job."""
+
+    def put_checkpoint(self, folder: str) -> None:
+        """A checkpoint is complete."""
+
+
+@dataclass
+class CheckpointFigures:
+    """What is known about checkpoints, for metrics."""
+
+    completed: int = 0
+    failed: int = 0
+    last_duration_ms: float = 0.0
+    # What the last one has written, and what all its files hold.
+    last_size: int = 0
+    last_full_size: int = 0
+    last_stall_ms: float = 0.0
+    last_path: str = ""
+
+
+@dataclass
+class _Pending:
+    """A checkpoint that waits for acknowledgements."""
+
+    order: CheckpointOrder
+    epoch: int
+    started: float
+    sources: dict[str, bytes]
+    waiting: set[int]
+    request: SavepointRequest | None = None
+    handles: list[SnapshotHandle] = field(default_factory=list)
+    stall_ms: float = 0.0
+    new_bytes: int = 0
+
+
+class CheckpointKeeper:
+    """The checkpoints of a job, from one attempt to the next."""
+
+    def __init__(
+        self,
+        job_id: str,
+        settings: CheckpointSettings,
+        store: CheckpointStore,
+        operators: dict[str, OperatorEntry] | None = None,
+        guard: Guard | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.job_id = job_id
+        self.settings = settings
+        self.store = store
+        self.requests = SavepointRequests()
+        self.figures = CheckpointFigures()
+        self.attempt = 0
+        # A job that was stopped with a savepoint ends with it, and commits once more if that failed.
+        self.last_savepoint: Checkpoint | None = None
+        self.operators = operators or {}
+        self._guard = guard
+        self._clock = clock
+        self._last_id = store.highest_id()
+        self._last_started = clock()
+        self._last_ended = -1e9
+        self._failures = 0
+        self._pending: dict[int, _Pending] = {}
+        self._uncommitted: list[tuple[int, str, list[Any]]] = []
+        self._completed_news: list[int] = []
+        self._aborted_news: list[int] = []
+
+    # When
+
+    @property
+    def is_periodic(self) -> bool:
+        """Whether checkpoints are taken by themselves."""
+        return self.settings.interval_ms is not None
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether a checkpoint waits for acknowledgements."""
+        return bool(self._pending)
+
+    @property
+    def has_savepoints(self) -> bool:
+        """Whether somebody waits for a savepoint, begun or not."""
+        return bool(self.requests) or any(pending.request is not None for pending in self._pending.values())
+
+    def is_due(self) -> bool:
+        """Whether the next epoch should come now, to be a checkpoint."""
+        return bool(self.requests) or self._is_checkpoint_due()
+
+    def ms_until_due(self) -> float | None:
+        """How long nothing is due; None if nothing will be by itself."""
+        interval_ms = self.settings.interval_ms
+        if interval_ms is None or self._checkpoints_under_way() >= self.settings.max_concurrent:
+            return None
+        now = self._clock()
+        since_start, since_end = (now - self._last_started) * 1000, (now - self._last_ended) * 1000
+        return max(0.0, interval_ms - since_start, self.settings.min_pause_ms - since_end)
+
+    def _is_checkpoint_due(self) -> bool:
+        return self.ms_until_due() == 0.0
+
+    def _checkpoints_under_way(self) -> int:
+        return sum(pending.request is None for pending in self._pending.values())
+
+    # Begin
+
+    def next_order(self, is_final: bool = False) -> tuple[CheckpointOrder, SavepointRequest | None] | None:
+        """What the next epoch is to be: a savepoint somebody waits for, a checkpoint that is due, or none."""
+        if is_final:
+            # What the last epoch prepares must not be committed twice either.
+            return (self._new_order("final"), None) if self.is_periodic else None
+        request = self.requests.take()
+        if request is not None:
+            return self._new_order("savepoint", request.folder), request
+        return (self._new_order("checkpoint"), None) if self._is_checkpoint_due() else None
+
+    def _new_order(self, kind: CheckpointKind, folder: str | None = None) -> CheckpointOrder:
+        if kind == "checkpoint":
+            self._last_started = self._clock()
+        self._last_id = self._last_id + 1 if folder is not None else self.store.reserve(self._last_id + 1)
+        # A savepoint stands for itself: it shares no files.
+        is_incremental = self.settings.is_incremental and kind == "checkpoint"
+        target = folder or self.store.folder_of(self._last_id)
+        return CheckpointOrder(self._last_id, target, kind, self.settings.compress, is_incremental)
+
+    def begin(
+        self,
+        order: CheckpointOrder,
+        epoch: int,
+        sources: dict[str, bytes],
+        slots: Iterable[int],
+        request: SavepointRequest | None = None,
+    ) -> None:
+        """The epoch has run; now the slots write."""
+        waiting = set() if order.kind == "final" else set(slots)
+        self._pending[order.checkpoint_id] = _Pending(order, epoch, self._clock(), sources, waiting, request)
+
+    def prepared(self, order: CheckpointOrder | None, committables: dict[str, list[Any]]) -> None:
+        """Sinks have prepared something, by operator id: it is committed with this checkpoint, or else the next one."""
+        number = self._last_id + 1 if order is None else order.checkpoint_id
+        self._uncommitted.extend((number, operator_id, items) for operator_id, items in committables.items())
+
+    # Acknowledge
+
+    def take(self, acks: Iterable[SnapshotAck]) -> None:
+        """Takes answers of slots; repeated ones and those of given-up checkpoints do no harm."""
+        for ack in acks:
+            pending = self._pending.get(ack.checkpoint_id)
+            if pending is None or ack.slot not in pending.waiting:
+                continue
+            if ack.failure is not None:
+                self._give_up(pending, f"slot {ack.slot} could not write its state: {ack.failure}")
+                continue
+            pending.waiting.discard(ack.slot)
+            if not pending.waiting:
+                reach("after-acknowledgement")
+            pending.handles.extend(ack.handles)
+            pending.new_bytes += ack.new_bytes
+            pending.stall_ms = max(pending.stall_ms, ack.stall_ms)
+
+    def advance(self, commit: CommitAll) -> None:
+        """Completes what is acknowledged by all, in order, and gives up what takes too long."""
+        for pending in list(self._pending.values()):
+            if not pending.waiting and pending.order.checkpoint_id in self._pending:
+                self._complete(pending, commit)
+        now = self._clock()
+        for pending in list(self._pending.values()):
+            if (now - pending.started) * 1000 > self.settings.timeout_ms:
+                self._give_up(pending, f"it was not complete after {self.settings.timeout_ms} ms")
+
+    def _complete(self, pending: _Pending, commit: CommitAll) -> None:
+        order, request = pending.order, pending.request
+        committables = self._committables_up_to(order.checkpoint_id)
+        # A savepoint may outlive the job's folder, where sinks keep what waits for its commit.
+        kept = {name: self_contained(items) for name, items in committables.items()} if request else committables
+        made = Checkpoint(
+            self.job_id,
+            order.checkpoint_id,
+            pending.epoch,
+            order.kind,
+            tuple(pending.handles),
+            pending.sources,
+            {operator_id: encode(items) for operator_id, items in kept.items()},
+            self.operators,
+            self.attempt,
+            is_drained=request is not None and request.is_draining,
+        )
+        try:
+            reach("before-metadata")
+            if self._guard is not None:
+                self._guard.check()
+            written = write_checkpoint(order.folder, made)
+        except StateError as error:
+            self._give_up(pending, str(error))
+            return
+        reach("after-final-metadata" if order.kind == "final" else "after-metadata")
+        del self._pending[order.checkpoint_id]
+        self._note(pending, written)
+        commits = request is None or request.commits
+        if commits and self._guard is not None:
+            # The pointer, then the check, then what counts: older checkpoints go, sinks commit.
+            self._guard.put_checkpoint(written.path)
+            self._guard.check()
+        if request is None:
+            self._accept(written)
+        elif commits:
+            self.last_savepoint = written
+        if commits:
+            self._commit_up_to(order.checkpoint_id, pending.epoch, committables, commit)
+            if request is not None:
+                with contextlib.suppress(FunkeError, OSError):  # then a job that starts from it commits again
+                    mark_committed(written)
+            self._completed_news.append(order.checkpoint_id)
+        if request is not None:
+            request.succeed(written.path)
+
+    def _accept(self, written: Checkpoint) -> None:
+        self._failures = 0
+        self.store.add(written)
+        # Checkpoints that were begun before have become pointless.
+        for older in [p for p in self._pending.values() if p.order.checkpoint_id < written.checkpoint_id]:
+            if older.request is None:
+                self._drop(older)
+
+    def _note(self, pending: _Pending, written: Checkpoint) -> None:
+        self._last_ended = self._clock()
+        figures = self.figures
+        figures.completed += 1
+        figures.last_duration_ms = (self._last_ended - pending.started) * 1000
+        figures.last_size, figures.last_full_size = pending.new_bytes, written.state_size
+        figures.last_stall_ms = pending.stall_ms
+        figures.last_path = written.path
+
+    # Commit
+
+    def commit_rest(self, epoch: int, commit: CommitAll) -> None:
+        """At the end of a job without checkpoints: commits everything."""
+        last = self._last_id + 1
+        self._commit_up_to(last, epoch, self._committables_up_to(last), commit)
+
+    def _committables_up_to(self, checkpoint_id: int) -> dict[str, list[Any]]:
+        found: dict[str, list[Any]] = {}
+        for number, operator_id, items in self._uncommitted:
+            if number <= checkpoint_id:
+                found.setdefault(operator_id, []).extend(items)
+        return found
+
+    def _commit_up_to(
+        self, checkpoint_id: int, epoch: int, committables: dict[str, list[Any]], commit: CommitAll
+    ) -> None:
+        commit(epoch, committables)
+        reach("after-commits")
+        self._uncommitted = [entry for entry in self._uncommitted if entry[0] > checkpoint_id]
+
+    # Give up
+
+    def _give_up(self, pending: _Pending, reason: str) -> None:
+        """A checkpoint has failed; too many in a row fail the job."""
+        self._drop(pending)
+        self.figures.failed += 1
+        self._last_ended = self._clock()
+        message = f"checkpoint {pending.order.checkpoint_id} failed: {reason}"
+        if pending.request is not None:
+            pending.request.fail(StateError(f"the savepoint failed: {reason}"))
+            return
+        self._failures += 1
+        if pending.order.kind == "final" or self._failures > self.settings.tolerable_failures:
+            tolerated = self.settings.tolerable_failures
+            raise JobExecutionError(f"{message} ({self._failures} in a row, {tolerated} are tolerated)")
+        _warn(f"{message}; the job goes on")
+
+    def _drop(self, pending: _Pending) -> None:
+        del self._pending[pending.order.checkpoint_id]
+        self._aborted_news.append(pending.order.checkpoint_id)
+        with contextlib.suppress(FunkeError, OSError):
+            delete_folder(pending.order.folder)
+
+    # Tell
+
+    def take_news(self) -> CheckpointNews:
+        """What slots have to be told; each thing once."""
+        news = CheckpointNews(tuple(self._completed_news), tuple(self._aborted_news))
+        self._completed_news, self._aborted_news = [], []
+        return news
+
+    def end_attempt(self, reason: FunkeError) -> None:
+        """The slots are gone: nothing that was begun will be completed."""
+        for pending in list(self._pending.values()):
+            self._drop(pending)
+            if pending.request is not None:
+                pending.request.fail(StateError(f"the savepoint failed: the job did ({reason})"))
+        self._uncommitted = []
+        self._completed_news, self._aborted_news = [], []
+        self._failures = 0
+        self._last_started = self._clock()
+
+    def end(self, is_cancelled: bool, has_failed: bool) -> None:
+        """The job has ended: removes what nobody will need, as the retention says."""
+        self.requests.close(JobExecutionError("the job has ended"))
+        settings = self.settings
+        is_kept = (is_cancelled and settings.is_kept_on_cancellation) or (has_failed and settings.is_kept_on_failure)
+        if settings.is_temporary:
+            delete_folder(settings.folder)
+        elif self.is_periodic and is_kept:
+            _warn(f"checkpoints are kept in {self.store.folder}", "note")
+        elif self.is_periodic:
+            delete_folder(self.store.folder)
+
+
+def _warn(message: str, kind: str = "warning") -> None:
+    sys.stderr.write(f"{kind}: {message}\n")

@@ -1,0 +1,58 @@
+"""What the configuration says about checkpoints and savepoints."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+
+from funke.engine.config import flink_options as options
+from funke.engine.config.settings import Settings
+
+__all__ = ["CheckpointSettings"]
+
+
+@dataclass(frozen=True)
+class CheckpointSettings:
+    """Flink's settings in plain numbers; with an interval of None there are only savepoints."""
+
+    interval_ms: int | None = None
+    timeout_ms: int = 600_000
+    min_pause_ms: int = 0
+    max_concurrent: int = 1
+    tolerable_failures: int = 0
+    folder: str = ""
+    is_temporary: bool = False
+    retained: int = 1
+    is_kept_on_cancellation: bool = False
+    is_kept_on_failure: bool = False
+    compress: bool = False
+    is_incremental: bool = False
+    savepoint_folder: str | None = None
+
+    @staticmethod
+    def of(settings: Settings, default_folder: str | None = None) -> CheckpointSettings:
+        """Reads the settings of a job; checkpoints go to a temporary folder unless a place is named."""
+        interval = settings.get(options.CHECKPOINTING_INTERVAL)
+        interval_ms = interval.to_millis() if interval is not None and interval.to_millis() > 0 else None
+        folder = settings.get(options.CHECKPOINTS_DIRECTORY) or default_folder
+        is_temporary = interval_ms is not None and folder is None
+        if is_temporary:
+            folder = tempfile.mkdtemp(prefix="funke-checkpoints-")
+        min_pause_ms = settings.get(options.CHECKPOINTING_MIN_PAUSE).to_millis()
+        retention = str(settings.get(options.EXTERNALIZED_CHECKPOINT_RETENTION)).upper()
+        return CheckpointSettings(
+            interval_ms,
+            settings.get(options.CHECKPOINTING_TIMEOUT).to_millis(),
+            min_pause_ms,
+            # A pause after a checkpoint only makes sense if no other one is under way.
+            1 if min_pause_ms > 0 else max(1, settings.get(options.MAX_CONCURRENT_CHECKPOINTS)),
+            settings.get(options.TOLERABLE_FAILED_CHECKPOINTS),
+            (folder or "").rstrip("/"),
+            is_temporary,
+            max(1, settings.get(options.RETAINED_CHECKPOINTS)),
+            "RETAIN" in retention,
+            "NO_EXTERNALIZED" not in retention,
+            settings.get(options.SNAPSHOT_COMPRESSION),
+            settings.get(options.INCREMENTAL_CHECKPOINTS),
+            settings.get(options.SAVEPOINT_DIRECTORY),
+        )

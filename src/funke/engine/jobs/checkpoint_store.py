@@ -1,0 +1,116 @@
+"""The completed checkpoints of a job on disk: the newest are kept, and found again after a crash."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, field
+
+from funke.engine.errors import StateError
+from funke.engine.jobs.checkpoints import METADATA, Checkpoint, read_checkpoint, verify_files
+from funke.engine.runtime.snapshot_files import create_folder, delete_file, delete_folder, join_path, list_folder
+
+__all__ = ["CheckpointStore"]
+
+_NAME = re.compile(r"chk-(\d+)")
+_SHARED = "../shared/"
+
+
+@dataclass
+class CheckpointStore:
+    """Folders `chk-<number>` below the job's folder, oldest first."""
+
+    folder: str
+    retained: int = 1
+    completed: list[Checkpoint] = field(default_factory=list)
+    # A checkpoint of another job, which this one starts from and must not delete.
+    origin: Checkpoint | None = None
+    _has_lost: bool = False
+
+    def folder_of(self, checkpoint_id: int) -> str:
+        """Where a checkpoint is kept."""
+        return join_path(self.folder, f"chk-{checkpoint_id}")
+
+    def add(self, checkpoint: Checkpoint) -> None:
+        """Takes in a completed checkpoint; those that are not needed any more go."""
+        self.completed.append(checkpoint)
+        dropped = self.completed[: -self.retained]
+        del self.completed[: -self.retained]
+        for old in dropped:
+            self._delete(old)
+
+    def _delete(self, old: Checkpoint) -> None:
+        # A checkpoint that is still being written loses nothing: what it shares, the newest complete one shares too.
+        still_used = {path for kept in self.completed for path in _shared_files(kept)}
+        for path in _shared_files(old) - still_used:
+            delete_file(join_path(old.path, path))
+        delete_folder(old.path)
+
+    def highest_id(self) -> int:
+        """The highest number that was ever used here, by a complete checkpoint or another."""
+        numbers = [int(found.group(1)) for name in list_folder(self.folder) if (found := _NAME.fullmatch(name))]
+        return max([0, *numbers, *(checkpoint.checkpoint_id for checkpoint in self.completed)])
+
+    def reserve(self, checkpoint_id: int) -> int:
+        """This number or the next one that is free; its folder is made here, so that it belongs to this driver alone.
+
+        One that was stopped and replaced may still write to, or remove, what it has begun.
+        """
+        while not create_folder(self.folder_of(checkpoint_id)):
+            checkpoint_id += 1
+        return checkpoint_id
+
+    def find(self, newest: str | None = None) -> None:
+        """Finds the checkpoints that an earlier driver has completed; none after `newest` counts."""
+        is_elsewhere = newest is not None and newest.rstrip("/").rpartition("/")[0] != self.folder.rstrip("/")
+        limit = None if newest is None else _number(newest)
+        names = [name for name in list_folder(self.folder) if _NAME.fullmatch(name)]
+        for name in sorted(names, key=_number):
+            path = join_path(self.folder, name)
+            if METADATA not in list_folder(path) or (limit is not None and _number(name) > limit):
+                continue
+            try:
+                self.completed.append(read_checkpoint(path))
+            except StateError as error:
+                self._warn(error)
+        if newest is not None and is_elsewhere:
+            # The configuration has changed since; or it is a savepoint.
+            self.completed.append(read_checkpoint(newest))
+
+    def latest(self) -> Checkpoint | None:
+        """The newest checkpoint whose files are all there, else the origin; None when there never was one.
+
+        StateError when there was one and none can be used: to start from nothing would repeat all output.
+        """
+        while self.completed:
+            try:
+                verify_files(self.completed[-1])
+                return self.completed[-1]
+            except StateError as error:
+                self.discard(error)
+        if self.origin is not None:
+            return self.origin
+        if self._has_lost:
+            raise StateError(f"no intact checkpoint is left in '{self.folder}'")
+        return None
+
+    def discard(self, reason: Exception) -> None:
+        """The newest checkpoint turned out to be damaged: the one before it counts from now on."""
+        if not self.completed:
+            raise StateError(f"the job cannot be restored: {reason}") from reason
+        self.completed.pop()
+        self._warn(reason)
+
+    def _warn(self, reason: Exception) -> None:
+        self._has_lost = True
+        sys.stderr.write(f"warning: {reason}; going back to the checkpoint before it\n")
+
+
+def _number(path: str) -> int:
+    found = _NAME.fullmatch(path.rstrip("/").rpartition("/")[2])
+    return int(found.group(1)) if found else -1
+
+
+def _shared_files(checkpoint: Checkpoint) -> set[str]:
+    paths = (path for handle in checkpoint.snapshots for path, _ in handle.files())
+    return {path for path in paths if path.startswith(_SHARED)}

@@ -1,0 +1,256 @@
+"""What is kept on disk about a job, so that it outlives its driver.
+
+    <home>/jobs/<job id>/record.json       the program, its arguments, the job's configuration: written once
+    <home>/jobs/<job id>/attempt-<n>       the lease
+    <home>/jobs/<job id>/state-<n>.json    status and last completed checkpoint, as the driver of attempt n knows them
+    <home>/jobs/<job id>/control           the socket of the running driver
+    <home>/jobs/<job id>/checkpoints/      checkpoints, unless the configuration names another place
+
+A driver that has been replaced can only write files of its own attempt, which nobody reads any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, TypeVar
+
+from funke.engine.config import flink_options as options
+from funke.engine.config.settings import Settings
+from funke.engine.errors import ConfigurationError, LeaseLostError, StateError
+from funke.engine.jobs.lease import Lease, LeaseOwner, current_owner
+from funke.engine.types.job_status import JobStatus
+
+__all__ = ["JobRecord", "JobState", "OwnedRecord", "home_folder", "read_records", "remove_oldest"]
+
+_STATE_NAME = re.compile(r"state-(\d+)\.json")
+_LEASE_TIMEOUT_S = 10.0
+_MOST_FAILURES = 16
+# Ended jobs that are remembered.
+_MOST_ENDED = 50
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class JobRecord:
+    """A job as it was submitted: enough to run its program again."""
+
+    folder: str
+    job_id: str
+    name: str
+    # One run of a program, and the how-manieth of its jobs this is.
+    run_id: str
+    ordinal: int
+    command: tuple[str, ...]
+    working_folder: str
+    configuration: dict[str, str]
+    started_ms: int
+
+    def owner(self) -> LeaseOwner | None:
+        """The driver that runs the job, or ran it last."""
+        return current_owner(self.folder, lease_timeout_s(Settings(self.configuration)))
+
+    def state(self) -> JobState:
+        """How the job stands, by the newest attempt that wrote it down."""
+        numbers = [int(found.group(1)) for name in os.listdir(self.folder) if (found := _STATE_NAME.fullmatch(name))]
+        for number in sorted(numbers, reverse=True):
+            with contextlib.suppress(FileNotFoundError):
+                content = _read_json(os.path.join(self.folder, f"state-{number}.json"))
+                return replace(_from_json(JobState, content), status=JobStatus[content["status"]])
+        return JobState(JobStatus.CREATED, started_ms=self.started_ms)
+
+    @property
+    def control_path(self) -> str:
+        """Where the running driver listens."""
+        return os.path.join(self.folder, "control")
+
+
+@dataclass(frozen=True)
+class JobState:
+    """What changes while a job runs."""
+
+    status: JobStatus
+    started_ms: int = 0
+    ended_ms: int | None = None
+    # The folder of the last completed checkpoint.
+    checkpoint: str | None = None
+    failures: tuple[str, ...] = field(default_factory=tuple)
+
+
+class OwnedRecord:
+    """A job's record in the hands of the driver that runs it."""
+
+    def __init__(self, record: JobRecord, lease: Lease) -> None:
+        self.record = record
+        self._lease = lease
+        # Read after the lease was taken: what an earlier driver writes from now on does not count.
+        self.restored = record.state()
+        self._state = replace(self.restored, status=JobStatus.CREATED)
+        self._write()
+
+    @staticmethod
+    def create(record: JobRecord) -> OwnedRecord:
+        """Writes a new record and takes its lease."""
+        os.makedirs(record.folder, mode=0o700)
+        _write_json(os.path.join(record.folder, "record.json"), _to_json(record))
+        return OwnedRecord.take(record)
+
+    @staticmethod
+    def take(record: JobRecord) -> OwnedRecord:
+        """Takes the lease of a job whose driver is gone; LeaseLostError when it is not."""
+        return OwnedRecord(record, Lease.acquire(record.folder, lease_timeout_s(Settings(record.configuration))))
+
+    @property
+    def job_id(self) -> str:
+        """The identity of the job, the same in all its attempts."""
+        return self.record.job_id
+
+    @property
+    def attempt(self) -> int:
+        """The number of this attempt: part of the name of every file that it writes."""
+        return self._lease.attempt
+
+    @property
+    def checkpoint(self) -> str | None:
+        """The folder of the last completed checkpoint, of this driver or one before."""
+        return self._state.checkpoint
+
+    def check(self) -> None:
+        """Raises LeaseLostError when another driver has taken over; called before metadata and before commits."""
+        self._lease.check()
+
+    def advance(self) -> int:
+        """Begins the next attempt; returns its number."""
+        number = self._lease.advance()
+        self._write()
+        return number
+
+    def put_status(self, status: JobStatus) -> None:
+        """Writes down how the job stands; what says that a job has ended is only for its owner to write."""
+        if status.is_globally_terminal_state():
+            self.check()
+            self._state = replace(self._state, ended_ms=int(time.time() * 1000))
+        self._state = replace(self._state, status=status)
+        self._write()
+
+    def put_checkpoint(self, folder: str) -> None:
+        """Writes down that a checkpoint is complete, before anybody acts on it.
+
+        The order counts: this, then `check`, then the commit. Whoever takes over reads the pointer after having taken
+        the lease; so either they see this checkpoint, or `check` fails and nothing is committed.
+        """
+        self._state = replace(self._state, checkpoint=folder)
+        self._write()
+
+    def put_failure(self, failure: BaseException) -> None:
+        """Adds to the history of failures."""
+        text = str(failure) or type(failure).__name__
+        self._state = replace(self._state, failures=(*self._state.failures, text)[-_MOST_FAILURES:])
+
+    def give_up(self, failure: BaseException) -> None:
+        """The job could not even begin; one that has run before may be tried again."""
+        self.put_failure(failure)
+        status = JobStatus.FAILED if self.checkpoint is None else JobStatus.SUSPENDED
+        with contextlib.suppress(LeaseLostError):
+            self.put_status(status)
+        self.release()
+
+    def release(self) -> None:
+        """Gives the lease back."""
+        self._lease.release()
+
+    def _write(self) -> None:
+        content = {**_to_json(self._state), "status": self._state.status.name}
+        _write_json(os.path.join(self.record.folder, f"state-{self.attempt}.json"), content)
+        for name in os.listdir(self.record.folder):
+            found = _STATE_NAME.fullmatch(name)
+            if found and int(found.group(1)) < self.attempt - 1:
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(self.record.folder, name))
+
+
+def home_folder(settings: Settings) -> str:
+    """Where job records are kept: as configured, else FUNKE_HOME, else a folder in the user's home."""
+    configured = settings.get(options.HIGH_AVAILABILITY_STORAGE) or settings.get(options.FUNKE_HOME)
+    home = configured or os.environ.get("FUNKE_HOME") or os.path.join("~", ".funke")
+    if home.startswith("file:"):
+        home = "/" + home[len("file:") :].lstrip("/")
+    if "://" in home:
+        raise ConfigurationError(f"job records need a folder that can be locked, not '{home}'")
+    cluster = settings.get(options.HIGH_AVAILABILITY_CLUSTER) or "."
+    return os.path.normpath(os.path.join(os.path.abspath(os.path.expanduser(home)), cluster))
+
+
+def lease_timeout_s(settings: Settings) -> float:
+    """After how long without a sign of life a driver counts as gone."""
+    timeout = settings.get(options.LEASE_TIMEOUT)
+    return _LEASE_TIMEOUT_S if timeout is None else max(0.5, timeout.to_millis() / 1000)
+
+
+def read_records(home: str) -> Iterator[JobRecord]:
+    """All jobs that are known, oldest first."""
+    jobs = os.path.join(home, "jobs")
+    found = []
+    for name in os.listdir(jobs) if os.path.isdir(jobs) else ():
+        # A folder without a record: its driver died before the job began.
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            found.append(_read_record(os.path.join(jobs, name)))
+    yield from sorted(found, key=lambda record: (record.started_ms, record.ordinal))
+
+
+def _read_record(folder: str) -> JobRecord:
+    content = _read_json(os.path.join(folder, "record.json"))
+    # The home may have been moved.
+    return replace(_from_json(JobRecord, content), folder=folder)
+
+
+def remove_oldest(home: str) -> None:
+    """Forgets ended jobs beyond a number, the oldest first."""
+    ended = [record for record in read_records(home) if record.state().status.is_globally_terminal_state()]
+    for record in ended[:-_MOST_ENDED]:
+        shutil.rmtree(record.folder, ignore_errors=True)
+
+
+def _to_json(value: Any) -> dict[str, Any]:
+    return asdict(value)
+
+
+def _from_json(kind: type[T], content: dict[str, Any]) -> T:
+    known = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in content.items()}
+    return kind(**{name: value for name, value in values.items() if name in known})
+
+
+def _read_json(path: str) -> dict[str, Any]:
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    try:
+        return dict(json.loads(text))
+    except ValueError as error:
+        raise StateError(f"'{path}' is damaged: {error}") from error
+
+
+def _write_json(path: str, content: dict[str, Any]) -> None:
+    """Replaces a file by an atomic rename that survives a crash of the machine."""
+    part = f"{path}.part"
+    with open(part, "w", encoding="utf-8") as out:
+        json.dump(content, out, indent=1, default=_as_text)
+        out.flush()
+        os.fsync(out.fileno())
+    os.rename(part, path)
+    folder = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _as_text(value: Any) -> str:
+    return value.name if isinstance(value, JobStatus) else str(value)

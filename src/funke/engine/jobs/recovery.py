@@ -1,0 +1,173 @@
+"""Runs of programs that can be repeated: which of their jobs have a record, which go on, which have ended already."""
+
+from __future__ import annotations
+
+import functools
+import os
+import secrets
+import sys
+import time
+from collections.abc import Iterator, MutableMapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+from funke.engine.config import flink_options as options
+from funke.engine.config.settings import Settings
+from funke.engine.errors import JobExecutionError, StateError
+from funke.engine.jobs.job_record import JobRecord, OwnedRecord, home_folder, read_records, remove_oldest
+from funke.engine.jobs.settings import JobSettings
+from funke.engine.types.job_status import JobStatus
+from funke.engine.types.job_summary import JobSummary
+
+__all__ = ["RUN_VARIABLE", "EndedJob", "ProgramRun", "admit_if_asked", "interrupted_runs", "recovery_command"]
+
+# Tells a program that is run again which of its earlier runs it continues.
+RUN_VARIABLE = "FUNKE_RECOVERED_RUN"
+
+
+class ProgramRun:
+    """One run of a program, whose jobs get records in the order in which they are submitted."""
+
+    def __init__(self, command: Sequence[str], working_folder: str, run_id: str | None = None) -> None:
+        self._command = tuple(command)
+        self._working_folder = working_folder
+        self._is_repeated = run_id is not None
+        self._run_id = run_id or secrets.token_hex(8)
+        self._submitted = 0
+
+    @staticmethod
+    def of_this_process(
+        command: Sequence[str] | None = None, environ: MutableMapping[str, str] | None = None
+    ) -> ProgramRun:
+        """The run of the program that this process runs, which may continue an earlier one."""
+        environ = os.environ if environ is None else environ
+        given = [sys.executable, *sys.orig_argv[1:]] if command is None else command
+        # Taken out: programs that this one starts are runs of their own.
+        return ProgramRun(given, os.getcwd(), environ.pop(RUN_VARIABLE, None))
+
+    def admit(self, settings: JobSettings) -> JobSettings | EndedJob:
+        """The settings with the record of the next job; or that job, if it had ended in an earlier run."""
+        ordinal, self._submitted = self._submitted, self._submitted + 1
+        configured = Settings(settings.configuration)
+        home = home_folder(configured)
+        known = self._known(home, ordinal) if self._is_repeated else None
+        if known is not None:
+            return _continued(known, settings)
+        if not _is_checkpointing(configured):
+            return settings
+        remove_oldest(home)
+        return replace(settings, record=OwnedRecord.create(self._new_record(home, ordinal, settings)))
+
+    def _known(self, home: str, ordinal: int) -> JobRecord | None:
+        records = (record for record in read_records(home) if record.run_id == self._run_id)
+        return next((record for record in records if record.ordinal == ordinal), None)
+
+    def _new_record(self, home: str, ordinal: int, settings: JobSettings) -> JobRecord:
+        job_id = secrets.token_hex(16)
+        return JobRecord(
+            folder=os.path.join(home, "jobs", job_id),
+            job_id=job_id,
+            name=settings.job_name,
+            run_id=self._run_id,
+            ordinal=ordinal,
+            command=self._command,
+            working_folder=self._working_folder,
+            configuration=dict(settings.configuration),
+            started_ms=int(time.time() * 1000),
+        )
+
+
+def _continued(record: JobRecord, settings: JobSettings) -> JobSettings | EndedJob:
+    if record.state().status.is_globally_terminal_state():
+        return EndedJob(record)
+    owned = OwnedRecord.take(record)
+    # It may have ended while this driver waited for the lease.
+    if owned.restored.status.is_globally_terminal_state():
+        owned.put_status(owned.restored.status)
+        owned.release()
+        return EndedJob(record)
+    return replace(settings, configuration=dict(record.configuration), record=owned)
+
+
+@functools.cache
+def _run_of_this_process() -> ProgramRun:
+    return ProgramRun.of_this_process()
+
+
+def admit_if_asked(settings: JobSettings) -> JobSettings | EndedJob:
+    """Gives a job a record if the configuration asks for one and nobody has given it one before."""
+    if settings.record is not None or not is_highly_available(Settings(settings.configuration)):
+        return settings
+    return _run_of_this_process().admit(settings)
+
+
+def is_highly_available(settings: Settings) -> bool:
+    """Whether the configuration asks for job records, however the program was started."""
+    return str(settings.get(options.HIGH_AVAILABILITY) or "NONE").upper() != "NONE"
+
+
+def _is_checkpointing(settings: Settings) -> bool:
+    interval = settings.get(options.CHECKPOINTING_INTERVAL)
+    return interval is not None and interval.to_millis() > 0
+
+
+def interrupted_runs(home: str) -> dict[str, list[JobRecord]]:
+    """The runs of programs whose driver is gone while a job of theirs had not ended, with these jobs."""
+    found: dict[str, list[JobRecord]] = {}
+    for record in read_records(home):
+        if record.state().status.is_globally_terminal_state():
+            continue
+        owner = record.owner()
+        if owner is None or not owner.is_alive:
+            found.setdefault(record.run_id, []).append(record)
+    return found
+
+
+def recovery_command(record: JobRecord) -> tuple[tuple[str, ...], str, dict[str, str]]:
+    """What to start where, and with which further environment, to go on with a run of a program."""
+    if not os.path.isdir(record.working_folder):
+        raise StateError(f"job {record.job_id} was started in '{record.working_folder}', which is not there any more")
+    return record.command, record.working_folder, {RUN_VARIABLE: record.run_id}
+
+
+class EndedJob:
+    """A job that an earlier run of the program has seen to its end: it is not run again."""
+
+    def __init__(self, record: JobRecord) -> None:
+        self.job_id = record.job_id
+        self._state = record.state()
+        self.result_future: Future[JobSummary] = Future()
+        if self._state.status is JobStatus.FINISHED:
+            runtime_ms = (self._state.ended_ms or self._state.started_ms) - record.started_ms
+            self.result_future.set_result(JobSummary(self.job_id, runtime_ms))
+        else:
+            reason = self._state.failures[-1] if self._state.failures else self._state.status.name
+            self.result_future.set_exception(JobExecutionError(f"the job had ended before: {reason}"))
+
+    def status(self) -> JobStatus:
+        """How the job has ended."""
+        return self._state.status
+
+    def cancel(self) -> Future[None]:
+        """Nothing is left to cancel."""
+        done: Future[None] = Future()
+        done.set_result(None)
+        return done
+
+    def result(self) -> JobSummary:
+        """The summary, or what made the job fail."""
+        return self.result_future.result()
+
+    def collected(self, name: str) -> Iterator[list[Any]]:
+        """What the job has sent to the driver went with the driver of that time."""
+        raise StateError(f"job {self.job_id} had ended before the program was run again; its results were not kept")
+        yield []
+
+    def accumulators(self) -> dict[str, Any]:
+        """None were kept."""
+        return {}
+
+    def metrics(self) -> dict[str, Any]:
+        """None were kept."""
+        return {}

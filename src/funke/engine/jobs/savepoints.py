@@ -1,0 +1,105 @@
+"""Requests for savepoints of a running job: what is wanted, where, and what becomes of it."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import deque
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Literal
+
+from funke.engine.errors import ConfigurationError, FunkeError
+from funke.engine.runtime.snapshot_files import join_path
+
+__all__ = ["SavepointRequest", "SavepointRequests", "savepoint_folder"]
+
+# What the job does once the savepoint is there. A stopped job commits what its sinks have prepared and is finished.
+Afterwards = Literal["go on", "stop", "drain and stop", "cancel"]
+
+
+@dataclass(frozen=True)
+class SavepointRequest:
+    """Somebody waits for a savepoint; the future ends with its path."""
+
+    folder: str
+    afterwards: Afterwards = "go on"
+    future: Future[str] = field(default_factory=Future)
+
+    @property
+    def ends_job(self) -> bool:
+        """Whether the job ends with it."""
+        return self.afterwards != "go on"
+
+    @property
+    def is_draining(self) -> bool:
+        """Whether event time advances to its end before."""
+        return self.afterwards == "drain and stop"
+
+    @property
+    def commits(self) -> bool:
+        """Whether what sinks have prepared is committed; otherwise the next checkpoint does that.
+
+        Until then the job would, after a failure, go on from the checkpoint before and prepare it once more.
+        """
+        return self.afterwards in ("stop", "drain and stop")
+
+    def succeed(self, path: str) -> None:
+        """Tells whoever waits."""
+        if not self.future.done():
+            self.future.set_result(path)
+
+    def fail(self, error: FunkeError) -> None:
+        """Tells whoever waits."""
+        if not self.future.done():
+            self.future.set_exception(error)
+
+
+class SavepointRequests:
+    """Requests that wait for an epoch; made by any thread."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[SavepointRequest] = deque()
+        self._lock = threading.Lock()
+        self._closed: FunkeError | None = None
+        # Set while somebody waits, so that an idle job notices.
+        self.is_asked = threading.Event()
+
+    def ask(self, request: SavepointRequest) -> Future[str]:
+        """Queues a request."""
+        with self._lock:
+            if self._closed is None:
+                self._waiting.append(request)
+                self.is_asked.set()
+        if self._closed is not None:
+            request.fail(self._closed)
+        return request.future
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def take(self) -> SavepointRequest | None:
+        """The next request."""
+        with self._lock:
+            request = self._waiting.popleft() if self._waiting else None
+            if not self._waiting:
+                self.is_asked.clear()
+            return request
+
+    def close(self, reason: FunkeError) -> None:
+        """The job has ended: nobody will answer any more."""
+        with self._lock:
+            self._closed = self._closed or reason
+            waiting, self._waiting = list(self._waiting), deque()
+        for request in waiting:
+            request.fail(reason)
+
+
+def savepoint_folder(job_id: str, wanted: str | None, configured: str | None) -> str:
+    """A new name in the folder that was asked for, or else in the configured one."""
+    parent = wanted or configured
+    if not parent:
+        raise ConfigurationError(
+            "name a folder for the savepoint, or set execution.checkpointing.savepoint-dir (state.savepoints.dir)"
+        )
+    return join_path(parent, f"savepoint-{job_id[:6]}-{secrets.token_hex(6)}")

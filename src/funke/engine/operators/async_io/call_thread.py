@@ -1,0 +1,105 @@
+"""A thread that calls one function for one element after the other, so that a slow call holds back nobody before it."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funke.engine.operators.async_io.element_queue import ElementQueue, QueueItem, Request
+
+__all__ = ["CallThread"]
+
+_STOP_S = 1.0
+
+
+class CallThread:
+    """Does for plain functions what the event loop of RequestRunner does for coroutines, one call at a time."""
+
+    def __init__(
+        self, call: Callable[[Any], list[Any]], function_name: str, capacity: int, queue: ElementQueue
+    ) -> None:
+        self._call = call
+        self._capacity = capacity
+        self._queue = queue
+        self._pending: deque[QueueItem] = deque()
+        self._submitted = 0
+        self._failure: Exception | None = None
+        self._is_stopping = False
+        self._work = threading.Event()
+        self._progress = threading.Event()
+        # Held while an element moves from one queue to the next: a snapshot must find it in exactly one.
+        self._moving = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name=f"calls of {function_name}", daemon=True)
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def submit(self, items: Sequence[QueueItem]) -> None:
+        """Hands over the next items of the input."""
+        self._submitted += len(items)
+        self._pending.extend(items)
+        self._work.set()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether not too much waits."""
+        return self._submitted - self._queue.released <= self._capacity or self._failure is not None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that was handed over is ready to leave, or nothing more will be."""
+        return self._queue.released == self._submitted or self._failure is not None
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something is ready to leave, or went wrong."""
+        return bool(self._queue.ready) or self._failure is not None
+
+    def wait(self, seconds: float) -> None:
+        """Waits until nothing is left to do, or something went wrong; at most so long."""
+        self._progress.wait(seconds)
+        self._progress.clear()
+
+    def raise_failure(self) -> None:
+        """Raises what the function raised."""
+        if self._failure is not None:
+            raise self._failure
+
+    def unfinished(self) -> list[Request]:
+        """All elements whose results have not left."""
+        with self._moving:
+            items = [*self._queue.ready, *self._queue.waiting(), *self._pending]
+        return [item for item in items if isinstance(item, Request)]
+
+    def stop(self) -> None:
+        """Makes no more calls; one that is under way is left behind if it takes long."""
+        self._is_stopping = True
+        self._work.set()
+        self._thread.join(_STOP_S)
+
+    def _run(self) -> None:
+        while not self._is_stopping and self._failure is None:
+            self._work.wait()
+            self._work.clear()
+            try:
+                self._serve_pending()
+            except Exception as error:
+                self._failure = error
+            except BaseException as error:  # as it is, it would end the thread and nobody would know
+                self._failure = RuntimeError(f"a call ended with {error!r}")
+            self._progress.set()
+
+    def _serve_pending(self) -> None:
+        pending, queue, call = self._pending, self._queue, self._call
+        while pending and not self._is_stopping:
+            with self._moving:
+                item = pending.popleft()
+                queue.add(item)
+            if isinstance(item, Request):
+                results = call(item.value)
+                with self._moving:
+                    item.results = results
+                    queue.complete(item)

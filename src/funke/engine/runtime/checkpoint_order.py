@@ -1,0 +1,57 @@
+"""What driver and slots tell each other about checkpoints: take one, my part is written, it is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from funke.engine.runtime.snapshot_files import SnapshotHandle
+
+__all__ = ["CheckpointKind", "CheckpointNews", "CheckpointOrder", "SnapshotAck"]
+
+# A final checkpoint holds no state: the input is read and only committing is left.
+CheckpointKind = Literal["checkpoint", "savepoint", "final"]
+
+
+@dataclass(frozen=True)
+class CheckpointOrder:
+    """Makes an epoch a checkpoint: every slot snapshots at its end and writes into `folder`."""
+
+    checkpoint_id: int
+    folder: str
+    kind: CheckpointKind = "checkpoint"
+    compress: bool = False
+    # Files that never change may be written once and shared with later checkpoints.
+    is_incremental: bool = False
+
+
+@dataclass(frozen=True)
+class CheckpointNews:
+    """Which checkpoints were completed and which were given up since the slots were last told."""
+
+    completed: tuple[int, ...] = ()
+    aborted: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class SnapshotAck:
+    """A slot's part of a checkpoint is written, or could not be."""
+
+    checkpoint_id: int
+    slot: int
+    handles: tuple[SnapshotHandle, ...] = ()
+    failure: str | None = None
+    # How long processing stood still, and how long the writing took beside it.
+    stall_ms: float = 0.0
+    write_ms: float = 0.0
+    # What was written; the handles may also refer to files of earlier checkpoints.
+    new_bytes: int = 0
+    folder: str = ""
+
+    def shared_files(self) -> Iterator[str]:
+        """Full paths of files that later checkpoints may refer to."""
+        for handle in self.handles:
+            for path, _ in handle.within(self.folder).files():
+                if "/shared/" in path:
+                    yield path

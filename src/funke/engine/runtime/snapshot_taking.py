@@ -1,0 +1,178 @@
+"""Snapshots beside the work: a forked child writes the state as it was, while the slot goes on with the next epoch.
+
+The operating system copies only those pages of memory that change meanwhile. The child prints nothing, starts no
+thread, and ends without any clean-up of Python's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import pickle
+import shutil
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from funke.engine.runtime.chain_snapshot import SHARED
+from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder, SnapshotAck
+from funke.engine.runtime.snapshot_files import SnapshotHandle, copy_file, join_path, local_path
+
+__all__ = ["SnapshotTaker", "WriteSnapshots", "WrittenSnapshots"]
+
+# Handles with paths relative to the folder of the checkpoint, and how many bytes are new.
+WrittenSnapshots = tuple[tuple[SnapshotHandle, ...], int]
+# Writes everything into a local folder.
+WriteSnapshots = Callable[[str], WrittenSnapshots]
+
+_PR_SET_PDEATHSIG = 1
+# The child gives way to the processing that goes on.
+_NICENESS = 5
+
+
+@dataclass
+class _Work:
+    """A child that is writing."""
+
+    order: CheckpointOrder
+    pid: int
+    stall_ms: float
+    started: float
+
+
+class SnapshotTaker:
+    """The snapshots of one slot that are being written, and those that nobody has confirmed yet."""
+
+    def __init__(self, slot: int, spool: str, restored: Iterable[SnapshotHandle] = ()) -> None:
+        self._slot = slot
+        # Full paths of shared files that the newest completed checkpoint refers to.
+        self._shared = {path for handle in restored for path, _ in handle.files() if "/shared/" in path}
+        self._spool = spool
+        self._running: dict[int, _Work] = {}
+        # Told again and again until the driver has decided about the checkpoint: an answer may get lost.
+        self._acks: dict[int, SnapshotAck] = {}
+        self._lock = threading.Lock()
+
+    def start(self, order: CheckpointOrder, write: WriteSnapshots, stall_ms: float) -> None:
+        """Forks a child that writes; its answer is among `acks` as soon as it is there."""
+        folder = local_path(order.folder)
+        target = folder if folder is not None else os.path.join(self._spool, f"chk-{order.checkpoint_id}")
+        started = time.perf_counter()
+        reading, writing = os.pipe()
+        with warnings.catch_warnings():
+            # The other threads of a slot only wait for calls; those of users are their own affair.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
+            _be_child(write, target, writing)
+        os.close(writing)
+        now = time.perf_counter()
+        work = _Work(order, pid, stall_ms + (now - started) * 1000, now)
+        with self._lock:
+            self._running[order.checkpoint_id] = work
+        threading.Thread(target=self._await, args=(work, reading, folder is None, target), daemon=True).start()
+
+    def known_files(self, folder: str) -> frozenset[str]:
+        """Shared files that a new checkpoint need not write, relative to its folder."""
+        shared = join_path(folder, SHARED)
+        return frozenset(SHARED + path[len(shared) :] for path in self._shared if path.startswith(shared))
+
+    def acknowledge(self, ack: SnapshotAck) -> None:
+        """Keeps an answer that needed no child."""
+        with self._lock:
+            self._acks[ack.checkpoint_id] = ack
+
+    def acks(self) -> list[SnapshotAck]:
+        """The answers that the driver has not decided about."""
+        with self._lock:
+            return list(self._acks.values())
+
+    def learn(self, news: CheckpointNews) -> None:
+        """Forgets what is decided, and stops what is not wanted any more."""
+        newest = max(news.completed, default=-1)
+        with self._lock:
+            if newest in self._acks and self._acks[newest].folder:
+                self._shared = set(self._acks[newest].shared_files())
+            for number in [n for n in self._acks if n <= newest or n in news.aborted]:
+                del self._acks[number]
+            unwanted = [work for number, work in self._running.items() if number in news.aborted]
+        for work in unwanted:
+            self._kill(work)
+
+    def close(self) -> None:
+        """Stops everything that is being written."""
+        with self._lock:
+            running = list(self._running.values())
+        for work in running:
+            self._kill(work)
+
+    def _kill(self, work: _Work) -> None:
+        # Under the lock: once a child was waited for, its number may belong to somebody else.
+        with self._lock:
+            if self._running.get(work.order.checkpoint_id) is work:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(work.pid, signal.SIGKILL)
+
+    def _await(self, work: _Work, reading: int, is_remote: bool, target: str) -> None:
+        with os.fdopen(reading, "rb") as pipe:
+            answer = pipe.read()
+        with self._lock:
+            status = os.waitpid(work.pid, 0)[1]
+            del self._running[work.order.checkpoint_id]
+        number = work.order.checkpoint_id
+        result: WrittenSnapshots | str
+        try:
+            result = pickle.loads(answer)
+            if is_remote and not isinstance(result, str):
+                _upload(result[0], target, work.order.folder)
+        except EOFError:
+            result = f"the process that wrote it ended with status {status}"
+        except Exception as error:
+            result = f"{type(error).__name__}: {error}"
+        if is_remote:
+            shutil.rmtree(target, ignore_errors=True)
+        write_ms = (time.perf_counter() - work.started) * 1000
+        ack = SnapshotAck(number, self._slot, stall_ms=work.stall_ms, write_ms=write_ms, folder=work.order.folder)
+        if isinstance(result, str):
+            self.acknowledge(replace(ack, failure=result))
+        else:
+            self.acknowledge(replace(ack, handles=result[0], new_bytes=result[1]))
+
+
+def _upload(handles: tuple[SnapshotHandle, ...], spool: str, folder: str) -> None:
+    """Copies what is new; shared files that are there already were not written again."""
+    for handle in handles:
+        for path, _ in handle.files():
+            local = join_path(spool, path)
+            if os.path.exists(local):
+                copy_file(local, join_path(folder, path))
+                os.unlink(local)
+
+
+def _be_child(write: WriteSnapshots, folder: str, writing: int) -> NoReturn:
+    try:
+        _detach(writing)
+        result: WrittenSnapshots | str = write(folder)
+    except BaseException as error:
+        result = f"{type(error).__name__}: {error}"
+    try:
+        with os.fdopen(writing, "wb") as pipe:
+            pickle.dump(result, pipe, 5)
+    finally:
+        os._exit(0)
+
+
+def _detach(writing: int) -> None:
+    """Ends with the slot, and keeps none of its sockets open: whoever calls a dead slot must notice."""
+    gc.disable()
+    with contextlib.suppress(Exception):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    os.closerange(3, writing)
+    os.closerange(writing + 1, os.sysconf("SC_OPEN_MAX"))
+    os.nice(_NICENESS)

@@ -1,0 +1,3 @@
+"""State Processor: reads savepoints and checkpoints as data, and makes savepoints of data."""
+
+from __future__ import annotations

@@ -1,0 +1,113 @@
+"""Makes a savepoint: files of an earlier one, without what was removed, and new snapshots."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from funke.engine.errors import StateError
+from funke.engine.jobs.checkpoints import METADATA, Checkpoint, OperatorEntry, write_checkpoint
+from funke.engine.jobs.savepoint_files import Savepoint, copy_snapshot, write_snapshot
+from funke.engine.runtime.snapshot_files import SnapshotHandle, file_size, join_path
+from funke.engine.state.snapshot_format import SnapshotWriter
+from funke.engine.state_processor.state_parts import StatePiece, pieces_of_file, read_chunks, read_own
+
+__all__ = ["Changes", "CopyOrder", "copy_orders", "copy_snapshot_file", "refuse_existing", "write_metadata"]
+
+
+@dataclass
+class Changes:
+    """What becomes of the operators of an earlier savepoint, by the id they had."""
+
+    removed: set[str] = field(default_factory=set)
+    renamed: dict[str, OperatorEntry] = field(default_factory=dict)
+
+    def id_of(self, operator_id: str) -> str | None:
+        """The new id of an operator; None when it is gone."""
+        if operator_id in self.removed:
+            return None
+        renamed = self.renamed.get(operator_id)
+        return operator_id if renamed is None else renamed.operator_id
+
+
+@dataclass(frozen=True)
+class CopyOrder:
+    """One snapshot file to copy, with the new id of every operator in it that stays."""
+
+    handle: SnapshotHandle
+    folder: str
+    name: str
+    new_ids: Mapping[str, str]
+    max_parallelism: int
+
+
+def refuse_existing(folder: str) -> None:
+    """A savepoint is never written over another."""
+    if file_size(join_path(folder, METADATA)) is not None:
+        raise StateError(f"there is a savepoint in '{folder}' already; choose another folder")
+
+
+def copy_orders(folder: str, base: Savepoint, changes: Changes) -> list[CopyOrder]:
+    """What is to be copied of an earlier savepoint, file by file."""
+    orders = []
+    for number, handle in enumerate(base.snapshots):
+        new_ids = {old: new for old in handle.operator_ids if (new := changes.id_of(old)) is not None}
+        if new_ids:
+            # All operators of one chain have the same number of key groups.
+            max_parallelism = base.operator(handle.operator_ids[0]).max_parallelism
+            orders.append(CopyOrder(handle, folder, f"kept-{number}", new_ids, max_parallelism))
+    return orders
+
+
+def copy_snapshot_file(order: CopyOrder) -> SnapshotHandle:
+    """Copies one file: as it is, or without what is gone and under the new ids."""
+    handle, target = order.handle, join_path(order.folder, order.name)
+    is_unchanged = order.new_ids == {operator_id: operator_id for operator_id in handle.operator_ids}
+    if is_unchanged and not handle.native:
+        copy_snapshot(handle.path, target)
+        size = handle.size
+    else:
+        size = write_snapshot(target, lambda writer: _transfer(order, writer))
+    return replace(handle, operator_ids=tuple(order.new_ids.values()), path=order.name, size=size, native=())
+
+
+def _transfer(order: CopyOrder, writer: SnapshotWriter) -> None:
+    for old, new in order.new_ids.items():
+        own = read_own(StatePiece(order.handle.path, old, order.handle.subtask, order.max_parallelism))
+        if own is not None:
+            writer.write_own(new, own)
+        for piece in pieces_of_file(order.handle, old, order.max_parallelism):
+            for key_group, part in read_chunks(piece):
+                writer.write_keyed(new, key_group, part)
+
+
+def write_metadata(
+    folder: str,
+    base: Savepoint | None,
+    changes: Changes,
+    snapshots: Sequence[SnapshotHandle],
+    added: Sequence[OperatorEntry],
+) -> Checkpoint:
+    """Completes the savepoint: from now on a job can start from it."""
+    made = Checkpoint(secrets.token_hex(16), 1, 0) if base is None else base.checkpoint
+    operators = {
+        new: changes.renamed.get(old, entry)
+        for old, entry in made.operators.items()
+        if (new := changes.id_of(old)) is not None
+    }
+    return write_checkpoint(
+        folder,
+        replace(
+            made,
+            kind="savepoint",
+            snapshots=tuple(snapshots),
+            sources=_kept(made.sources, changes),
+            committables=_kept(made.committables, changes),
+            operators={**operators, **{entry.operator_id: entry for entry in added}},
+        ),
+    )
+
+
+def _kept(by_operator: Mapping[str, bytes], changes: Changes) -> dict[str, bytes]:
+    return {new: content for old, content in by_operator.items() if (new := changes.id_of(old)) is not None}

@@ -1,0 +1,156 @@
+"""`funke list`, `status`, `cancel`, `savepoint` and `stop`: looks at jobs of other processes and commands them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+
+from funke.engine.config.job_defaults import job_defaults
+from funke.engine.config.settings import Settings
+from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.jobs.control import ask
+from funke.engine.jobs.job_record import JobRecord, JobState, home_folder, read_records
+from funke.ops.cli.known_jobs import find_job
+
+__all__ = ["cancel_job", "home_of", "list_jobs", "new_parser", "show_status", "stop_job", "take_savepoint"]
+
+_WIDTH = 62
+
+
+def new_parser(command: str, description: str) -> argparse.ArgumentParser:
+    """A parser of one command's arguments, with the options that all of them share."""
+    parser = argparse.ArgumentParser(prog=f"funke {command}", description=description, allow_abbrev=False)
+    parser.add_argument("-D", dest="properties", action="append", default=[], metavar="key=value")
+    return parser
+
+
+def home_of(properties: list[str]) -> str:
+    """Where job records are kept, by the configuration file, the environment and `-D` options."""
+    settings = job_defaults()
+    for text in properties:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigurationError(f"-D needs key=value, got '{text}'")
+        settings.update(Settings({key: value}))
+    return home_folder(settings)
+
+
+def list_jobs(arguments: list[str]) -> None:
+    """Print running jobs, jobs whose driver is gone, and on request those that have ended."""
+    parser = new_parser("list", "shows jobs")
+    parser.add_argument("-r", "--running", action="store_true", help="only jobs that run")
+    parser.add_argument("-a", "--all", action="store_true", help="also jobs that have ended")
+    given = parser.parse_args(arguments)
+    running, lost, ended = _by_kind(home_of(given.properties))
+    _print_jobs("Running/Restarting Jobs", running, "No running jobs.")
+    if not given.running and lost:
+        _print_jobs("Jobs without a Driver (funke recover)", lost, "")
+    if given.all:
+        _print_jobs("Terminated Jobs", ended, "No terminated jobs.")
+
+
+_Listed = list[tuple[JobRecord, JobState]]
+
+
+def _by_kind(home: str) -> tuple[_Listed, _Listed, _Listed]:
+    running: _Listed = []
+    lost: _Listed = []
+    ended: _Listed = []
+    for record in read_records(home):
+        state, owner = record.state(), record.owner()
+        if state.status.is_globally_terminal_state():
+            ended.append((record, state))
+        else:
+            (running if owner is not None and owner.is_alive else lost).append((record, state))
+    return running, lost, ended
+
+
+def _print_jobs(title: str, jobs: _Listed, otherwise: str) -> None:
+    if not jobs:
+        print(otherwise)
+        return
+    print(f" {title} ".center(_WIDTH, "-"))
+    for record, state in jobs:
+        started = time.strftime("%d.%m.%Y %H:%M:%S", time.localtime(record.started_ms / 1000))
+        print(f"{started} : {record.job_id} : {record.name} ({state.status.name})")
+    print("-" * _WIDTH)
+
+
+def show_status(arguments: list[str]) -> None:
+    """Print what is known about a job."""
+    parser = new_parser("status", "shows how a job stands")
+    parser.add_argument("job_id")
+    given = parser.parse_args(arguments)
+    record = find_job(home_of(given.properties), given.job_id)
+    state, owner = record.state(), record.owner()
+    print(f"Job: {record.job_id} : {record.name}")
+    print(f"Status: {state.status.name}")
+    if owner is not None:
+        alive = "runs" if owner.is_alive else "is gone"
+        print(f"Driver: process {owner.pid} on {owner.host}, attempt {owner.attempt}, {alive}")
+    print(f"Last checkpoint: {state.checkpoint or 'none'}")
+    for failure in state.failures:
+        print(f"Failure: {failure.splitlines()[0]}")
+
+
+def cancel_job(arguments: list[str]) -> None:
+    """Cancel a running job and wait until it has ended."""
+    parser = new_parser("cancel", "cancels a running job")
+    parser.add_argument("job_id")
+    given = parser.parse_args(arguments)
+    record = find_job(home_of(given.properties), given.job_id)
+    print(f"Cancelling job {record.job_id}.")
+    _ask(record, "cancel")
+    print(f"Cancelled job {record.job_id}.")
+
+
+def take_savepoint(arguments: list[str]) -> None:
+    """Take a savepoint of a running job, which goes on."""
+    parser = new_parser("savepoint", "takes a savepoint of a running job")
+    parser.add_argument("-type", "--type", default="canonical", choices=["canonical", "native"])
+    parser.add_argument("job_id")
+    parser.add_argument("folder", nargs="?")
+    given = parser.parse_args(arguments)
+    _refuse_native(given.type)
+    record = find_job(home_of(given.properties), given.job_id)
+    print(f"Triggering savepoint for job {record.job_id}.")
+    path = _ask(record, "savepoint", folder=_absolute(given.folder))
+    print(f"Savepoint completed. Path: {path}")
+    print(f"To start from it: funke run -s {path} program.py")
+
+
+def stop_job(arguments: list[str]) -> None:
+    """Take a savepoint of a running job and end it there."""
+    parser = new_parser("stop", "ends a running job with a savepoint")
+    parser.add_argument("-p", "--savepointPath", help="folder for the savepoint")
+    parser.add_argument("-d", "--drain", action="store_true", help="let all timers fire before the savepoint")
+    parser.add_argument("-type", "--type", default="canonical", choices=["canonical", "native"])
+    parser.add_argument("job_id")
+    given = parser.parse_args(arguments)
+    _refuse_native(given.type)
+    record = find_job(home_of(given.properties), given.job_id)
+    print(f'Suspending job "{record.job_id}" with a CANONICAL savepoint.')
+    path = _ask(record, "stop", folder=_absolute(given.savepointPath), is_drain=given.drain)
+    print(f"Savepoint completed. Path: {path}")
+
+
+def _refuse_native(kind: str) -> None:
+    if kind != "canonical":
+        raise UnsupportedFeatureError("savepoints in native format", "savepoints move between state backends")
+
+
+def _absolute(folder: str | None) -> str | None:
+    """The driver may have another working folder."""
+    return folder if folder is None or "://" in folder or folder.startswith("file:") else os.path.abspath(folder)
+
+
+def _ask(record: JobRecord, command: str, **arguments: object) -> object:
+    owner, state = record.owner(), record.state()
+    if state.status.is_globally_terminal_state():
+        raise ConfigurationError(f"job {record.job_id} has ended: {state.status.name}")
+    if owner is None or not owner.is_alive:
+        raise ConfigurationError(
+            f"the driver of job {record.job_id} is gone; `funke recover {record.job_id}` goes on with the job"
+        )
+    return ask(record.control_path, command, **arguments)

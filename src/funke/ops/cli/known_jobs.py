@@ -1,0 +1,19 @@
+"""Finds the job that a command names."""
+
+from __future__ import annotations
+
+from funke.engine.errors import ConfigurationError
+from funke.engine.jobs.job_record import JobRecord, read_records
+
+__all__ = ["find_job"]
+
+
+def find_job(home: str, job_id: str) -> JobRecord:
+    """The job with this id; the first characters of it are enough if they fit only one."""
+    wanted = job_id.lower().replace("-", "")
+    found = [record for record in read_records(home) if record.job_id.startswith(wanted)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise ConfigurationError(f"no job '{job_id}' is known in {home}; `funke list -a` shows all jobs")
+    raise ConfigurationError(f"'{job_id}' fits {len(found)} jobs: " + ", ".join(record.job_id for record in found))

@@ -1,0 +1,66 @@
+"""`funke recover`: goes on with jobs whose driver is gone, by running their programs again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from funke.engine.errors import ConfigurationError, JobExecutionError
+from funke.engine.jobs.job_record import JobRecord
+from funke.engine.jobs.recovery import interrupted_runs, recovery_command
+from funke.ops.cli.job_commands import home_of, new_parser
+from funke.ops.cli.known_jobs import find_job
+
+__all__ = ["recover"]
+
+
+def recover(arguments: list[str]) -> None:
+    """Run programs again whose jobs had not ended; each goes on from its last completed checkpoint."""
+    parser = new_parser("recover", "goes on with jobs whose driver is gone")
+    parser.add_argument("-a", "--all", action="store_true", help="all jobs that were running")
+    parser.add_argument("job_id", nargs="?")
+    given = parser.parse_args(arguments)
+    if given.all == (given.job_id is not None):
+        raise ConfigurationError("name a job or say --all; `funke list` shows jobs without a driver")
+    home = home_of(given.properties)
+    if given.all:
+        _run_all([records[0] for records in interrupted_runs(home).values()])
+    else:
+        _become(_interrupted(home, find_job(home, given.job_id)))
+
+
+def _interrupted(home: str, record: JobRecord) -> JobRecord:
+    state, owner = record.state(), record.owner()
+    if state.status.is_globally_terminal_state():
+        raise ConfigurationError(f"job {record.job_id} has ended ({state.status.name}); there is nothing to recover")
+    if owner is not None and owner.is_alive:
+        raise ConfigurationError(f"job {record.job_id} is run by process {owner.pid} on {owner.host}")
+    return record
+
+
+def _become(record: JobRecord) -> None:
+    """Turns this process into the program's: signals and the exit code are those of the job."""
+    command, folder, variables = recovery_command(record)
+    _announce(record)
+    os.chdir(folder)
+    os.execvpe(command[0], list(command), {**os.environ, **variables})
+
+
+def _run_all(records: list[JobRecord]) -> None:
+    if not records:
+        print("No jobs to recover.")
+        return
+    started = []
+    for record in records:
+        command, folder, variables = recovery_command(record)
+        _announce(record)
+        started.append((record, subprocess.Popen(command, cwd=folder, env={**os.environ, **variables})))
+    failed = [record for record, process in started if process.wait() != 0]
+    if failed:
+        raise JobExecutionError("not all programs ended well: " + ", ".join(record.job_id for record in failed))
+
+
+def _announce(record: JobRecord) -> None:
+    print(
+        f"Recovering job {record.job_id} ({record.name}) from {record.state().checkpoint or 'its start'}.", flush=True
+    )

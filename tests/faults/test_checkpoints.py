@@ -1,0 +1,320 @@
+"""Checkpoints beside the work: slow, failing, killed and late ones, damaged files, and commits that fail."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from funke.common import Configuration, Encoder, JobClient, Time, Types, WatermarkStrategy
+from funke.common.job_status import JobStatus
+from funke.common.watermark_strategy import TimestampAssigner
+from funke.datastream import KeyedProcessFunction, MapFunction, RuntimeContext, StreamExecutionEnvironment
+from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+from funke.datastream.connectors.file_system import FileSink, RollingPolicy
+from funke.datastream.connectors.python import PythonSink, PythonSinkWriter
+from funke.datastream.state import ValueStateDescriptor
+from funke.datastream.window import TumblingEventTimeWindows
+from funke.engine.errors import JobExecutionError
+from funke.engine.jobs.checkpoints import read_checkpoint
+
+pytestmark = pytest.mark.spark
+
+RECORDS = 400
+KEYS = 7
+# As long as records are slow, an epoch has so many of them.
+SMALL_EPOCHS = {"python__fn_execution__bundle__size": "20"}
+
+
+class SlowToWrite:
+    """A value that takes its time to be pickled, and only after some of it was written."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def __reduce__(self) -> Any:
+        time.sleep(self.seconds)
+        return SlowToWrite, (self.seconds,)
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+class Counting(KeyedProcessFunction):
+    """Counts per key, and does to the first attempt what a test wants.
+
+    The state of key 0 takes `slow_s` to be written; a record takes `pause_s`; `fail_at` is a record that fails, and so
+    does any record once there is a file `hold` in the folder, after a file `go` has come.
+    """
+
+    def __init__(
+        self, slow_s: float = 0.0, fail_at: int | None = None, folder: Path | None = None, pause_s: float = 0.0
+    ) -> None:
+        self.slow_s = slow_s
+        self.fail_at = fail_at
+        self.folder = folder
+        self.pause_s = pause_s
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.is_first = runtime_context.get_attempt_number() == 0
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.PICKLED_BYTE_ARRAY()))
+        if self.folder is not None and self.is_first:
+            (self.folder / f"pid-{os.getpid()}").touch()
+
+    def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> Any:
+        if self.is_first:
+            time.sleep(self.pause_s)
+            self._fail_if_wanted(value)
+        count, slow = self.count.value() or (0, None)
+        if self.slow_s and value % KEYS == 0 and self.is_first:
+            slow = SlowToWrite(self.slow_s)
+        self.count.update((count + 1, slow))
+        yield f"{value % KEYS}:{count + 1}"
+
+    def _fail_if_wanted(self, value: int) -> None:
+        if value == self.fail_at:
+            raise RuntimeError("planned failure")
+        if self.folder is not None and (self.folder / "hold").exists():
+            (self.folder / "held").touch()
+            wait_until((self.folder / "go").exists)
+            raise RuntimeError("planned failure")
+
+
+def expected() -> Counter[str]:
+    return Counter(f"{value % KEYS}:{value // KEYS + 1}" for value in range(RECORDS))
+
+
+def committed(folder: Path) -> Counter[str]:
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    return Counter(line for path in files for line in path.read_text().splitlines())
+
+
+def sink(folder: Path) -> FileSink:
+    policy = RollingPolicy.on_checkpoint_rolling_policy()
+    return FileSink.for_row_format(str(folder), Encoder.simple_string_encoder()).with_rolling_policy(policy).build()
+
+
+def new_environment(folder: Path, interval_ms: int = 200, **options: str) -> StreamExecutionEnvironment:
+    configuration = Configuration()
+    configuration.set_string("state.checkpoints.dir", str(folder))
+    configuration.set_string("restart-strategy.type", "fixed-delay")
+    configuration.set_string("restart-strategy.fixed-delay.attempts", "5")
+    configuration.set_string("restart-strategy.fixed-delay.delay", "100 ms")
+    for key, value in options.items():
+        configuration.set_string(key.replace("__", ".").replace("_", "-"), value)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
+    env.enable_checkpointing(interval_ms)
+    return env
+
+
+class Timestamps(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return int(value)
+
+
+def numbers(env: StreamExecutionEnvironment, per_second: float | None = 150) -> Any:
+    rate = RateLimiterStrategy.per_second(per_second) if per_second is not None else None
+    source = DataGeneratorSource(lambda index: index, RECORDS, Types.LONG(), rate_limiter_strategy=rate)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Timestamps())
+    return env.from_source(source, strategy, "numbers")
+
+
+def start(
+    env: StreamExecutionEnvironment, out: Path, function: KeyedProcessFunction, per_second: float | None = 150
+) -> JobClient:
+    numbers(env, per_second).key_by(lambda number: number % KEYS).process(function, Types.STRING()).sink_to(sink(out))
+    return env.execute_async("count")
+
+
+def test_a_slow_write_does_not_hold_up_the_work(spark: Any, tmp_path: Path) -> None:
+    env = new_environment(tmp_path / "checkpoints", interval_ms=100)
+    client = start(env, tmp_path / "out", Counting(slow_s=1.0))
+    seen: set[tuple[float, float]] = set()
+    while not client.get_job_execution_result().done():
+        metrics = client.get_metrics()
+        if metrics.get("numberOfCompletedCheckpoints"):
+            seen.add((metrics["lastCheckpointDuration"], metrics["lastCheckpointStall"]))
+        time.sleep(0.01)
+    assert any(duration_ms > 1000 > 4 * stall_ms for duration_ms, stall_ms in seen), seen
+    assert committed(tmp_path / "out") == expected()
+
+
+def test_a_slot_killed_while_its_state_is_written(spark: Any, tmp_path: Path) -> None:
+    env = new_environment(tmp_path / "checkpoints", interval_ms=100)
+    client = start(env, tmp_path / "out", Counting(slow_s=0.5, folder=tmp_path))
+    wait_until(lambda: client.get_metrics().get("numberOfInProgressCheckpoints"))
+    for path in tmp_path.glob("pid-*"):
+        os.kill(int(path.name.partition("-")[2]), signal.SIGKILL)
+    client.get_job_execution_result().result()
+    assert client.get_metrics()["numRestarts"] >= 1
+    assert committed(tmp_path / "out") == expected()
+
+
+def test_a_checkpoint_that_takes_too_long_is_given_up(spark: Any, tmp_path: Path) -> None:
+    env = new_environment(
+        tmp_path / "checkpoints",
+        execution__checkpointing__timeout="300 ms",
+        execution__checkpointing__tolerable_failed_checkpoints="1000",
+    )
+    client = start(env, tmp_path / "out", Counting(slow_s=30))
+    client.get_job_execution_result().result()
+    assert client.get_metrics()["numberOfFailedCheckpoints"] >= 1
+    assert client.get_metrics()["numberOfCompletedCheckpoints"] == 1, "only the last one, without state"
+    assert committed(tmp_path / "out") == expected()
+
+
+def test_storage_that_cannot_be_written_fails_the_job_and_is_named(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "checkpoints").write_text("a file, not a folder")
+    env = new_environment(tmp_path / "checkpoints", restart_strategy__type="none")
+    client = start(env, tmp_path / "out", Counting())
+    with pytest.raises(JobExecutionError, match=r"checkpoint 1 failed: slot \d could not write its state.*checkpoints"):
+        client.get_job_execution_result().result()
+    assert client.get_job_status().result() is JobStatus.FAILED
+    assert [entry.attempt for entry in client.get_exceptions()] == [0]
+
+
+def test_storage_that_comes_back_loses_nothing(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "good").mkdir()
+    (tmp_path / "full").write_text("no folder can be made here")
+    place = tmp_path / "checkpoints"
+    place.symlink_to(tmp_path / "full")
+    env = new_environment(place, execution__checkpointing__tolerable_failed_checkpoints="1000")
+    client = start(env, tmp_path / "out", Counting())
+    wait_until(lambda: client.get_metrics().get("numberOfFailedCheckpoints", 0) >= 1)
+    place.unlink()
+    place.symlink_to(tmp_path / "good")
+    client.get_job_execution_result().result()
+    assert client.get_metrics()["numberOfCompletedCheckpoints"] >= 1
+    assert committed(tmp_path / "out") == expected()
+
+
+class Collecting(PythonSinkWriter):
+    """Every checkpoint's records in a file that is committed by renaming it."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.lines: list[str] = []
+
+    def write(self, value: Any) -> None:
+        self.lines.append(value)
+
+    def prepare_commit(self) -> list[Any]:
+        lines, self.lines = self.lines, []
+        return [(os.urandom(6).hex(), lines)] if lines else []
+
+
+class Unwilling(PythonSink):
+    """Refuses its first commits, each time in the middle of them."""
+
+    def __init__(self, folder: str, refusals: int) -> None:
+        self.folder = folder
+        self.refusals = refusals
+
+    def create_writer(self) -> PythonSinkWriter:
+        return Collecting(self.folder)
+
+    def commit(self, committables: list[Any]) -> None:
+        for position, (name, lines) in enumerate(committables):
+            refused = len(list(Path(self.folder).glob("refused-*")))
+            if refused < self.refusals and position == len(committables) - 1:
+                Path(self.folder, f"refused-{refused}").touch()
+                raise OSError("the target does not answer")
+            Path(self.folder, f"part-{name}").write_text("\n".join(lines) + "\n")
+
+
+def test_a_sink_that_fails_to_commit_twice(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    env = new_environment(tmp_path / "checkpoints")
+    counts = numbers(env).key_by(lambda number: number % KEYS).process(Counting(), Types.STRING())
+    counts.sink_to(Unwilling(str(tmp_path / "out"), refusals=2))
+    client = env.execute_async("unwilling")
+    client.get_job_execution_result().result()
+    assert len(list((tmp_path / "out").glob("refused-*"))) == 2
+    assert committed(tmp_path / "out") == expected()
+
+
+@pytest.mark.parametrize("damage", ["truncated", "altered"])
+def test_a_damaged_checkpoint_is_passed_over(
+    spark: Any, tmp_path: Path, damage: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The newest checkpoint is damaged, then the job fails: it starts from the one before it."""
+    env = new_environment(tmp_path / "checkpoints", state__checkpoints__num_retained="2", **SMALL_EPOCHS)
+    counting = Counting(folder=tmp_path, pause_s=0.02)
+    numbers(env, per_second=None).key_by(lambda number: number % KEYS).process(counting, Types.STRING()).print()
+    client = env.execute_async("damaged")
+    wait_until(lambda: client.get_metrics().get("numberOfCompletedCheckpoints", 0) >= 2)
+    (tmp_path / "hold").touch()
+    wait_until((tmp_path / "held").exists)
+    complete = [path.parent for path in (tmp_path / "checkpoints").glob("*/chk-*/_metadata")]
+    newest = max(complete, key=lambda path: int(path.name[4:]))
+    for path in newest.glob("*-*-*"):
+        content = path.read_bytes()
+        path.write_bytes(content[:-7] if damage == "truncated" else content[:40] + b"?" + content[41:])
+    (tmp_path / "go").touch()
+    client.get_job_execution_result().result()
+    printed = capfd.readouterr()
+    lines = {line.partition("> ")[2] or line for line in printed.out.splitlines()}
+    assert set(expected()) <= lines, "nothing is lost"
+    assert f"{newest}" in printed.err and "going back to the checkpoint before it" in printed.err
+    assert len(client.get_exceptions()) == (1 if damage == "truncated" else 2)
+
+
+class FailOnce(MapFunction):
+    """Fails at a value in the first attempt."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.is_first = runtime_context.get_attempt_number() == 0
+
+    def map(self, value: int) -> int:
+        if value == 250 and self.is_first:
+            raise RuntimeError("planned failure")
+        return value
+
+
+def test_windows_by_event_time_survive_a_restart(spark: Any, tmp_path: Path) -> None:
+    env = new_environment(tmp_path / "checkpoints")
+    keyed = numbers(env).map(FailOnce(), Types.LONG()).key_by(lambda number: number % KEYS)
+    windows = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(20)))
+    windows.reduce(lambda a, b: a + b).map(str, Types.STRING()).sink_to(sink(tmp_path / "out"))
+    client = env.execute_async("windows")
+    seen = set()
+    while not client.get_job_execution_result().done():
+        seen.add(client.get_job_status().result())
+        time.sleep(0.005)
+    assert client.get_job_status().result() is JobStatus.FINISHED and JobStatus.RESTARTING in seen
+    (failure,) = client.get_exceptions()
+    assert "planned failure" in failure.message and failure.operator == "Map" and failure.attempt == 0
+    sums: Counter[tuple[int, int]] = Counter()
+    for value in range(RECORDS):
+        sums[value % KEYS, value // 20] += value
+    assert committed(tmp_path / "out") == Counter(str(total) for total in sums.values())
+
+
+def test_incremental_checkpoints_share_files_and_restore_at_another_parallelism(spark: Any, tmp_path: Path) -> None:
+    options = {"state__backend__type": "rocksdb", "execution__checkpointing__incremental": "true"}
+    retention = {"execution__checkpointing__externalized_checkpoint_retention": "RETAIN_ON_CANCELLATION"}
+    env = new_environment(tmp_path / "checkpoints", **options, **retention, **SMALL_EPOCHS)
+    client = start(env, tmp_path / "out", Counting(pause_s=0.02), per_second=None)
+    wait_until(lambda: client.get_metrics().get("numberOfCompletedCheckpoints", 0) >= 3)
+    client.cancel().result()
+    (job,) = (tmp_path / "checkpoints").iterdir()
+    (kept,) = job.glob("chk-*/_metadata")
+    referred = {path for handle in read_checkpoint(str(kept)).located() for path, _ in handle.files()}
+    shared = {str(path) for path in (job / "shared").iterdir()}
+    assert shared and shared & referred, "state is in files that checkpoints share"
+
+    env = new_environment(tmp_path / "checkpoints-2", execution__savepoint__path=str(kept.parent), **options)
+    client = start(env.set_parallelism(3), tmp_path / "out", Counting(fail_at=300))
+    client.get_job_execution_result().result()
+    assert client.get_metrics()["numRestarts"] == 1
+    assert committed(tmp_path / "out") == expected()

@@ -1,0 +1,124 @@
+"""The driver may die: the job goes on from its last checkpoint, in one driver at a time, and not once it has ended."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from funke.engine.types.job_status import JobStatus
+from tools.killable_job import KillableJob
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.timeout(240),
+    pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc"),
+]
+
+Launch = Callable[..., KillableJob]
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Iterator[Launch]:
+    started: list[KillableJob] = []
+
+    def start(records: int = 1500, per_second: int = 600, **options: str) -> KillableJob:
+        given = {key.replace("__", ".").replace("_", "-"): value for key, value in options.items()}
+        given.setdefault("funke.fault", f"after-commits:1:hold@{tmp_path / 'marks'}")
+        job = KillableJob(tmp_path / f"job-{len(started)}", records, per_second, given)
+        started.append(job)
+        job.start()
+        return job
+
+    yield start
+    for job in started:
+        job.close()
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 40) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def has_checkpoint(job: KillableJob) -> bool:
+    record = job.record()
+    return record is not None and record.state().checkpoint is not None
+
+
+def test_a_killed_driver_is_followed_by_another_and_then_there_is_nothing_to_recover(launch: Launch) -> None:
+    job = launch()  # which waits behind its first commits
+    wait_until(lambda: has_checkpoint(job))
+    record = job.record()
+    assert record is not None and record.state().status is JobStatus.RUNNING
+    second = job.command("recover", record.job_id)
+    assert second.returncode == 1 and "is run by process" in second.stderr
+    job.kill("driver")
+    assert job.wait(10) == -signal.SIGKILL
+    listed = job.command("list").stdout
+    assert re.search(rf"without a Driver[^\n]*\n[^\n]*{record.job_id} : soak \(RUNNING\)", listed)
+    job.recover()
+    job.run_to_the_end(60)
+    assert job.outcome().is_exact
+    assert f"Recovering job {record.job_id} (soak) from " in job.log()
+    owner = record.owner()
+    assert record.state().status is JobStatus.FINISHED and owner is not None and owner.attempt == 1
+    again = job.command("recover", record.job_id)
+    assert again.returncode == 1 and "has ended (FINISHED)" in again.stderr
+    assert not list((job.folder / "checkpoints").rglob("_metadata"))
+
+
+def test_a_driver_that_was_stopped_and_goes_on_does_no_harm(launch: Launch, tmp_path: Path) -> None:
+    job = launch(funke__lease_timeout="1 s")
+    wait_until(lambda: has_checkpoint(job))
+    stopped = job.process
+    assert stopped is not None
+    os.kill(stopped.pid, signal.SIGSTOP)
+    (tmp_path / "marks" / "go").touch()
+    time.sleep(1.5)
+    job.recover()
+    wait_until(lambda: (owner := job.record().owner()) is not None and owner.attempt > 0)  # type: ignore[union-attr]
+    os.kill(stopped.pid, signal.SIGCONT)
+    job.run_to_the_end(60)
+    assert stopped.wait(30) == 1
+    assert "another driver runs the job" in job.log()
+    assert job.outcome().is_exact
+    assert job.record().state().status is JobStatus.FINISHED  # type: ignore[union-attr]
+
+
+def test_a_running_job_is_watched_and_commanded_from_outside(launch: Launch, tmp_path: Path) -> None:
+    job = launch(records=100_000, funke__fault="")
+    wait_until(lambda: has_checkpoint(job))
+    record = job.record()
+    assert record is not None
+    assert f"{record.job_id} : soak (RUNNING)" in job.command("list").stdout
+    status = job.command("status", record.job_id[:8]).stdout
+    assert "Status: RUNNING" in status and "/chk-" in status
+    saved = job.command("savepoint", record.job_id, str(tmp_path / "savepoints"))
+    assert saved.returncode == 0, saved.stderr
+    path = saved.stdout.split("Path: ")[1].splitlines()[0]
+    assert (Path(path.removeprefix("file:")) / "_metadata").is_file()
+    stopped = job.command("stop", "-p", str(tmp_path / "stopped"), record.job_id)
+    assert stopped.returncode == 0 and "Savepoint completed. Path: " in stopped.stdout, stopped.stderr
+    assert job.wait(20) == 0
+    assert record.state().status is JobStatus.FINISHED
+    assert not job.outcome().duplicated
+
+
+def test_a_job_is_cancelled_from_outside(launch: Launch) -> None:
+    job = launch(records=100_000, funke__fault="")
+    wait_until(lambda: has_checkpoint(job))
+    record = job.record()
+    assert record is not None
+    cancelled = job.command("cancel", record.job_id)
+    assert cancelled.returncode == 0 and f"Cancelled job {record.job_id}." in cancelled.stdout, cancelled.stderr
+    assert job.wait(20) == 1
+    assert record.state().status is JobStatus.CANCELED
+    assert job.command("recover", "--all").stdout == "No jobs to recover.\n"
+    assert not job.outcome().duplicated

@@ -1,0 +1,73 @@
+"""The driver is killed around its commits: transactions, a database and Spark's files end up with each record once."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tools.killable_job import KillableJob
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc"),
+]
+
+RECORDS = 800
+PROGRAM = Path(__file__).parent / "programs" / "sinks_job.py"
+
+
+class SinksJob(KillableJob):
+    """The program with the three sinks."""
+
+    def start(self) -> None:
+        self.output.mkdir(exist_ok=True)
+        database = sqlite3.connect(self.output / "people.db")
+        database.execute("create table if not exists people (id bigint, name text)")
+        database.close()
+        options = {
+            "parallelism.default": "2",
+            "execution.checkpointing.interval": "300 ms",
+            "execution.checkpointing.dir": str(self.folder / "checkpoints"),
+            "restart-strategy.type": "fixed-delay",
+            "restart-strategy.fixed-delay.delay": "100 ms",
+            "funke.lease-timeout": "3 s",
+            **self.options,
+        }
+        given = [f"-D{key}={value}" for key, value in options.items()]
+        self._launch("run", *given, str(PROGRAM), str(self.output), str(self.records), str(self.per_second))
+
+    def transactions(self) -> Counter[int]:
+        files = [path for path in (self.output / "transactions").iterdir() if path.name[0] != "."]
+        return Counter(int(line) for path in files for line in path.read_text().splitlines())
+
+    def rows(self) -> Counter[int]:
+        database = sqlite3.connect(self.output / "people.db")
+        found = Counter(row[0] for row in database.execute("select id from people"))
+        database.close()
+        return found
+
+    def files(self) -> Counter[int]:
+        tables = [pq.read_table(path) for path in (self.output / "files").glob("part-*.parquet")]
+        return Counter(value for table in tables for value in table.column("id").to_pylist())
+
+
+@pytest.mark.timeout(280)
+@pytest.mark.parametrize("point", ["after-metadata", "between-commits", "after-commits"])
+def test_a_driver_that_dies_around_its_commits(tmp_path: Path, point: str) -> None:
+    faults = tmp_path / "faults"
+    job = SinksJob(tmp_path / "job", RECORDS, 200, {"funke.fault": f"{point}:1:kill@{faults}"})
+    try:
+        job.start()
+        job.run_to_the_end(240)
+    finally:
+        job.close()
+    assert job.starts == 2, "the driver was killed once"
+    expected = Counter(range(RECORDS))
+    assert job.transactions() == expected
+    assert job.rows() == expected
+    assert job.files() == expected

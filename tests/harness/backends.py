@@ -1,0 +1,44 @@
+"""The state backends under test: what holds for one must hold for the other."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+
+from funke.engine.state.backend_choice import BackendChoice, RocksDBSettings, create_backend
+from funke.engine.state.keyed_backend import KeyedBackend
+
+BACKENDS = ("hashmap", "rocksdb", "rocksdb-without-cache")
+# Little memory, so that many databases can be open at once.
+_SMALL = RocksDBSettings(memory_bytes=16 << 20)
+_CHOICES = {
+    "hashmap": BackendChoice(),
+    "rocksdb": BackendChoice("rocksdb", _SMALL),
+    # Every entry goes through RocksDB.
+    "rocksdb-without-cache": BackendChoice("rocksdb", RocksDBSettings(memory_bytes=16 << 20, cached_entries=0)),
+}
+
+
+def choice_of(name: str, folder: str | None = None) -> BackendChoice:
+    """A backend's choice by its name here."""
+    chosen = _CHOICES[name]
+    return BackendChoice(chosen.name, chosen.rocksdb, () if folder is None else (folder,))
+
+
+@contextlib.contextmanager
+def backend_factory(name: str) -> Iterator[Callable[..., KeyedBackend]]:
+    """Makes backends of one kind, and closes them at the end."""
+    made: list[KeyedBackend] = []
+    with tempfile.TemporaryDirectory() as folder:
+
+        def make(max_parallelism: int = 128, now_ms: Callable[[], int] = lambda: 0) -> KeyedBackend:
+            own = f"{folder}/{len(made)}"
+            made.append(create_backend(choice_of(name), max_parallelism, now_ms, own))
+            return made[-1]
+
+        try:
+            yield make
+        finally:
+            for backend in made:
+                backend.close()

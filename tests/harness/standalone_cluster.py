@@ -1,0 +1,82 @@
+"""A real Spark standalone cluster on loopback: one master and two workers of one core each."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+_PACKAGE = "org.apache.spark.deploy"
+
+
+class StandaloneCluster:
+    """Runs until it is closed; workers can be killed with what runs on them."""
+
+    def __init__(self, folder: Path) -> None:
+        import pyspark
+
+        self._home = Path(pyspark.__file__).parent
+        self._folder = folder
+        self._log = (folder / "daemons.txt").open("w")
+        port = free_port()
+        self.url = f"spark://127.0.0.1:{port}"
+        address = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", str(free_port())]
+        self._master = self._start(f"{_PACKAGE}.master.Master", *address)
+        wait_for_port(port)
+        self.workers = [self._start_worker(number) for number in range(2)]
+
+    def _start_worker(self, number: int) -> subprocess.Popen[bytes]:
+        size = ["--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", str(free_port())]
+        work = str(self._folder / f"worker-{number}")
+        return self._start(f"{_PACKAGE}.worker.Worker", *size, "--work-dir", work, self.url)
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        home, folder = str(self._home), str(self._folder)
+        environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": home, "SPARK_LOG_DIR": folder}
+        command = [str(self._home / "bin" / "spark-class"), *arguments]
+        return subprocess.Popen(command, env=environment, stdout=self._log, stderr=self._log, start_new_session=True)
+
+    def executors(self, number: int) -> list[int]:
+        """The processes of the executors on a worker."""
+        found = []
+        for entry in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                if int(entry.read_text(errors="replace").rpartition(")")[2].split()[1]) == self.workers[number].pid:
+                    found.append(int(entry.parent.name))
+        return found
+
+    def kill_worker(self, number: int) -> None:
+        """SIGKILL to a worker and to its executors."""
+        for pid in [*self.executors(number), self.workers[number].pid]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Ends all of it."""
+        for process in (self._master, *self.workers):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            process.wait(20)
+        self._log.close()
+
+
+def free_port() -> int:
+    """A port that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for_port(port: int) -> None:
+    """Waits until somebody listens."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise TimeoutError(f"nothing listens on {port}")

@@ -1,0 +1,131 @@
+"""Commands for jobs of other processes: what they print, whom they reach, what they refuse."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from funke.engine.errors import ConfigurationError, JobExecutionError, UnsupportedFeatureError
+from funke.engine.jobs.control import ControlServer
+from funke.engine.jobs.job_record import OwnedRecord
+from funke.engine.jobs.recovery import RUN_VARIABLE, ProgramRun
+from funke.engine.jobs.settings import JobSettings
+from funke.engine.types.job_status import JobStatus
+from funke.ops.cli.job_commands import cancel_job, list_jobs, show_status, stop_job, take_savepoint
+from funke.ops.cli.recover import recover
+
+SETTINGS = JobSettings("orders", {"execution.checkpointing.interval": "1 s"})
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FUNKE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def submit(*command: str) -> OwnedRecord:
+    admitted = ProgramRun(command, os.getcwd()).admit(SETTINGS)
+    assert isinstance(admitted, JobSettings) and admitted.record is not None
+    admitted.record.put_status(JobStatus.RUNNING)
+    return admitted.record
+
+
+@pytest.fixture
+def running() -> Iterator[OwnedRecord]:
+    owned = submit("python", "job.py")
+    yield owned
+    owned.release()
+
+
+def test_list_shows_running_lost_and_ended_jobs(running: OwnedRecord, capsys: pytest.CaptureFixture[str]) -> None:
+    lost, ended = submit("x"), submit("y")
+    lost.release()
+    ended.put_status(JobStatus.CANCELED)
+    ended.release()
+    list_jobs([])
+    out = capsys.readouterr().out
+    first, second = out.split(" Jobs without a Driver (funke recover) ")
+    assert f" : {running.job_id} : orders (RUNNING)\n" in first and "-- Running/Restarting Jobs --" in first
+    assert f" : {lost.job_id} : orders (RUNNING)\n" in second and ended.job_id not in out
+    list_jobs(["-a"])
+    assert f" : {ended.job_id} : orders (CANCELED)\n" in capsys.readouterr().out.split("Terminated Jobs")[1]
+    list_jobs(["-r"])
+    assert lost.job_id not in capsys.readouterr().out
+
+
+def test_list_without_jobs(capsys: pytest.CaptureFixture[str]) -> None:
+    list_jobs(["-a"])
+    assert capsys.readouterr().out == "No running jobs.\nNo terminated jobs.\n"
+
+
+def test_status_tells_driver_checkpoint_and_failures(running: OwnedRecord, capsys: pytest.CaptureFixture[str]) -> None:
+    running.put_checkpoint("/checkpoints/chk-9")
+    running.put_failure(ValueError("bad row\nTraceback"))
+    running.put_status(JobStatus.RESTARTING)
+    show_status([running.job_id[:6]])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [f"Job: {running.job_id} : orders", "Status: RESTARTING"]
+    assert lines[2].startswith(f"Driver: process {os.getpid()} on ") and lines[2].endswith(", attempt 0, runs")
+    assert lines[3:] == ["Last checkpoint: /checkpoints/chk-9", "Failure: bad row"]
+
+
+def test_commands_reach_the_driver(running: OwnedRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    def stop(folder: str | None, is_drain: bool) -> str:
+        asked.append(("stop", folder, is_drain))
+        return "/s/2"
+
+    def savepoint(folder: str | None) -> str:
+        asked.append(("savepoint", folder))
+        return "/s/1"
+
+    commands = {"cancel": lambda: asked.append(("cancel",)), "savepoint": savepoint, "stop": stop}
+    server = ControlServer(running.record.control_path, commands)
+    take_savepoint([running.job_id, "relative"])
+    stop_job(["--drain", "-p", "file:///s", running.job_id])
+    cancel_job([running.job_id])
+    server.close()
+    assert asked == [("savepoint", f"{os.getcwd()}/relative"), ("stop", "file:///s", True), ("cancel",)]
+    out = capsys.readouterr().out
+    assert "Savepoint completed. Path: /s/1\n" in out and "Savepoint completed. Path: /s/2\n" in out
+    assert f'Suspending job "{running.job_id}" with a CANONICAL savepoint.\n' in out
+    assert out.endswith(f"Cancelling job {running.job_id}.\nCancelled job {running.job_id}.\n")
+
+
+def test_what_cannot_be_commanded_is_refused(running: OwnedRecord) -> None:
+    with pytest.raises(ConfigurationError, match="no job 'zz' is known"):
+        cancel_job(["zz"])
+    with pytest.raises(UnsupportedFeatureError, match="native"):
+        take_savepoint(["-type", "native", running.job_id])
+    with pytest.raises(ConfigurationError, match="is run by process"):
+        recover([running.job_id])
+    running.release()
+    with pytest.raises(ConfigurationError, match=f"`funke recover {running.job_id}` goes on"):
+        cancel_job([running.job_id])
+    ended = submit("y")
+    ended.put_status(JobStatus.FINISHED)
+    ended.release()
+    for command in (cancel_job, recover):
+        with pytest.raises(ConfigurationError, match=r"has ended.*FINISHED"):
+            command([ended.job_id])
+    with pytest.raises(ConfigurationError, match="name a job or say --all"):
+        recover([])
+
+
+def test_recover_all_runs_the_programs_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recover(["--all"])
+    assert capsys.readouterr().out == "No jobs to recover.\n"
+    program = f"import os; open({str(tmp_path / 'seen')!r}, 'a').write(os.environ[{RUN_VARIABLE!r}] + ' ')"
+    records = [submit(sys.executable, "-c", program) for _ in range(2)]
+    for owned in records:
+        owned.release()
+    recover(["--all"])
+    assert sorted((tmp_path / "seen").read_text().split()) == sorted(owned.record.run_id for owned in records)
+    submit(sys.executable, "-c", "raise SystemExit(3)").release()
+    with pytest.raises(JobExecutionError, match="not all programs ended well"):
+        recover(["--all"])

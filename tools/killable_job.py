@@ -1,0 +1,200 @@
+"""A job in processes of its own: they can be killed one by one, the job is brought back, its output is checked."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from funke.engine.jobs.job_record import JobRecord, read_records
+from tools import soak_job
+
+Victim = Literal["slot", "worker", "executor", "driver", "snapshot"]
+
+_JOB = Path(soak_job.__file__)
+
+
+@dataclass
+class Outcome:
+    """What became of the output."""
+
+    lines: int
+    lost: Counter[str]
+    duplicated: Counter[str]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every line is there once."""
+        return not self.lost and not self.duplicated
+
+
+@dataclass
+class KillableJob:
+    """The job of `tools/soak_job.py` in a folder of its own."""
+
+    folder: Path
+    records: int
+    per_second: int
+    options: dict[str, str] = field(default_factory=dict)
+    is_quiet: bool = True
+    starts: int = 0
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._mark = f"FUNKE_MARK={uuid.uuid4().hex}"
+        self._log = (self.folder / "log.txt").open("ab")
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def output(self) -> Path:
+        """Where the sinks write."""
+        return self.folder / "out"
+
+    def _environment(self) -> dict[str, str]:
+        name, value = self._mark.split("=")
+        root = str(_JOB.parent.parent)
+        path = os.pathsep.join(part for part in (root, os.environ.get("PYTHONPATH", "")) if part)
+        return {**os.environ, "FUNKE_HOME": str(self.folder / "home"), "PYTHONPATH": path, name: value}
+
+    def _launch(self, *arguments: str) -> None:
+        self.starts += 1
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "funke", *arguments],
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=self._log if self.is_quiet else None,
+            stderr=self._log if self.is_quiet else None,
+            cwd=self.folder,
+            start_new_session=True,
+        )
+
+    def start(self) -> None:
+        """Runs the program for the first time."""
+        options = {
+            "parallelism.default": "2",
+            "execution.checkpointing.interval": "300 ms",
+            "execution.checkpointing.dir": str(self.folder / "checkpoints"),
+            "restart-strategy.type": "fixed-delay",
+            "restart-strategy.fixed-delay.attempts": "1000000",
+            "restart-strategy.fixed-delay.delay": "100 ms",
+            "funke.lease-timeout": "5 s",
+            **self.options,
+        }
+        given = [f"-D{key}={value}" for key, value in options.items()]
+        self._launch("run", *given, str(_JOB), str(self.output), str(self.records), str(self.per_second))
+
+    def recover(self) -> None:
+        """Goes on with a job whose driver is gone; starts it if it had not come as far as a record."""
+        record = self.record()
+        if record is None:
+            self.start()
+        else:
+            self._launch("recover", record.job_id)
+
+    def record(self) -> JobRecord | None:
+        """What is written down about the job."""
+        return next(read_records(str(self.folder / "home")), None)
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Runs another `funke` command."""
+        return subprocess.run(
+            [sys.executable, "-m", "funke", *arguments],
+            env=self._environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def wait(self, seconds: float) -> int:
+        """Waits for the driver's end; returns its exit code."""
+        assert self.process is not None
+        return self.process.wait(seconds)
+
+    def run_to_the_end(self, seconds: float) -> None:
+        """Waits for the end, and recovers the job as often as its driver is killed; fails if it ends badly."""
+        end = time.monotonic() + seconds
+        while (code := self.wait(max(0.1, end - time.monotonic()))) != 0:
+            if code != -signal.SIGKILL:
+                raise RuntimeError(f"the driver ended with {code}:\n{self.log()[-4000:]}")
+            self.recover()
+
+    def log(self) -> str:
+        """What the drivers have printed."""
+        return (self.folder / "log.txt").read_text(errors="replace")
+
+    def processes(self) -> dict[Victim, list[int]]:
+        """The living processes of the job by kind."""
+        tree = _tree(self._mark)
+        found: dict[Victim, list[int]] = {"slot": [], "worker": [], "executor": [], "driver": [], "snapshot": []}
+        for pid, (parent, command) in tree.items():
+            above = tree.get(parent, (0, ""))[1]
+            if command.split("\0")[0].endswith("java"):
+                found["executor"].append(pid)
+            elif _JOB.name in command:
+                found["driver"].append(pid)
+            elif "pyspark.daemon" in command and "pyspark.daemon" in above:
+                found["worker"].append(pid)
+            elif _is_slot(command) and not _is_slot(above):
+                found["slot"].append(pid)
+            elif ".nursery" in command and ".nursery" in above:
+                is_child_of_slot = ".nursery" in tree.get(tree[parent][0], (0, ""))[1]
+                found["snapshot" if is_child_of_slot else "slot"].append(pid)
+            elif _is_slot(command):
+                found["snapshot"].append(pid)
+        return found
+
+    def kill(self, victim: Victim) -> bool:
+        """Kills the first process of a kind; False if there is none."""
+        for pid in self.processes()[victim]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                return True
+        return False
+
+    def outcome(self) -> Outcome:
+        """Compares what is committed with what must be there."""
+        expected, found = soak_job.expected(self.records), soak_job.committed(self.output)
+        return Outcome(found.total(), expected - found, found - expected)
+
+    def close(self) -> None:
+        """Leaves no process behind."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        end = time.monotonic() + 5
+        while (left := list(_tree(self._mark))) and time.monotonic() < end:
+            time.sleep(0.2)
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._log.close()
+
+
+def _is_slot(command: str) -> bool:
+    return "runtime.slot_process" in command
+
+
+def _tree(mark: str) -> dict[int, tuple[int, str]]:
+    """Parent and command line of every process that has the mark in its environment."""
+    return {pid: (parent, command) for pid, parent, command in _marked(mark.encode())}
+
+
+def _marked(mark: bytes) -> Iterator[tuple[int, int, str]]:
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            if mark in (entry / "environ").read_bytes():
+                fields = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
+                if fields[0] != "Z":
+                    yield int(entry.name), int(fields[1]), (entry / "cmdline").read_text(errors="replace")
