@@ -50,18 +50,38 @@ class Bench:
     def __init__(self, rows: int) -> None:
         self._rows = rows
         self.speeds: dict[str, float] = {}
+        self._state_figures: dict[tuple[str, ...], dict[str, float]] = {}
 
     def input(self, keys: int = 1_000, rows: int | None = None) -> str:
         """The folder with the input files."""
         return str(text_files(FOLDER / "data", rows or self._rows, keys))
 
     def funke(
-        self, job: str, keys: int = 1_000, parallelism: int = 2, rows: int | None = None, program: str = "jobs.py"
+        self,
+        job: str,
+        keys: int = 1_000,
+        parallelism: int = 2,
+        rows: int | None = None,
+        program: str = "jobs.py",
+        option: str | None = None,
     ) -> float:
         """Rows per second of a job on Funke."""
-        command = [sys.executable, "-m", "funke", program]
-        name = f"funke {job} {keys} keys, {parallelism} slots" + (f", {rows} rows" if rows else "")
-        return self._timed(name, command, job, keys, parallelism, rows)
+        command = [sys.executable, "-m", "funke", "run", *([f"-D{option}"] if option else []), program]
+        details = [f"{keys} keys", f"{parallelism} slots", f"{rows} rows" if rows else "", option or ""]
+        return self._timed(f"funke {job} {', '.join(filter(None, details))}", command, job, keys, parallelism, rows)
+
+    def state_figures(self, *arguments: str) -> dict[str, float]:
+        """What programs/state.py measures."""
+        if arguments not in self._state_figures:
+            command = [sys.executable, "-m", "funke", "state.py", *arguments]
+            result = subprocess.run(command, cwd=PROGRAMS, capture_output=True, text=True, check=True)
+            found = [line.split() for line in result.stdout.splitlines() if line.startswith("FIGURE")]
+            self._state_figures[arguments] = {name: float(value) for _, name, value in found}
+        return self._state_figures[arguments]
+
+    def worst_of_backends(self, name: str) -> float:
+        """The larger figure of the two state backends with a million keys."""
+        return max(self.state_figures("million", backend)[name] for backend in ("hashmap", "rocksdb"))
 
     def pyflink(
         self, job: str, keys: int = 1_000, parallelism: int = 2, rows: int | None = None, program: str = "jobs.py"
@@ -203,6 +223,42 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
         ),
         "window-memory": lambda: under(
             "memory per open incremental window (bytes)", bench.bytes_per_window(), 600, "tumbling, session"
+        ),
+        "checkpoints": lambda: ratio(
+            "keyed count, 20 M rows: exactly-once checkpoints every second / none",
+            bench.funke("keyed_count", rows=20_000_000, option="execution.checkpointing.interval=1s"),
+            bench.funke("keyed_count", rows=20_000_000),
+            0.85,
+        ),
+        "rocksdb": lambda: ratio(
+            "keyed count, 100 000 keys: rocksdb / hashmap",
+            bench.funke("keyed_count", 100_000, option="state.backend.type=rocksdb"),
+            bench.funke("keyed_count", 100_000),
+            0.3,
+        ),
+        "stall": lambda: under(
+            "checkpoint of 1 M keys in one slot: processing stands still (ms)",
+            bench.worst_of_backends("stall_ms"),
+            150,
+            "the longer of hashmap and rocksdb",
+        ),
+        "increment": lambda: under(
+            "incremental checkpoint, 1 % of 1 M keys touched / full",
+            bench.state_figures("million", "rocksdb")["increment"],
+            0.05,
+            "bytes, rocksdb",
+        ),
+        "restore": lambda: under(
+            "start from a savepoint of 1 M keys in one slot, to the end of the first epoch (s)",
+            bench.worst_of_backends("restore_s"),
+            10,
+            "the longer of hashmap and rocksdb",
+        ),
+        "recovery": lambda: under(
+            "SIGKILL of a slot to the first new output, 100 000 keys (s)",
+            bench.state_figures("recovery")["recovery_s"],
+            5,
+            "with the default restart delay of 1 s",
         ),
         "memory": lambda: under("memory per key, int value state, 1 M keys (bytes)", memory_per_key(), 300, "hashmap"),
     }

@@ -27,18 +27,19 @@ FULL_MATRIX: tuple[tuple[str, ...], tuple[Victim, ...]] = (
     ),
     ("slot", "worker", "executor", "driver"),
 )
+# Steps that come only once, or once in each process, or not in every epoch; the others are taken at the second time.
+ONCE = ("slot-start", "in-snapshot", "after-final-metadata", "between-commits")
 _RECORDS = 2400
 _PER_SECOND = 600
 _PATIENCE_S = 90.0
 
 
 def run_case(
-    folder: Path, point: str, victim: Victim, time_: int = 3, options: dict[str, str] | None = None
+    folder: Path, point: str, victim: Victim, time_: int = 2, options: dict[str, str] | None = None
 ) -> str | None:
     """Kills the victim while the job stands at the point; what is wrong with the output, or None."""
     marks = folder / "marks"
-    # Some steps come only once, or once in each process.
-    number = 1 if point in ("slot-start", "in-snapshot", "after-final-metadata") else time_
+    number = 1 if point in ONCE else time_
     plan = f"{point}:{number}:hold@{marks}"
     job = KillableJob(folder, _RECORDS, _PER_SECOND, {"funke.fault": plan, **(options or {})})
     job.start()

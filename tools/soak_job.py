@@ -9,6 +9,7 @@ shows in the committed files.
 from __future__ import annotations
 
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -26,12 +27,20 @@ KEYS = 13
 WINDOW_MS = 1000
 # Records come up to this much out of order.
 DISORDER_MS = 70
+# A record takes its time, so that a job that has to catch up does so in several epochs.
+_PAUSE_S = 0.002
 SINKS = ("windows", "totals")
 
 
 def to_event(index: int) -> tuple[int, int, int]:
     """Key, event time and value of a record: always the same for an index."""
     return index % KEYS, index * 10 - (index * 7 % 8) * 10, index % 101
+
+
+def read_event(index: int) -> tuple[int, int, int]:
+    """The same, slowly."""
+    time.sleep(_PAUSE_S)
+    return to_event(index)
 
 
 def expected(records: int) -> Counter[str]:
@@ -90,7 +99,10 @@ class RunningTotal(KeyedProcessFunction):
 def build(env: StreamExecutionEnvironment, folder: str, records: int, per_second: int) -> None:
     """Describes the job."""
     source = DataGeneratorSource(
-        to_event, records, Types.PICKLED_BYTE_ARRAY(), rate_limiter_strategy=RateLimiterStrategy.per_second(per_second)
+        read_event,
+        records,
+        Types.PICKLED_BYTE_ARRAY(),
+        rate_limiter_strategy=RateLimiterStrategy.per_second(per_second),
     )
     watermarks = WatermarkStrategy.for_bounded_out_of_orderness(
         Duration.of_millis(DISORDER_MS)

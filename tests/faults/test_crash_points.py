@@ -22,14 +22,12 @@ from funke.datastream import StreamExecutionEnvironment
 from funke.engine.jobs.epoch_pacer import EpochPacer
 from funke.engine.runtime.fault_points import POINTS, arm
 from tools import soak_job
-from tools.crash_cases import FULL_MATRIX, run_case
+from tools.crash_cases import FULL_MATRIX, ONCE, run_case
 
 pytestmark = [pytest.mark.spark, pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc")]
 
-RECORDS = 1500
+RECORDS = 2000
 PER_SECOND = 750
-# Steps that a job passes once, or once in each process; the others are taken at the third time.
-ONCE = ("slot-start", "in-snapshot", "after-final-metadata")
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +91,7 @@ def wait_for_mark(folder: Path, client: Any) -> None:
 )
 def test_somebody_dies_at_a_step(spark: Any, tmp_path: Path, point: str, victim: str) -> None:
     marks = tmp_path / "marks"
-    client = start(tmp_path, **{"funke.fault": f"{point}:{1 if point in ONCE else 3}:hold@{marks}"})
+    client = start(tmp_path, **{"funke.fault": f"{point}:{1 if point in ONCE else 2}:hold@{marks}"})
     wait_for_mark(marks, client)
     slots = [address.pid for address in client._job._runner.addresses.values()]
     for pid in workers() if victim == "worker" else slots[:1]:
@@ -101,12 +99,13 @@ def test_somebody_dies_at_a_step(spark: Any, tmp_path: Path, point: str, victim:
     (marks / "go").touch()
     client.get_job_execution_result().result()
     assert soak_job.committed(tmp_path / "out") == soak_job.expected(RECORDS)
-    assert client.get_metrics()["numRestarts"] >= 1
+    # The commits may be the last ones, which need no slots any more.
+    assert client.get_metrics()["numRestarts"] >= 1 or "commits" in point
 
 
 def test_a_slot_dies_while_its_state_is_restored(spark: Any, tmp_path: Path) -> None:
     marks = tmp_path / "marks"
-    client = start(tmp_path, **{"funke.fault": f"after-metadata:3:raise@{marks},restore:1:kill@{marks}"})
+    client = start(tmp_path, **{"funke.fault": f"after-metadata:2:raise@{marks},restore:1:kill@{marks}"})
     client.get_job_execution_result().result()
     assert soak_job.committed(tmp_path / "out") == soak_job.expected(RECORDS)
     assert client.get_metrics()["numRestarts"] >= 2
@@ -117,7 +116,7 @@ def test_epochs_end_anywhere_and_fail_often(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     chance = random.Random(seed)
-    deadlines = property(lambda _: chance.choice([0.0, 0.05, 0.1, 0.3, 1, 3, 1000]))
+    deadlines = property(lambda _: chance.choice([0, 20, 100, 300, 1000]))
     monkeypatch.setattr(EpochPacer, "deadline_ms", deadlines)
     times = chance.sample(range(1, 6), 3)
     plan = ",".join(f"after-commits:{number}:raise@{tmp_path / 'marks'}" for number in times)

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.spark
 
 RECORDS = 900
 # So slow that the input does not end before the savepoint, also on a machine that is busy with other things.
-PER_SECOND = 60
+PER_SECOND = 40
 KEYS = 11
 WINDOW_MS = 20
 

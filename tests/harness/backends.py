@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from funke.engine.state.backend_choice import BackendChoice, RocksDBSettings, create_backend
 from funke.engine.state.keyed_backend import KeyedBackend
@@ -20,17 +22,20 @@ _CHOICES = {
 }
 
 
-def choice_of(name: str, folder: str | None = None) -> BackendChoice:
+# RocksDB waits for the disk whenever it makes files.
+_IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir()
+
+
+def choice_of(name: str) -> BackendChoice:
     """A backend's choice by its name here."""
-    chosen = _CHOICES[name]
-    return BackendChoice(chosen.name, chosen.rocksdb, () if folder is None else (folder,))
+    return replace(_CHOICES[name], local_directories=(_IN_MEMORY,))
 
 
 @contextlib.contextmanager
 def backend_factory(name: str) -> Iterator[Callable[..., KeyedBackend]]:
     """Makes backends of one kind, and closes them at the end."""
     made: list[KeyedBackend] = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=_IN_MEMORY) as folder:
 
         def make(max_parallelism: int = 128, now_ms: Callable[[], int] = lambda: 0) -> KeyedBackend:
             own = f"{folder}/{len(made)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,6 +86,8 @@ class OperatorHarness:
         input_type: TypeInformation | None = None,
         restored: list[bytes] | None = None,
         backend: BackendChoice | None = None,
+        attempt: int = 0,
+        before_open: Callable[[Operator], Any] | None = None,
     ) -> None:
         self.clock = clock or ManualClock()
         self.sent_to_driver: list[tuple[str, Any]] = []
@@ -95,6 +98,7 @@ class OperatorHarness:
             parallelism=parallelism,
             max_parallelism=max_parallelism,
             is_batch=is_batch,
+            attempt=attempt,
             backend=backend or choice_of(DEFAULT_BACKEND),
             auto_watermark_interval_ms=auto_watermark_interval_ms,
             job_parameters=job_parameters or {},
@@ -109,6 +113,8 @@ class OperatorHarness:
             output.connect(recorder, tag_id, None, tag_id)
         self.operator: Operator = create_operator(operation, self.task)
         self.operator.setup(OperatorContext(self.task, "operator", "op-1", output, input_type))
+        if before_open is not None:
+            before_open(self.operator)
         self._checkpoints = 0
         if restored:
             self._restore(restored)

@@ -10,23 +10,30 @@ from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator
 
 
 class ScriptedSource(Source):
-    """Each item of `epochs` is what one epoch reads: a list of values, or of (value, timestamp) pairs."""
+    """Each item of `epochs` is what one epoch reads: a list of values, or of (value, timestamp) pairs.
 
-    def __init__(self, epochs: list[list[Any]], *, has_timestamps: bool = False, splits: int = 1) -> None:
+    An endless one waits for more after the last, so that time goes on.
+    """
+
+    def __init__(
+        self, epochs: list[list[Any]], *, has_timestamps: bool = False, splits: int = 1, is_endless: bool = False
+    ) -> None:
         self._epochs = epochs
+        self.is_bounded = not is_endless
         self._has_timestamps = has_timestamps
         self._splits = splits
 
     def create_enumerator(self, parallelism: int, restored: Any = None) -> SplitEnumerator:
-        return _ScriptedEnumerator(self._epochs, self._splits)
+        return _ScriptedEnumerator(self._epochs, self._splits, is_endless=not self.is_bounded)
 
     def create_reader(self) -> SplitReader:
         return _ScriptedReader(self._has_timestamps)
 
 
 class _ScriptedEnumerator(SplitEnumerator):
-    def __init__(self, epochs: list[list[Any]], splits: int) -> None:
+    def __init__(self, epochs: list[list[Any]], splits: int, is_endless: bool) -> None:
         self._waiting = list(epochs)
+        self._is_endless = is_endless
         self._splits = splits
 
     def poll(self, max_records: int) -> list[Split]:
@@ -34,13 +41,13 @@ class _ScriptedEnumerator(SplitEnumerator):
             return []
         records = self._waiting.pop(0)
         return [
-            Split(f"split-{number}", records[number :: self._splits], is_last=not self._waiting)
+            Split(f"split-{number}", records[number :: self._splits], is_last=self.is_finished)
             for number in range(self._splits)
         ]
 
     @property
     def is_finished(self) -> bool:
-        return not self._waiting
+        return not self._waiting and not self._is_endless
 
 
 class _ScriptedReader(SplitReader):

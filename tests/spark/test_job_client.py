@@ -172,6 +172,8 @@ def test_metrics_of_operators_and_functions(env: StreamExecutionEnvironment) -> 
     size = metrics["measured.0.size"]
     assert (size["min"], size["max"], size["count"], size["sum"]) == (1, 4, 3, 8)
     assert metrics["Sink: out.0.numRecordsIn"] == 3
+    busy = {name: value for name, value in metrics.items() if name.endswith(".0.busyTimeMsPerSecond")}
+    assert [0 < value <= 1000 for value in busy.values()] == [True], busy
 
 
 def test_watermark_and_counts_of_a_job_that_still_runs(env: StreamExecutionEnvironment) -> None:

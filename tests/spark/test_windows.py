@@ -15,14 +15,23 @@ from funke.common import Duration, Time, Types, WatermarkStrategy
 from funke.common.watermark_strategy import TimestampAssigner, WatermarkGenerator
 from funke.datastream import AggregateFunction, DataStream, OutputTag, WindowFunction
 from funke.datastream.functions import AllWindowFunction
+from funke.datastream.state import ReducingStateDescriptor
 from funke.datastream.window import (
     CountEvictor,
     CountTrigger,
     EventTimeSessionWindows,
+    EventTimeTrigger,
     GlobalWindows,
+    ProcessingTimeSessionWindows,
     SlidingEventTimeWindows,
+    SlidingProcessingTimeWindows,
+    Trigger,
+    TriggerResult,
     TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
 )
+from funke.engine.graph.operations import Window as WindowOperation
+from tests.harness.operator_harness import OperatorHarness
 from tests.harness.scripted_source import ScriptedSource, cut
 from tests.spark.job_running import collect, new_environment
 
@@ -165,3 +174,103 @@ def test_which_records_are_late_does_not_depend_on_the_cuts(pairs: list[Any], cu
             wanted.append((key, time))
         latest = max(latest, time)
     assert results == wanted
+
+
+def replayed(operation: WindowOperation, pairs: list[Any], per_record: bool) -> list[Any]:
+    """The results of the operator alone, given all records in one piece, with a watermark after each or at the end."""
+    harness = OperatorHarness(operation)
+    latest = -(1 << 60)
+    for key, time in pairs:
+        harness.process((key, time), time)
+        latest = max(latest, time)
+        if per_record:
+            harness.watermark(latest - 1)
+    harness.end_input()
+    return harness.outputs()
+
+
+@few
+@given(records, places)
+def test_sessions_that_late_records_fire_again(pairs: list[Any], cuts: list[int]) -> None:
+    assigner = EventTimeSessionWindows.with_gap(Time.milliseconds(4))
+    strategy = WatermarkStrategy.for_generator(AfterEachRecord)
+    keyed = timed(pairs, cuts, 1, strategy).key_by(lambda pair: pair[0])
+    results = collect(keyed.window(assigner).allowed_lateness(12).apply(Describe()))
+    operation = WindowOperation(
+        assigner, EventTimeTrigger(), lambda pair: pair[0], window_function=Describe(), allowed_lateness_ms=12
+    )
+    assert Counter(map(repr, results)) == Counter(map(repr, replayed(operation, pairs, per_record=True)))
+
+
+@few
+@given(records, places, parallelisms, some.sampled_from([(3, 0), (4, 2)]))
+def test_count_windows(pairs: list[Any], cuts: list[int], parallelism: int, shape: tuple[int, int]) -> None:
+    size, slide = shape
+    keyed = timed(pairs, cuts, parallelism).key_by(lambda pair: pair[0])
+    wanted = []
+    for key in {key for key, _ in pairs}:
+        times = [time for owner, time in pairs if owner == key]
+        starts = range(0, len(times) - size + 1, slide or size)
+        wanted += [(key, times[start : start + size]) for start in starts]
+    assert sorted(collect(keyed.count_window(size, slide).apply(Numbers()))) == sorted(wanted)
+
+
+class EverySecond(Trigger[Any, Any]):
+    """Fires at every second element of a window and at its end; counts in state of its own."""
+
+    _count = ReducingStateDescriptor("seen", lambda left, right: left + right, Types.INT())
+
+    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> TriggerResult:
+        ctx.register_event_time_timer(window.max_timestamp())
+        seen = ctx.get_partitioned_state(self._count)
+        seen.add(1)
+        return TriggerResult.FIRE if seen.get() % 2 == 0 else TriggerResult.CONTINUE
+
+    def on_processing_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def on_event_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+        return TriggerResult.FIRE_AND_PURGE
+
+    def on_merge(self, window: Any, ctx: Any) -> None:
+        ctx.merge_partitioned_state(self._count)
+
+    def clear(self, window: Any, ctx: Any) -> None:
+        ctx.get_partitioned_state(self._count).clear()
+
+
+@few
+@given(records, places)
+def test_a_trigger_with_state_and_timers(pairs: list[Any], cuts: list[int]) -> None:
+    assigner = TumblingEventTimeWindows.of(Time.milliseconds(20))
+    strategy = WatermarkStrategy.for_generator(AfterEachRecord)
+    keyed = timed(pairs, cuts, 1, strategy).key_by(lambda pair: pair[0])
+    results = collect(keyed.window(assigner).trigger(EverySecond()).apply(Numbers()))
+    operation = WindowOperation(assigner, EverySecond(), lambda pair: pair[0], window_function=Numbers())
+    assert Counter(map(repr, results)) == Counter(map(repr, replayed(operation, pairs, per_record=True)))
+
+
+@pytest.mark.parametrize(
+    "assigner",
+    [
+        TumblingProcessingTimeWindows.of(Time.milliseconds(300)),
+        SlidingProcessingTimeWindows.of(Time.milliseconds(400), Time.milliseconds(200)),
+        ProcessingTimeSessionWindows.with_gap(Time.milliseconds(300)),
+    ],
+    ids=repr,
+)
+def test_processing_time_windows_count_every_record(assigner: Any) -> None:
+    """Which window a record gets into depends on the clock, but each is counted once for every window it is in."""
+    pairs = [(key, 1) for key in "abcabcab" * 5]
+    env = new_environment(2)
+    source = ScriptedSource(cut(pairs, [3, 11, 24]), is_endless=True)
+    keyed = env.from_source(source, WatermarkStrategy.no_watermarks(), "endless").key_by(lambda pair: pair[0])
+    counts = keyed.window(assigner).reduce(lambda left, right: (left[0], left[1] + right[1]))
+    windows_of_a_record = 2 if isinstance(assigner, SlidingProcessingTimeWindows) else 1
+    found: Counter[str] = Counter()
+    with counts.execute_and_collect() as results:
+        for key, count in results:
+            found[key] += count
+            if sum(found.values()) >= len(pairs) * windows_of_a_record:
+                break
+    assert found == {key: count * windows_of_a_record for key, count in Counter(key for key, _ in pairs).items()}

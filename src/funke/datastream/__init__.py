@@ -28,6 +28,8 @@ from funke.datastream.functions import (
     AsyncRetryPredicate,
     AsyncRetryStrategy,
     BroadcastProcessFunction,
+    CheckpointedFunction,
+    CheckpointListener,
     CoFlatMapFunction,
     CoGroupFunction,
     CoMapFunction,
@@ -80,6 +82,8 @@ from funke.datastream.window import (
 
 __all__ = [
     "AggregateFunction",
+    "CheckpointedFunction",
+    "CheckpointListener",
     "AsyncDataStream",
     "AsyncFunction",
     "AsyncRetryPredicate",

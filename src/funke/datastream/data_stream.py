@@ -15,6 +15,7 @@ from funke.datastream.data_stream_sink import DataStreamSink
 from funke.datastream.interval_join import IntervalJoin
 from funke.datastream.joined_streams import CoGroupedStreams, JoinedStreams
 from funke.datastream.operator_settings import OperatorSettings, require_max_parallelism
+from funke.datastream.output_selector import OutputSelector, Selected
 from funke.datastream.refused_settings import RefusedSettings
 from funke.datastream.stream_ends import to_engine_sink, to_engine_sink_function
 from funke.datastream.stream_types import OutputType, declared_type, keyed_type, reported_type
@@ -28,6 +29,7 @@ from funke.engine.graph import operations as op
 from funke.engine.graph import partitioners
 from funke.engine.graph.stream_graph import ChainingStrategy, StreamNode
 from funke.engine.operators.aggregations import FieldAggregation, Kind, identity, projection
+from funke.engine.operators.folding import FoldFunction, RunningFold
 from funke.engine.operators.functions.process_functions import KeyedProcessFunction, ProcessFunction
 from funke.engine.operators.key_functions import KeyFunction, key_function, keyed_row, opener_of, partition_function
 from funke.engine.operators.windowing.assigner import WindowAssigner
@@ -159,6 +161,11 @@ class DataStream(OperatorSettings):
     def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
         """Group the elements of all keys into windows."""
         return AllWindowedStream(self, window_assigner)
+
+    def split(self, output_selector: Callable[..., Any] | OutputSelector) -> SplitStream:
+        """Give elements names, by which `select` picks them, as in Flink 1.x; goes beyond PyFlink."""
+        _require_function(output_selector, OutputSelector, "split()")
+        return SplitStream(self, output_selector)
 
     def iterate(self, max_wait_time_ms: int = 0) -> IterativeStream:
         """Start an iteration (beyond PyFlink): what `close_with` feeds back joins this stream.
@@ -383,6 +390,20 @@ class IterativeStream(DataStream):
         return feedback_stream
 
 
+class SplitStream(DataStream):
+    """A stream whose elements have the names of outputs; `select` picks those of some names."""
+
+    def __init__(self, stream: DataStream, output_selector: Callable[..., Any] | OutputSelector) -> None:
+        super().__init__(stream._env, stream._upstreams, stream._type_info, stream._node)
+        self._output_selector = output_selector
+
+    def select(self, *output_names: str) -> DataStream:
+        """Return the elements that go to any of the outputs."""
+        if not output_names:
+            raise ConfigurationError(at_user_line("select() needs at least one name of an output"))
+        return self._values().filter(Selected(self._output_selector, output_names)).name("Select")
+
+
 class KeyedStream(RefusedSettings, DataStream):
     """A stream whose elements are partitioned by key; functions on it have state and timers per key."""
 
@@ -411,6 +432,11 @@ class KeyedStream(RefusedSettings, DataStream):
         _require_function(func, ReduceFunction, "reduce()")
         assert self._key is not None
         return self._transform(op.Reduce(func, self._key), "Reduce", self._type_info)
+
+    def fold(self, initial_value: Any, func: Callable[..., Any] | FoldFunction) -> DataStream:
+        """Fold each element into the value of its key and emit it, as in Flink 1.x; goes beyond PyFlink."""
+        _require_function(func, FoldFunction, "fold()")
+        return self._transform(op.Process(RunningFold(initial_value, func), self._key), "Fold", None)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
         """Emit the running sum of a field per key."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from funke.engine.operators.folding import FoldFunction
 from funke.engine.operators.functions.async_functions import (
     AsyncFunction,
     AsyncFunctionDescriptor,
@@ -74,6 +75,7 @@ __all__ = [
     "KeySelector",
     "NullByteKeySelector",
     "FilterFunction",
+    "FoldFunction",
     "Partitioner",
     "FunctionWrapper",
     "ReduceFunctionWrapper",

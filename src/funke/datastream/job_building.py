@@ -15,6 +15,8 @@ from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.settings import JobSettings
 
 DEFAULT_JOB_NAME = "Flink Streaming Job"
+# Without a timeout records wait until there are many: an epoch that is due by itself lets a second pass.
+_NO_TIMEOUT_MS = 1_000
 # PyFlink holds results back until a bundle is complete; by default that are 1 000 records, or those of a second.
 _SMALL_BUNDLE = 100
 DEFAULT_BATCH_JOB_NAME = "Flink Batch Job"
@@ -109,7 +111,7 @@ def _buffer_timeout_ms(graph: StreamGraph, settings: Settings) -> int:
     """The shortest wait that anybody asked for: one epoch serves the whole job."""
     own = [node.buffer_timeout_ms for node in graph.nodes.values() if node.buffer_timeout_ms is not None]
     if not settings.get(options.BUFFER_TIMEOUT_ENABLED):
-        return min(own, default=-1)
+        return min(own, default=_NO_TIMEOUT_MS)
     return int(min([*own, settings.get(options.BUFFER_TIMEOUT).to_millis()]))
 
 

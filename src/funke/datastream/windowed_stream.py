@@ -10,6 +10,7 @@ from funke.datastream.time_characteristic import TimeCharacteristic
 from funke.engine.errors import ConfigurationError, at_user_line
 from funke.engine.graph.operations import Window
 from funke.engine.operators.aggregations import FieldAggregation, Kind
+from funke.engine.operators.folding import FoldAggregation, FoldFunction
 from funke.engine.operators.functions.window_functions import (
     AllWindowFunction,
     ProcessAllWindowFunction,
@@ -181,6 +182,18 @@ class WindowedStream(_Windows):
         """Fold the elements of each window into an accumulator, whose result is what the window function gets."""
         _require_optional(window_function, WindowFunction, ProcessWindowFunction)
         return self._aggregated(aggregate_function, window_function, output_type)
+
+    def fold(
+        self, initial_value: Any, fold_function: Callable[..., Any] | FoldFunction, output_type: OutputType = None
+    ) -> DataStream:
+        """Fold the elements of each window into a value, as in Flink 1.x; goes beyond PyFlink."""
+        if not isinstance(fold_function, FoldFunction) and not callable(fold_function):
+            raise TypeError(f"fold() needs a FoldFunction or a callable, got {type(fold_function).__name__}")
+        if isinstance(self._window_assigner, MergingWindowAssigner):
+            raise ConfigurationError(
+                at_user_line("fold() cannot merge what was folded, which windows that merge need; use aggregate()")
+            )
+        return self._aggregated(FoldAggregation(initial_value, fold_function), None, output_type)
 
     def apply(self, window_function: WindowFunction[Any, Any, Any, Any], output_type: OutputType = None) -> DataStream:
         """Apply a function to all elements of each window."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from funke.common import Configuration
 from funke.datastream import FilterFunction, FlatMapFunction, MapFunction, StreamExecutionEnvironment
 from funke.engine.graph import operations as op
+from funke.engine.operators.one_by_one import OneByOneOperator
 from funke.engine.operators.operator import OperatorFailure
 from tests.harness.operator_harness import OperatorHarness, Record, Watermark
 from tests.unit.async_io.async_functions import eventually
@@ -62,6 +64,61 @@ def test_results_before_a_slow_record_leave_with_the_epoch(start: Start) -> None
     assert harness.elements() == [Record(30, 3), Record(40, 4), Watermark(4)]
     assert not harness.operator.has_unfinished
     assert harness.operator.next_wakeup_ms() is None
+
+
+def test_a_function_lives_in_one_thread(start: Start) -> None:
+    """A connection of sqlite3, for one, can only be used by the thread that made it."""
+
+    class Threads(MapFunction):
+        def open(self, runtime_context: Any) -> None:
+            self.threads = [threading.get_ident()]
+
+        def map(self, value: int) -> int:
+            self.threads.append(threading.get_ident())
+            return value
+
+        def close(self) -> None:
+            self.threads.append(threading.get_ident())
+
+    function = Threads()
+    harness = start(op.Map(function))
+    harness.process_batch([1, 2], None)
+    harness.operator.end_input()
+    harness.close()
+    assert len(function.threads) == 4
+    assert set(function.threads) != {threading.get_ident()} and len(set(function.threads)) == 1
+
+
+def test_an_operator_that_was_never_opened_can_be_closed() -> None:
+    OneByOneOperator(op.OneByOne(op.Map(Blocking(0)))).close()
+
+
+def test_what_open_raises_is_not_hidden(start: Start) -> None:
+    class Broken(MapFunction):
+        def open(self, runtime_context: Any) -> None:
+            raise ValueError("no such table")
+
+        def map(self, value: int) -> int:
+            return value
+
+    with pytest.raises(ValueError, match="no such table"):
+        start(op.Map(Broken()))
+
+
+def test_closing_does_not_wait_for_a_call_that_goes_on(start: Start) -> None:
+    function = Blocking(1)
+    harness = start(op.Map(function))
+    harness.process_batch([1], None)
+    began = time.monotonic()
+    harness.close()
+    assert time.monotonic() - began < 5
+    function.gate.set()
+
+
+def test_quick_results_leave_with_their_batch(start: Start) -> None:
+    harness = start(op.Map(Blocking(0)))
+    harness.process_batch([1, 2], None)
+    assert harness.outputs() == [10, 20]
 
 
 def test_the_end_of_the_input_waits_for_all(start: Start) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from funke.engine.jobs.recovery import RUN_VARIABLE, ProgramRun
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.types.job_status import JobStatus
 from funke.ops.cli.job_commands import cancel_job, list_jobs, show_status, stop_job, take_savepoint
-from funke.ops.cli.recover import recover
+from funke.ops.cli.recover import recover, watch
 
 SETTINGS = JobSettings("orders", {"execution.checkpointing.interval": "1 s"})
 
@@ -129,3 +131,25 @@ def test_recover_all_runs_the_programs_again(tmp_path: Path, capsys: pytest.Capt
     submit(sys.executable, "-c", "raise SystemExit(3)").release()
     with pytest.raises(JobExecutionError, match="not all programs ended well"):
         recover(["--all"])
+
+
+def test_a_standby_goes_on_with_jobs_that_lose_their_driver(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("funke.ops.cli.recover._WATCH_S", 0.05)
+    seen = tmp_path / "seen"
+    program = f"import os; open({str(seen)!r}, 'a').write(os.environ[{RUN_VARIABLE!r}] + ' ')"
+    stop = threading.Event()
+    standby = threading.Thread(target=watch, args=(str(home), stop))
+    standby.start()
+    owned = submit(sys.executable, "-c", program)
+    time.sleep(0.3)
+    assert not seen.exists()
+    owned.release()
+    end = time.monotonic() + 10
+    while not (seen.exists() and seen.read_text()) and time.monotonic() < end:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    stop.set()
+    standby.join()
+    assert seen.read_text().split() == [owned.record.run_id]

@@ -382,3 +382,9 @@ def test_what_cannot_be_written_to_is_refused_before_the_job_starts():
         JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("jdbc:postgresql://x/y?fetchsize=1"))
     with pytest.raises(UnsupportedFeatureError, match="JDBC sink for mysql"):
         JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("jdbc:mysql://x/y"))
+
+
+def test_a_password_is_not_shown():
+    options = JdbcConnectionOptions("jdbc:postgresql://h/d", None, "me", "hidden")
+    sinks = [JdbcSink.sink(INSERT, KIND, options), JdbcSink.exactly_once_sink(INSERT, KIND, options)]
+    assert all("hidden" not in repr(to_engine_sink_function(sink)) for sink in sinks)

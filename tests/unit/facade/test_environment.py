@@ -193,6 +193,14 @@ class TestSources:
 class TestExecution:
     """What a job consists of."""
 
+    @pytest.mark.parametrize(("timeout_ms", "paced_ms"), [(-1, 1_000), (0, 0), (40, 40)])
+    def test_the_buffer_timeout_paces_epochs_and_without_one_they_are_long(
+        self, env: StreamExecutionEnvironment, engine: FakeEngine, timeout_ms: int, paced_ms: int
+    ) -> None:
+        env.set_buffer_timeout(timeout_ms).from_collection([1]).map(str)
+        env.execute()
+        assert engine.settings[0].buffer_timeout_ms == paced_ms
+
     def test_execute_runs_everything_added_since_the_last_job(
         self, env: StreamExecutionEnvironment, engine: FakeEngine
     ) -> None:

@@ -286,6 +286,7 @@ def test_a_savepoint_of_a_running_job_commits_nothing(tmp_path: Path, clock: Mov
     assert future.result(0) == str(tmp_path / "savepoint-1") and job.committed == []
     assert decode(read_checkpoint(future.result()).committables["sink"]) == ["a"]
     assert job.keeper.take_news() == CheckpointNews() and not job.keeper.has_savepoints
+    assert job.store.latest() is None, "a restart never uses it"
     job.complete("b")
     assert job.committed == [(2, {"sink": ["a", "b"]})]
 
@@ -299,6 +300,25 @@ def test_a_savepoint_that_ends_the_job_commits(tmp_path: Path, clock: MovedClock
     assert job.keeper.take_news() == CheckpointNews(completed=(1,))
     assert job.keeper.last_savepoint is not None
     assert job.keeper.last_savepoint.is_drained == (afterwards == "drain and stop")
+
+
+def test_whoever_stops_a_job_hears_of_the_savepoint_also_when_the_commit_had_to_be_repeated(
+    tmp_path: Path, clock: MovedClock
+) -> None:
+    job = Job(tmp_path / "checkpoints", clock)
+    future = job.keeper.requests.ask(SavepointRequest(str(tmp_path / "savepoint-1"), "stop"))
+    job.run_epoch("a")
+
+    def refuse(epoch: int, committables: dict[str, list[Any]]) -> None:
+        raise RuntimeError("no connection")
+
+    job.keeper.take([SnapshotAck(1, slot) for slot in SLOTS])
+    with pytest.raises(RuntimeError, match="no connection"):
+        job.keeper.advance(refuse)
+    job.keeper.end_attempt(JobExecutionError("no connection"))
+    assert not future.done() and job.keeper.last_savepoint is not None
+    job.keeper.end(is_cancelled=False, has_failed=False)
+    assert future.result(0) == job.keeper.last_savepoint.path
 
 
 def test_a_savepoint_that_fails_does_not_fail_the_job(tmp_path: Path, clock: MovedClock) -> None:
@@ -366,6 +386,34 @@ def test_a_cancelled_job_leaves_checkpoints_only_when_told_to(
     job.complete()
     job.keeper.end(ending == "cancelled", ending == "failed")
     assert kept(tmp_path) == (["job-1/chk-1"] if is_kept else [])
+
+
+def test_orders_carry_the_settings(tmp_path: Path, clock: MovedClock) -> None:
+    job = Job(
+        tmp_path,
+        clock,
+        execution__checkpointing__snapshot_compression="true",
+        execution__checkpointing__incremental="true",
+    )
+    order = job.complete()
+    assert order.compress and order.is_incremental
+    job.keeper.requests.ask(SavepointRequest(str(tmp_path / "savepoint-1")))
+    savepoint = job.run_epoch()
+    # A savepoint stands for itself: it shares no files.
+    assert savepoint is not None and savepoint.compress and not savepoint.is_incremental
+
+
+def test_without_a_place_checkpoints_live_as_long_as_the_job(clock: MovedClock) -> None:
+    settings = CheckpointSettings.of(Settings({"execution.checkpointing.interval": "1 s"}))
+    assert settings.is_temporary and Path(settings.folder).is_dir()
+    keeper = CheckpointKeeper("job-1", settings, CheckpointStore(f"{settings.folder}/job-1"), clock=clock)
+    keeper.end(is_cancelled=True, has_failed=False)
+    assert not Path(settings.folder).exists()
+
+
+def test_folders_beside_the_checkpoints(tmp_path: Path) -> None:
+    CheckpointStore(str(tmp_path / "job-1")).make_folders()
+    assert sorted(path.name for path in (tmp_path / "job-1").iterdir()) == ["shared", "taskowned"]
 
 
 def test_numbers_are_never_used_twice(tmp_path: Path, clock: MovedClock) -> None:

@@ -143,9 +143,7 @@ def test_functions_and_data_of_other_kinds_are_refused() -> None:
     stream = env.from_collection([1])
     with pytest.raises(TypeError, match="needs a KeyedStateBootstrapFunction, got function"):
         OperatorTransformation.bootstrap_with(stream).key_by(itself).transform(itself)  # type: ignore[arg-type]
-    with pytest.raises(
-        TypeError, match=r"needs a StateBootstrapFunction or .*, got Keep"
-    ):
+    with pytest.raises(TypeError, match=r"needs a StateBootstrapFunction or .*, got Keep"):
         OperatorTransformation.bootstrap_with(stream).transform(Keep())  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="needs a DataStream, a DataFrame or a collection, got int"):
         OperatorTransformation.bootstrap_with(3)

@@ -23,7 +23,7 @@ from funke.engine.graph.operations import Process
 from funke.engine.jobs.savepoint_files import Savepoint
 from funke.engine.state_processor.key_reading import KeyReading
 from funke.engine.state_processor.state_parts import keyed_pieces, own_pieces
-from funke.engine.state_processor.state_source import StateEnumerator, StateNames
+from funke.engine.state_processor.state_source import StateEnumerator, StateNames, StateSource
 from funke.engine.state_processor.state_table import StateTable, TypedStateTable
 from funke.engine.types.functions import AggregateFunction
 from funke.state_api import KeyedStateBootstrapFunction, KeyedStateReaderFunction
@@ -146,6 +146,23 @@ def test_a_state_described_as_another_kind_is_refused(savepoint: Savepoint) -> N
     reading = KeyReading(OneState(ValueStateDescriptor("seen", Types.INT())))
     with pytest.raises(StateError, match=r"'seen' is already a map state"):
         read_all(keyed_pieces(savepoint, OPERATOR_ID), reading)
+
+
+def test_a_split_is_read_in_batches_and_ends_with_the_names(savepoint: Savepoint) -> None:
+    pieces = keyed_pieces(savepoint, OPERATOR_ID)
+    source = StateSource(pieces, KeyReading(TimersOnly()), lambda names: None, None)
+    reader, found = source.create_reader(), []
+    for split in source.create_enumerator(2).poll(10):
+        batches = reader.read(split)
+        while True:
+            try:
+                values, timestamps = next(batches)
+            except StopIteration as end:
+                assert "last" in end.value.found
+                break
+            assert timestamps is None
+            found += values
+    assert sorted(key for key, _ in found) == ["ann", "bob", "carl"]
 
 
 def test_the_enumerator_complains_when_a_state_is_in_no_piece(savepoint: Savepoint) -> None:

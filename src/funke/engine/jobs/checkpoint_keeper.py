@@ -85,6 +85,7 @@ class CheckpointKeeper:
         self.attempt = 0
         # A job that was stopped with a savepoint ends with it, and commits once more if that failed.
         self.last_savepoint: Checkpoint | None = None
+        self._last_request: SavepointRequest | None = None
         self.operators = operators or {}
         self._guard = guard
         self._clock = clock
@@ -235,7 +236,7 @@ class CheckpointKeeper:
         if request is None:
             self._accept(written)
         elif commits:
-            self.last_savepoint = written
+            self.last_savepoint, self._last_request = written, request
         if commits:
             self._commit_up_to(order.checkpoint_id, pending.epoch, committables, commit)
             if request is not None:
@@ -327,6 +328,9 @@ class CheckpointKeeper:
 
     def end(self, is_cancelled: bool, has_failed: bool) -> None:
         """The job has ended: removes what nobody will need, as the retention says."""
+        if self.last_savepoint is not None and self._last_request is not None:
+            # It was complete before a commit failed; a later attempt may have made up for that.
+            self._last_request.succeed(self.last_savepoint.path)
         self.requests.close(JobExecutionError("the job has ended"))
         settings = self.settings
         is_kept = (is_cancelled and settings.is_kept_on_cancellation) or (has_failed and settings.is_kept_on_failure)

@@ -27,6 +27,11 @@ class CheckpointStore:
     origin: Checkpoint | None = None
     _has_lost: bool = False
 
+    def make_folders(self) -> None:
+        """Makes the folders beside the checkpoints: for files that several share, and for those that slots own."""
+        for name in ("shared", "taskowned"):
+            create_folder(join_path(self.folder, name))
+
     def folder_of(self, checkpoint_id: int) -> str:
         """Where a checkpoint is kept."""
         return join_path(self.folder, f"chk-{checkpoint_id}")

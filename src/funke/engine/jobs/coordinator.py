@@ -21,7 +21,7 @@ from funke.engine.jobs.source_feed import SourceFeed
 from funke.engine.jobs.spark_feed import SparkFeed
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK
 from funke.engine.runtime.block_codec import encode
-from funke.engine.runtime.checkpoint_order import CheckpointOrder, SnapshotAck
+from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder, SnapshotAck
 from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.ingest import IngestOrder
@@ -143,7 +143,7 @@ class Coordinator:
             for feed, _ in polled
             if isinstance(feed, SparkFeed) and feed.frame is not None
         }
-        header = EpochHeader(self.figures.epochs + 1, is_final, order, is_draining, self._keeper.take_news())
+        header = EpochHeader(self.figures.epochs + 1, is_final, order, is_draining, self._take_news())
         self._run_epoch(header, orders, frames_of, request)
         reach("after-epoch")
         for enumerator in self._feedback.values():
@@ -171,16 +171,26 @@ class Coordinator:
         if failure is None:
             if request.afterwards == "cancel":
                 raise JobCancelledError("the job was cancelled with a savepoint")
-            self._runner.tell_news(self._keeper.take_news())
+            self._runner.tell_news(self._take_news())
             return True
         if request.is_draining:
             raise JobExecutionError(f"the job was drained, but {failure}")
         return False
 
+    def _take_news(self) -> CheckpointNews:
+        """What became of checkpoints, for the slots; sources hear it here."""
+        news = self._keeper.take_news()
+        for feed in self._feeds:
+            for checkpoint_id in news.completed:
+                feed.enumerator.notify_checkpoint_complete(checkpoint_id)
+            for checkpoint_id in news.aborted:
+                feed.enumerator.notify_checkpoint_aborted(checkpoint_id)
+        return news
+
     def _ask_slots(self) -> None:
         """Asks slots for acknowledgements, and tells them what became of checkpoints."""
         self._last_asked = time.monotonic()
-        self._take_acks(self._runner.tell_news(self._keeper.take_news()))
+        self._take_acks(self._runner.tell_news(self._take_news()))
 
     def _pause(self) -> None:
         self._cancelled.wait(_ASK_SLOTS_S / 2)

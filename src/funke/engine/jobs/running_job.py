@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import queue
 import secrets
-import statistics
 import sys
 import threading
 import time
@@ -39,10 +37,12 @@ from funke.engine.jobs.ignored_settings import warn_of_ignored
 from funke.engine.jobs.job_code import pack_plan
 from funke.engine.jobs.job_failure import DamagedCheckpointError, is_worker_loss, to_job_error
 from funke.engine.jobs.job_lifecycle import ExceptionEntry, JobLifecycle
+from funke.engine.jobs.job_metrics import checkpoint_metrics, job_metrics
 from funke.engine.jobs.job_sinks import JobCommits, epoch_writers
 from funke.engine.jobs.job_sources import create_feed
 from funke.engine.jobs.recovery import EndedJob, admit_if_asked
 from funke.engine.jobs.restart import restart_strategy
+from funke.engine.jobs.result_queues import ResultQueues
 from funke.engine.jobs.savepoints import Afterwards, SavepointRequest, savepoint_folder
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.source_feed import SourceFeed
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-_END = object()
 _CANCEL_GRACE_S = 1.0
 # Trying again would end the same way.
 _FINAL_FAILURES = (
@@ -114,7 +113,7 @@ class RunningJob:
         self._has_run = False
         warn_of_ignored(configured)
         self._restart = restart_strategy(configured, self._keeper.is_periodic)
-        self._collected: dict[str, queue.Queue[Any]] = {}
+        self._results = ResultQueues()
         self._has_ended = False
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"funke-job-{self.job_id[:8]}", daemon=True)
@@ -127,6 +126,8 @@ class RunningJob:
         store = CheckpointStore(join_path(settings.folder, self.job_id), settings.retained)
         if self._record is not None and self._record.checkpoint is not None:
             store.find(self._record.checkpoint)
+        if settings.interval_ms is not None:
+            store.make_folders()
         return CheckpointKeeper(self.job_id, settings, store, guard=self._record)
 
     def _start_point(self, configured: Settings) -> Checkpoint | None:
@@ -215,7 +216,7 @@ class RunningJob:
         if delay_ms is None:
             return False
         self._lifecycle.enter(JobStatus.RESTARTING)
-        first_line = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
+        first_line = str(to_job_error(failure)).splitlines()[0] if str(failure) else type(failure).__name__
         sys.stderr.write(f"restarting the job in {delay_ms} ms after: {first_line}\n")
         return not self._cancelling.wait(delay_ms / 1000)
 
@@ -239,7 +240,6 @@ class RunningJob:
                 status, result = JobStatus.SUSPENDED, lost
                 self._enter_last(status)
             self._has_ended = True
-            collecting = list(self._collected.values())
         # After the status: a driver that dies in between must not look for what is gone.
         if status is not JobStatus.SUSPENDED:
             self._keeper.end(status is JobStatus.CANCELED, status is JobStatus.FAILED)
@@ -251,8 +251,7 @@ class RunningJob:
             self.result_future.set_exception(JobCancelledError("the job was cancelled"))
         else:
             self.result_future.set_exception(to_job_error(result))
-        for waiting in collecting:
-            waiting.put(_END)
+        self._results.end()
 
     def _enter_last(self, status: JobStatus) -> None:
         before = {JobStatus.CANCELED: JobStatus.CANCELLING, JobStatus.FAILED: JobStatus.FAILING}.get(status)
@@ -266,7 +265,9 @@ class RunningJob:
             self._commits.recover(start)
             if start.is_final or start is self._keeper.last_savepoint:
                 return
-            self._package = replace(self._package, restore=start.located())
+            self._package = replace(
+                self._package, restore=start.located(), restored_checkpoint_id=start.checkpoint_id
+            )
         self._keeper.attempt = self._package.attempt
         with ExitStack() as cleaning:
             spark = spark_session(self.settings.configuration)
@@ -296,7 +297,7 @@ class RunningJob:
             feeds,
             self._commits.commit,
             epoch_writers(self.job_graph, spark),
-            self._on_message,
+            self._results.put,
             self.settings.buffer_timeout_ms,
             self._keeper,
             self._plan.slots,
@@ -305,19 +306,6 @@ class RunningJob:
         with self._lock:
             self._runner, self._coordinator = runner, coordinator
         return runner, coordinator
-
-    def _on_message(self, channel: str, payload: Any) -> None:
-        kind, _, name = channel.partition(":")
-        if kind == "collect":
-            self._queue(name).put(payload)
-
-    def _queue(self, name: str) -> queue.Queue[Any]:
-        with self._lock:
-            if name not in self._collected:
-                self._collected[name] = queue.Queue()
-                if self._has_ended:
-                    self._collected[name].put(_END)
-            return self._collected[name]
 
     def status(self) -> JobStatus:
         """Where the job stands."""
@@ -362,9 +350,7 @@ class RunningJob:
 
     def collected(self, name: str) -> Iterator[list[Any]]:
         """The batches sent to a collect sink, until the job ends; then its failure, if there was one."""
-        waiting = self._queue(name)
-        while (batch := waiting.get()) is not _END:
-            yield batch
+        yield from self._results.batches(name)
         if self._lifecycle.status is JobStatus.FAILED:
             self.result()
 
@@ -373,41 +359,13 @@ class RunningJob:
         return {}
 
     def metrics(self) -> dict[str, Any]:
-        """What operators and functions report, by `<operator>.<subtask>.<metric>`."""
+        """What the job and its operators report; see `job_metrics`."""
         coordinator = self._coordinator
         if coordinator is None:
             return {}
-        figures = coordinator.figures
-        values: dict[str, Any] = {
-            "records_read": figures.records_read,
-            "epochs": figures.epochs,
-            "watermark": figures.watermark,
-            "epoch_ms_median": statistics.median(figures.epoch_ms) if figures.epoch_ms else 0.0,
-        }
-        values.update(self._checkpoint_metrics())
-        names = {op.node_id: op.name for segment in self._plan.segments for op in segment.operators}
-        for report in figures.reports():
-            for node_id, measured in report.metrics.items():
-                for metric, value in measured.items():
-                    values[f"{names[node_id]}.{report.subtask}.{metric}"] = value
-        return values
-
-    def _checkpoint_metrics(self) -> dict[str, Any]:
-        """Under Flink's names."""
-        figures = self._keeper.figures
-        if not (self._keeper.is_periodic or figures.completed or figures.failed):
-            return {}
-        return {
-            "numberOfCompletedCheckpoints": figures.completed,
-            "numberOfFailedCheckpoints": figures.failed,
-            "numberOfInProgressCheckpoints": int(self._keeper.has_pending),
-            "lastCheckpointDuration": figures.last_duration_ms,
-            "lastCheckpointSize": figures.last_size,
-            "lastCheckpointFullSize": figures.last_full_size,
-            "lastCheckpointStall": figures.last_stall_ms,
-            "lastCheckpointExternalPath": figures.last_path,
-            "numRestarts": max(0, sum(status is JobStatus.RESTARTING for status, _ in self._lifecycle.history)),
-        }
+        restarts = sum(status is JobStatus.RESTARTING for status, _ in self._lifecycle.history)
+        measured = job_metrics(coordinator.figures, self._plan)
+        return {**measured, **checkpoint_metrics(self._keeper), "numRestarts": restarts}
 
 
 def submit_job(graph: StreamGraph, settings: JobSettings) -> RunningJob:

@@ -116,6 +116,7 @@ class Slot:
             parallelism=segment.parallelism,
             max_parallelism=segment.max_parallelism,
             attempt=self.package.attempt,
+            restored_checkpoint_id=self.package.restored_checkpoint_id,
             is_batch=self.package.is_batch,
             auto_watermark_interval_ms=self.package.auto_watermark_interval_ms,
             job_parameters=dict(self.package.job_parameters),
@@ -168,7 +169,7 @@ class Slot:
         subtask.busy_s += time.perf_counter() - started
 
     def _fire_processing_timers(self, chain: OperatorChain) -> None:
-        # A time is over when its last millisecond is, as in Flink: a record may still come within it, and belongs to it.
+        # A time is over when its last millisecond is, as in Flink: until then records still belong to it.
         due = chain.next_wakeup_ms()
         if due is not None and due < (now := self._clock.now_ms()):
             chain.on_processing_time(now - 1)

@@ -32,6 +32,8 @@ WrittenSnapshots = tuple[tuple[SnapshotHandle, ...], int]
 WriteSnapshots = Callable[[str], WrittenSnapshots]
 
 _PR_SET_PDEATHSIG = 1
+# Looked up before any fork: the child must not load anything. Only Linux has it.
+_prctl = getattr(ctypes.CDLL(None), "prctl", None)
 # The child gives way to the processing that goes on.
 _NICENESS = 5
 
@@ -171,8 +173,8 @@ def _be_child(write: WriteSnapshots, folder: str, writing: int) -> NoReturn:
 def _detach(writing: int) -> None:
     """Ends with the slot, and keeps none of its sockets open: whoever calls a dead slot must notice."""
     gc.disable()
-    with contextlib.suppress(Exception):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     os.closerange(3, writing)
     os.closerange(writing + 1, os.sysconf("SC_OPEN_MAX"))
     os.nice(_NICENESS)

@@ -41,6 +41,8 @@ class JobPackage:
     backend: BackendChoice = field(default_factory=BackendChoice)
     # The snapshots that this attempt starts from.
     restore: tuple[SnapshotHandle, ...] = ()
+    # The number of their checkpoint.
+    restored_checkpoint_id: int | None = None
     # Where sinks keep what waits for its commit; None when the job takes no checkpoints.
     staging_folder: str | None = None
     # What is to go wrong, in tests.

@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
+import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from funke.engine.errors import ConfigurationError
 from funke.engine.state.hashmap_backend import HashMapBackend
 from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.rocksdb_settings import RocksDBSettings
 
 __all__ = ["BackendChoice", "RocksDBSettings", "create_backend"]
-
-_MIB = 1 << 20
-
-
-@dataclass(frozen=True)
-class RocksDBSettings:
-    """What may be set of RocksDB; sizes in bytes, for all states of a slot together."""
-
-    # Blocks read from disk, indexes and filters, and what is not yet written to files.
-    memory_bytes: int = 96 * _MIB
-    # The part of the memory for what is not yet written to files.
-    write_buffer_ratio: float = 0.5
-    # Changed entries per state that RocksDB need not have yet; three times as many unchanged ones are kept at hand.
-    cached_entries: int = 50_000
-    block_bytes: int = 4096
-    background_jobs: int = 2
-    compression: str = "lz4"
-    has_bloom_filter: bool = True
-    # Kinds of disks, by Flink's names.
-    predefined_options: str = "DEFAULT"
 
 
 @dataclass(frozen=True)
@@ -40,7 +21,7 @@ class BackendChoice:
     """A backend by its name, with its settings."""
 
     name: str = "hashmap"
-    rocksdb: RocksDBSettings = RocksDBSettings()
+    rocksdb: RocksDBSettings = field(default_factory=RocksDBSettings)
     # Where the working files of RocksDB stand; the system's folder for temporary files if there is none.
     local_directories: tuple[str, ...] = ()
 
@@ -50,14 +31,14 @@ class BackendChoice:
             return None
         directories = self.local_directories or (tempfile.gettempdir(),)
         chosen = directories[subtask % len(directories)]
-        name = f"funke-rocksdb-{job_id}-{operator_id}-{subtask}-{attempt}-{os.getpid()}".replace(os.sep, "_")
+        name = f"funke-rocksdb-{job_id}-{operator_id}-{subtask}-{attempt}-{uuid.uuid4().hex}".replace(os.sep, "_")
         return os.path.join(chosen, name)
 
 
 def create_backend(
     choice: BackendChoice, max_parallelism: int, now_ms: Callable[[], int], folder: str | None
 ) -> KeyedBackend:
-    """Makes an empty backend; RocksDB's working files go into `folder`, which is emptied first."""
+    """Makes an empty backend; RocksDB's working files go into `folder`, which must not be there yet."""
     if choice.name == "hashmap":
         return HashMapBackend(max_parallelism, now_ms)
     if choice.name != "rocksdb" or folder is None:
@@ -65,5 +46,4 @@ def create_backend(
     # Not at the top: a slot starts faster without what its job does not use.
     from funke.engine.state.rocksdb_backend import RocksDBBackend
 
-    shutil.rmtree(folder, ignore_errors=True)
     return RocksDBBackend(max_parallelism, now_ms, folder, choice.rocksdb)

@@ -14,13 +14,13 @@ from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
-from funke.engine.state.backend_choice import RocksDBSettings
 from funke.engine.state.descriptors import StateDescriptor
 from funke.engine.state.keyed_backend import KeyedBackend
 from funke.engine.state.native_files import LocalFile
 from funke.engine.state.part_chunks import CHUNK_ENTRIES
 from funke.engine.state.rocksdb_copies import DatabaseCopy, StateInfo, prepare_copy
 from funke.engine.state.rocksdb_rows import encode_namespace, is_bucket, row_prefix, split_row, state_prefix
+from funke.engine.state.rocksdb_settings import RocksDBSettings
 from funke.engine.state.rocksdb_states import FrozenTable, create_rocksdb_state
 from funke.engine.state.rocksdb_store import RocksDBStore
 from funke.engine.state.rocksdb_sweeper import Sweeper
@@ -36,7 +36,7 @@ __all__ = ["RocksDBBackend"]
 # Kinds whose handles copy what they hand out, so that the table need not.
 _COPIED_BY_HANDLES = ("list", "map")
 # Entries that a checkpoint writes into the database while processing waits; the rest is written beside it.
-_FLUSHED_AT_ONCE = 40_000
+_FLUSHED_AT_ONCE = 25_000
 _MOST_WINDOW_TABLES = 1000
 _RESTORE_BATCH = 10_000
 

@@ -44,7 +44,7 @@ class FrozenTable(RocksDBTable):
     def __setitem__(self, key: Any, stored: Any) -> None:
         fresh = self.fresh
         fresh[key] = stored if type(stored) in ATOMS or stored is ABSENT else frozen(stored)
-        if len(fresh) > self._limit:
+        if len(fresh) > self.limit:
             self.flush()
 
     def _load(self, key: Any) -> Any:
@@ -68,7 +68,9 @@ class RocksDBValueState(ValueState[Any]):
         table, key = self.table, self._backend.current_key
         found = table.fresh.get(key, MISS)
         if found is MISS:
-            found = table.find(key)
+            found = table.clean.get(key, MISS)
+            if found is MISS:
+                found = table.find(key)
         if type(found) in ATOMS:
             return found
         if found is ABSENT:
@@ -77,7 +79,14 @@ class RocksDBValueState(ValueState[Any]):
 
     def update(self, value: Any) -> None:
         """Replace the value; None clears it."""
-        self.table[self._backend.current_key] = ABSENT if value is None else value
+        # What the table does when it is assigned to, without the call.
+        table = self.table
+        fresh = table.fresh
+        if value is None:
+            value = ABSENT
+        fresh[self._backend.current_key] = value if type(value) in ATOMS or value is ABSENT else frozen(value)
+        if len(fresh) > table.limit:
+            table.flush()
 
     def clear(self) -> None:
         """Forget the value."""

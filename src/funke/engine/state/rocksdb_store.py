@@ -8,12 +8,13 @@ from itertools import takewhile
 from typing import Any
 
 from funke.engine.errors import StateError
-from funke.engine.state.backend_choice import RocksDBSettings
 from funke.engine.state.rocksdb_rows import after_prefix
+from funke.engine.state.rocksdb_settings import RocksDBSettings
 
 __all__ = ["RocksDBStore"]
 
 _MIB = 1 << 20
+_LARGEST_BUFFER = 4 * _MIB
 # Flink's sets of settings for kinds of disks; those for spinning disks ask for larger files.
 _FILE_BYTES = {
     "DEFAULT": 8 * _MIB,
@@ -54,6 +55,10 @@ class RocksDBStore:
         table.set_block_size(settings.block_bytes)
         table.set_cache_index_and_filter_blocks(True)
         table.set_pin_l0_filter_and_index_blocks_in_cache(True)
+        # In parts: the whole filter of a file does not fit into a shard of the cache, and would be read every time.
+        table.set_index_type(rocks.BlockBasedIndexType.two_level_index_search())
+        table.set_partition_filters(True)
+        table.set_pin_top_level_index_and_filter(True)
         table.set_format_version(5)
         if settings.has_bloom_filter:
             table.set_bloom_filter(10, False)
@@ -61,8 +66,9 @@ class RocksDBStore:
         options.create_if_missing(True)
         options.set_block_based_table_factory(table)
         options.set_write_buffer_manager(buffers)
-        options.set_write_buffer_size(int(settings.memory_bytes * settings.write_buffer_ratio / 3))
-        options.set_max_write_buffer_number(3)
+        # Small ones: what is in the buffer when a checkpoint begins is written to a file while processing waits.
+        options.set_write_buffer_size(min(_LARGEST_BUFFER, int(settings.memory_bytes * settings.write_buffer_ratio / 4)))
+        options.set_max_write_buffer_number(4)
         options.set_compression_type(getattr(rocks.DBCompressionType, settings.compression)())
         options.set_max_background_jobs(settings.background_jobs)
         # Small files, so that an incremental checkpoint need not write again what did not change.

@@ -50,7 +50,6 @@ class RocksDBTable:
     __slots__ = (
         "__weakref__",
         "_groups",
-        "_limit",
         "_max_parallelism",
         "_namespace",
         "_number",
@@ -58,6 +57,7 @@ class RocksDBTable:
         "_store",
         "clean",
         "fresh",
+        "limit",
     )
 
     def __init__(
@@ -75,7 +75,7 @@ class RocksDBTable:
         self._max_parallelism = max_parallelism
         # The key groups of which the database has rows, shared by all tables.
         self._groups = groups
-        self._limit = limit
+        self.limit = limit
         self._prefixes: dict[int, bytes] = {}
         # Entries that RocksDB does not have yet, and entries as it has them.
         self.fresh: dict[Any, Any] = {}
@@ -113,7 +113,7 @@ class RocksDBTable:
     def __setitem__(self, key: Any, stored: Any) -> None:
         fresh = self.fresh
         fresh[key] = stored
-        if len(fresh) > self._limit:
+        if len(fresh) > self.limit:
             self.flush()
 
     def __delitem__(self, key: Any) -> None:
@@ -170,10 +170,9 @@ class RocksDBTable:
         if fresh:
             self._store.write(self._rows(fresh))
             self.fresh = {}
-            if len(self.clean) + len(fresh) > self._limit * _CLEAN_PER_FRESH:
+            self.clean.update(fresh)
+            if len(self.clean) > self.limit * _CLEAN_PER_FRESH:
                 self.clean = fresh
-            else:
-                self.clean.update(fresh)
 
     def flush_some(self, most: int) -> int:
         """Writes up to so many entries that RocksDB does not have yet, and all that share a row; returns how many."""
@@ -215,7 +214,7 @@ class RocksDBTable:
             if is_bucket(encoded):
                 found = found.get(key, ABSENT)
         clean = self.clean
-        if len(clean) >= self._limit * _CLEAN_PER_FRESH:
+        if len(clean) >= self.limit * _CLEAN_PER_FRESH:
             clean.clear()
         clean[key] = found
         return found

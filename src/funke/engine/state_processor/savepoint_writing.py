@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -101,6 +102,7 @@ def write_metadata(
         replace(
             made,
             kind="savepoint",
+            created_ms=int(time.time() * 1000),
             snapshots=tuple(snapshots),
             sources=_kept(made.sources, changes),
             committables=_kept(made.committables, changes),

@@ -22,6 +22,8 @@ def to_value_text(value: Any) -> str | None:
     """
     if value is None or isinstance(value, str):
         return value
+    if type(value) is int:
+        return str(value)
     return json.dumps(_plain(value), ensure_ascii=False)
 
 

@@ -27,7 +27,7 @@ usage: funke run [options] program.py [arguments of the program]
        funke cancel <job id>
        funke savepoint <job id> [folder]
        funke stop [-d] [-p folder] <job id>
-       funke recover <job id> | --all
+       funke recover <job id> | --all | --watch
        funke --version
 
   run        run a PyFlink program on Spark; python -m funke program.py does the same
@@ -37,7 +37,7 @@ usage: funke run [options] program.py [arguments of the program]
   cancel     end a running job
   savepoint  write down the state of a running job, which goes on
   stop       end a running job with a savepoint; -d: let all timers fire before
-  recover    go on with jobs whose driver is gone
+  recover    go on with jobs whose driver is gone; --watch: stay, and do so whenever one is
 
 The commands from list to recover know jobs with checkpointing. A job is named by its id or the start of it.
 

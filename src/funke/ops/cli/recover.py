@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
+import time
 
 from funke.engine.errors import ConfigurationError, JobExecutionError
 from funke.engine.jobs.job_record import JobRecord
@@ -11,19 +13,28 @@ from funke.engine.jobs.recovery import interrupted_runs, recovery_command
 from funke.ops.cli.job_commands import home_of, new_parser
 from funke.ops.cli.known_jobs import find_job
 
-__all__ = ["recover"]
+__all__ = ["recover", "watch"]
+
+_WATCH_S = 1.0
+# Longer than a program takes to claim its jobs.
+_PAUSE_S = 30.0
 
 
 def recover(arguments: list[str]) -> None:
     """Run programs again whose jobs had not ended; each goes on from its last completed checkpoint."""
     parser = new_parser("recover", "goes on with jobs whose driver is gone")
     parser.add_argument("-a", "--all", action="store_true", help="all jobs that were running")
+    parser.add_argument(
+        "-w", "--watch", action="store_true", help="stay, and go on with all jobs that lose their driver"
+    )
     parser.add_argument("job_id", nargs="?")
     given = parser.parse_args(arguments)
-    if given.all == (given.job_id is not None):
+    if (given.all or given.watch) == (given.job_id is not None):
         raise ConfigurationError("name a job or say --all; `funke list` shows jobs without a driver")
     home = home_of(given.properties)
-    if given.all:
+    if given.watch:
+        watch(home, threading.Event())
+    elif given.all:
         _run_all([records[0] for records in interrupted_runs(home).values()])
     else:
         _become(_interrupted(home, find_job(home, given.job_id)))
@@ -50,14 +61,30 @@ def _run_all(records: list[JobRecord]) -> None:
     if not records:
         print("No jobs to recover.")
         return
-    started = []
-    for record in records:
-        command, folder, variables = recovery_command(record)
-        _announce(record)
-        started.append((record, subprocess.Popen(command, cwd=folder, env={**os.environ, **variables})))
+    started = [(record, _start(record)) for record in records]
     failed = [record for record, process in started if process.wait() != 0]
     if failed:
         raise JobExecutionError("not all programs ended well: " + ", ".join(record.job_id for record in failed))
+
+
+def watch(home: str, stopped: threading.Event) -> None:
+    """A standby: starts every program whose driver is gone, until told to stop; the programs go on then."""
+    started: dict[str, float] = {}
+    children: list[subprocess.Popen[bytes]] = []
+    while not stopped.wait(_WATCH_S):
+        # Asking each child whether it has ended also lets the system forget it.
+        children = [child for child in children if child.poll() is None]
+        for run_id, records in interrupted_runs(home).items():
+            # A program that ends at once is not tried again at once.
+            if time.monotonic() - started.get(run_id, -_PAUSE_S) >= _PAUSE_S:
+                started[run_id] = time.monotonic()
+                children.append(_start(records[0]))
+
+
+def _start(record: JobRecord) -> subprocess.Popen[bytes]:
+    command, folder, variables = recovery_command(record)
+    _announce(record)
+    return subprocess.Popen(command, cwd=folder, env={**os.environ, **variables})
 
 
 def _announce(record: JobRecord) -> None:

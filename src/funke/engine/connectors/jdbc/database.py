@@ -102,7 +102,8 @@ _SQLITE_CONVERTERS: dict[type, Convert] = {
 class PostgresDatabase(Database):
     """PostgreSQL, through psycopg."""
 
-    settings: dict[str, Any] = field(default_factory=dict)
+    # Not shown: a password may be among them.
+    settings: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def connect(self) -> Any:
         """Connects."""

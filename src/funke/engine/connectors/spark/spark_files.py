@@ -91,7 +91,7 @@ class SparkFiles:
         while files.hasNext():
             path = files.next().getPath()
             name = str(path.toUri().getPath()).removeprefix(prefix)
-            if not any(part.startswith(("_", ".")) for part in name.split("/")):
+            if not any(map(_is_hidden, name.split("/"))):
                 found.append(name)
         return sorted(found)
 
@@ -109,3 +109,8 @@ class SparkFiles:
     def delete_folder(self, name: str) -> None:
         """Removes a folder."""
         self._fs.delete(self._at(name), True)
+
+
+def _is_hidden(name: str) -> bool:
+    """As Spark sees it: marks and logs are, the folder of a partition by a column such as `_day` is not."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from funke.engine.operators.async_io.element_queue import ElementQueue, QueueItem, Request
@@ -15,33 +17,57 @@ _STOP_S = 1.0
 
 
 class CallThread:
-    """Does for plain functions what the event loop of RequestRunner does for coroutines, one call at a time."""
+    """Does for plain functions what the event loop of RequestRunner does for coroutines, one call at a time.
+
+    A function is opened and closed by the same thread, for the sake of what belongs to the thread that made it.
+    """
 
     def __init__(
-        self, call: Callable[[Any], list[Any]], function_name: str, capacity: int, queue: ElementQueue
+        self, call: Callable[[Any], list[Any]], function_name: str, capacity: int, elements: ElementQueue
     ) -> None:
         self._call = call
         self._capacity = capacity
-        self._queue = queue
+        self._queue = elements
         self._pending: deque[QueueItem] = deque()
         self._submitted = 0
         self._failure: Exception | None = None
         self._is_stopping = False
-        self._work = threading.Event()
+        self._orders: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._progress = threading.Event()
         # Held while an element moves from one queue to the next: a snapshot must find it in exactly one.
         self._moving = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"calls of {function_name}", daemon=True)
 
     def start(self) -> None:
-        """Starts the thread."""
-        self._thread.start()
+        """Starts the thread, once."""
+        if not self._thread.is_alive():
+            self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the thread takes orders."""
+        return self._thread.is_alive()
+
+    def run(self, action: Callable[[], None], seconds: float | None = None) -> None:
+        """Has something done by the thread and waits for it; TimeoutError if a call goes on for too long."""
+        done: Future[None] = Future()
+
+        def act() -> None:
+            try:
+                action()
+            except BaseException as error:
+                done.set_exception(error)
+            else:
+                done.set_result(None)
+
+        self._orders.put(act)
+        done.result(seconds)
 
     def submit(self, items: Sequence[QueueItem]) -> None:
         """Hands over the next items of the input."""
         self._submitted += len(items)
         self._pending.extend(items)
-        self._work.set()
+        self._orders.put(self._serve_pending)
 
     @property
     def has_room(self) -> bool:
@@ -77,22 +103,24 @@ class CallThread:
     def stop(self) -> None:
         """Makes no more calls; one that is under way is left behind if it takes long."""
         self._is_stopping = True
-        self._work.set()
+        self._orders.put(None)
         self._thread.join(_STOP_S)
 
     def _run(self) -> None:
-        while not self._is_stopping and self._failure is None:
-            self._work.wait()
-            self._work.clear()
-            try:
-                self._serve_pending()
-            except Exception as error:
-                self._failure = error
-            except BaseException as error:  # as it is, it would end the thread and nobody would know
-                self._failure = RuntimeError(f"a call ended with {error!r}")
-            self._progress.set()
+        while (order := self._orders.get()) is not None:
+            order()
 
     def _serve_pending(self) -> None:
+        try:
+            if self._failure is None:
+                self._call_pending()
+        except Exception as error:
+            self._failure = error
+        except BaseException as error:  # as it is, it would end the thread and nobody would know
+            self._failure = RuntimeError(f"a call ended with {error!r}")
+        self._progress.set()
+
+    def _call_pending(self) -> None:
         pending, queue, call = self._pending, self._queue, self._call
         while pending and not self._is_stopping:
             with self._moving:

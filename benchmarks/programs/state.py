@@ -1,0 +1,132 @@
+"""What checkpoints cost and how fast state comes back; prints `FIGURE name value`.
+
+python -m funke state.py million BACKEND     a checkpoint of a million keys in one slot, and starting from its savepoint
+python -m funke state.py recovery            from the kill of a slot to the first new output, 100 000 keys
+"""
+
+import os
+import signal
+import sys
+import tempfile
+import time
+
+from funke.common import Configuration, Types, WatermarkStrategy
+from funke.datastream import KeyedProcessFunction, MapFunction, RuntimeContext, StreamExecutionEnvironment
+from funke.datastream.connectors.datagen import DataGeneratorSource
+from funke.datastream.connectors.discard import DiscardingSink
+from funke.datastream.state import ValueStateDescriptor
+
+KEYS = 1_000_000
+TOUCHED = KEYS // 100
+FEW_KEYS = 100_000
+ENDLESS = 1 << 40
+
+
+class CountPerKey(KeyedProcessFunction):
+    def open(self, runtime_context: RuntimeContext):
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value, ctx):
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield value, count
+
+
+class Stamp(MapFunction):
+    """Notes, every few milliseconds, that this process has output."""
+
+    def __init__(self, path):
+        self.path = path
+        self.last = 0.0
+
+    def map(self, value):
+        now = time.time()
+        if now - self.last > 0.005:
+            self.last = now
+            with open(self.path, "a") as out:
+                out.write(f"{os.getpid()} {now}\n")
+        return value
+
+
+def every_key_then_few(index):
+    return index if index < KEYS else index % TOUCHED
+
+
+def few_keys(index):
+    return index % FEW_KEYS
+
+
+def start(folder, parallelism, to_key, options, stamp=None):
+    configuration = Configuration()
+    for key, value in {
+        "execution.checkpointing.interval": "1 s",
+        "execution.checkpointing.dir": f"{folder}/checkpoints",
+        "execution.checkpointing.savepoint-dir": f"{folder}/savepoints",
+        **options,
+    }.items():
+        configuration.set_string(key, value)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(parallelism)
+    source = DataGeneratorSource(to_key, ENDLESS, Types.LONG())
+    keys = env.from_source(source, WatermarkStrategy.no_watermarks(), "keys").uid("keys")
+    counts = keys.key_by(lambda key: key).process(CountPerKey()).uid("counts")
+    (counts.map(Stamp(stamp)) if stamp else counts).sink_to(DiscardingSink())
+    return env.execute_async()
+
+
+def await_metrics(client, is_reached):
+    while not is_reached(metrics := client.get_metrics()):
+        if client.get_job_execution_result().done():
+            client.get_job_execution_result().result()
+        time.sleep(0.02)
+    return metrics
+
+
+def checkpoints_after(client, count):
+    """The metrics of each of the next checkpoints."""
+    for _ in range(count):
+        done = client.get_metrics()["numberOfCompletedCheckpoints"]
+        yield await_metrics(client, lambda metrics: metrics["numberOfCompletedCheckpoints"] > done)  # noqa: B023
+
+
+def million(backend):
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"state.backend.type": backend, "execution.checkpointing.incremental": str(backend == "rocksdb")}
+        client = start(folder, 1, every_key_then_few, options)
+        await_metrics(client, lambda metrics: metrics.get("records_read", 0) > KEYS)
+        measured = list(checkpoints_after(client, 4))
+        print("FIGURE stall_ms", max(metrics["lastCheckpointStall"] for metrics in measured))
+        last = measured[-1]
+        print("FIGURE increment", last["lastCheckpointSize"] / last["lastCheckpointFullSize"])
+        path = client.stop_with_savepoint(False).result()
+        read = client.get_metrics()["records_read"]
+        began = time.perf_counter()
+        client = start(folder, 1, every_key_then_few, {**options, "execution.state-recovery.path": path})
+        await_metrics(client, lambda metrics: metrics.get("records_read", 0) > read)
+        print("FIGURE restore_s", time.perf_counter() - began)
+        client.cancel().result()
+
+
+def recovery():
+    with tempfile.TemporaryDirectory() as folder:
+        stamp = os.path.join(folder, "stamps")
+        client = start(folder, 2, few_keys, {}, stamp)
+        await_metrics(client, lambda metrics: metrics.get("numberOfCompletedCheckpoints", 0) > 2)
+        victims = [address.pid for address in client._job._runner.addresses.values()]
+        killed = time.time()
+        os.kill(victims[0], signal.SIGKILL)
+        first = None
+        while first is None:
+            time.sleep(0.05)
+            with open(stamp) as lines:
+                stamps = [line.split() for line in lines if line.endswith("\n")]
+            first = next((float(at) for pid, at in stamps if int(pid) not in victims), None)
+        print("FIGURE recovery_s", first - killed)
+        client.cancel().result()
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "million":
+        million(sys.argv[2])
+    else:
+        recovery()
