@@ -86,7 +86,6 @@ class OperatorHarness:
         input_type: TypeInformation | None = None,
         restored: list[bytes] | None = None,
         backend: BackendChoice | None = None,
-        attempt: int = 0,
         before_open: Callable[[Operator], Any] | None = None,
     ) -> None:
         self.clock = clock or ManualClock()
@@ -98,7 +97,6 @@ class OperatorHarness:
             parallelism=parallelism,
             max_parallelism=max_parallelism,
             is_batch=is_batch,
-            attempt=attempt,
             backend=backend or choice_of(DEFAULT_BACKEND),
             auto_watermark_interval_ms=auto_watermark_interval_ms,
             job_parameters=job_parameters or {},

@@ -271,7 +271,7 @@ def test_a_name_stands_for_one_kind_of_state_only() -> None:
             store.get_union_list_state(BUFFERED)
 
     harness = OperatorHarness(Map(Mapping()))
-    with pytest.raises(StateError, match=r"'buffered' is already a list state, .* cannot be used as a union list state"):
+    with pytest.raises(StateError, match=r"'buffered' is already a list state, .* used as a union list state"):
         OperatorHarness(Map(Confused()), restored=[harness.snapshot()])
     for descriptor in (ListStateDescriptor("rules", Types.INT()), MapStateDescriptor("seen", Types.INT(), Types.INT())):
 

@@ -59,6 +59,12 @@ def test_pieces_of_one_split_stay_with_one_subtask_until_the_last(feed: SourceFe
     assert ids(feed, [Split("c", 0, weight=5), Split("a", 3)]) == [["c"], ["a"]]
 
 
+def test_a_new_split_goes_to_the_subtask_with_the_fewest_that_go_on(feed: SourceFeed) -> None:
+    assert ids(feed, [Split("a", 1, False)]) == [["a"], []]
+    # Both are as long; the first of them is new.
+    assert ids(feed, [Split("b", 1, False), Split("a", 2, False)]) == [["a"], ["b"]]
+
+
 def test_every_subtask_gets_an_order_and_its_carry(feed: SourceFeed) -> None:
     assert ids(feed, []) == [[], []]
     feed.accept(report(1))

@@ -281,3 +281,14 @@ def test_each_operator_has_a_folder_of_its_own() -> None:
     assert len(set(folders)) == 4
     assert [os.path.dirname(folder or "") for folder in folders] == ["/a", "/b", "/a", "/b"]
     assert BackendChoice().folder_for("job", "x", 0, 0) is None
+
+
+def test_what_a_killed_attempt_left_behind_is_removed(tmp_path: Path) -> None:
+    choice = BackendChoice("rocksdb", local_directories=(str(tmp_path),))
+    for subtask, attempt in ((0, 0), (0, 1), (1, 0)):
+        os.makedirs(choice.folder_for("job", "op", subtask, attempt) or "")
+    backend = create_backend(choice, 128, lambda: 0, choice.folder_for("job", "op", 0, 1))
+    assert sorted(path.name.rpartition("-")[0] for path in tmp_path.iterdir()) == [
+        "funke-rocksdb-job-op-0-1", "funke-rocksdb-job-op-1-0"
+    ]  # fmt: skip
+    backend.close()

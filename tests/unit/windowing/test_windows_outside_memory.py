@@ -124,7 +124,6 @@ def restarted_natively(harness: OperatorHarness, operation: Window) -> OperatorH
             new.restore_native([operator.backend._latest.folder], range(128)),  # type: ignore[attr-defined]
             new.restore_keyed(timers),
         ),
-        attempt=harness.task.attempt + 1,
     )
     harness.close()
     return again

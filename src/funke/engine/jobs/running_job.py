@@ -265,9 +265,7 @@ class RunningJob:
             self._commits.recover(start)
             if start.is_final or start is self._keeper.last_savepoint:
                 return
-            self._package = replace(
-                self._package, restore=start.located(), restored_checkpoint_id=start.checkpoint_id
-            )
+            self._package = replace(self._package, restore=start.located(), restored_checkpoint_id=start.checkpoint_id)
         self._keeper.attempt = self._package.attempt
         with ExitStack() as cleaning:
             spark = spark_session(self.settings.configuration)

@@ -114,11 +114,19 @@ class SourceFeed:
         parallelism = self.segment.parallelism
         assigned: list[list[Split]] = [[] for _ in range(parallelism)]
         load = [0] * parallelism
+        for split in splits:
+            if split.id in self._owner:
+                load[self._owner[split.id]] += max(1, split.weight)
+        known = set(self._owner)
+        going_on = Counter(self._owner.values())
         # The heaviest first, so that all get about the same; what one subtask gets it reads in the order of the source.
         for split in sorted(splits, key=lambda split: -split.weight):
             if split.id not in self._owner:
-                self._owner[split.id] = min(range(parallelism), key=lambda index: (load[index], index))
-            load[self._owner[split.id]] += max(1, split.weight)
+                least = min(range(parallelism), key=lambda index: (load[index], going_on[index], index))
+                self._owner[split.id] = least
+                going_on[least] += 1
+            if split.id not in known:
+                load[self._owner[split.id]] += max(1, split.weight)
         for split in splits:
             assigned[self._owner[split.id]].append(split)
             self._splits.setdefault(split.id, []).append(split)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import uuid
 from collections.abc import Callable
@@ -46,4 +47,17 @@ def create_backend(
     # Not at the top: a slot starts faster without what its job does not use.
     from funke.engine.state.rocksdb_backend import RocksDBBackend
 
+    _remove_older(folder)
     return RocksDBBackend(max_parallelism, now_ms, folder, choice.rocksdb)
+
+
+def _remove_older(folder: str) -> None:
+    """Removes what earlier attempts of the same subtask have left on this machine when they were killed."""
+    parent, name = os.path.split(folder)
+    owner, _, attempt = name.rpartition("-")[0].rpartition("-")
+    if not owner or not attempt.isdigit() or not os.path.isdir(parent):
+        return
+    for other in os.listdir(parent):
+        other_owner, _, other_attempt = other.rpartition("-")[0].rpartition("-")
+        if other_owner == owner and other_attempt.isdigit() and int(other_attempt) < int(attempt):
+            shutil.rmtree(os.path.join(parent, other), ignore_errors=True)

@@ -67,7 +67,8 @@ class RocksDBStore:
         options.set_block_based_table_factory(table)
         options.set_write_buffer_manager(buffers)
         # Small ones: what is in the buffer when a checkpoint begins is written to a file while processing waits.
-        options.set_write_buffer_size(min(_LARGEST_BUFFER, int(settings.memory_bytes * settings.write_buffer_ratio / 4)))
+        buffer_bytes = int(settings.memory_bytes * settings.write_buffer_ratio / 4)
+        options.set_write_buffer_size(min(_LARGEST_BUFFER, buffer_bytes))
         options.set_max_write_buffer_number(4)
         options.set_compression_type(getattr(rocks.DBCompressionType, settings.compression)())
         options.set_max_background_jobs(settings.background_jobs)
