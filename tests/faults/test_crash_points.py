@@ -26,8 +26,8 @@ from tools.crash_cases import FULL_MATRIX, ONCE, run_case
 
 pytestmark = [pytest.mark.spark, pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc")]
 
-RECORDS = 2000
-PER_SECOND = 750
+RECORDS = 1200
+PER_SECOND = 800
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +111,7 @@ def test_a_slot_dies_while_its_state_is_restored(spark: Any, tmp_path: Path) -> 
     assert client.get_metrics()["numRestarts"] >= 2
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_epochs_end_anywhere_and_fail_often(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

@@ -117,7 +117,9 @@ def test_a_job_is_cancelled_from_outside(launch: Launch) -> None:
     record = job.record()
     assert record is not None
     cancelled = job.command("cancel", record.job_id)
-    assert cancelled.returncode == 0 and f"Cancelled job {record.job_id}." in cancelled.stdout, cancelled.stderr
+    assert cancelled.returncode == 0 and f"Cancelled job {record.job_id}." in cancelled.stdout, (
+        cancelled.stderr + job.log()
+    )
     assert job.wait(20) == 1
     assert record.state().status is JobStatus.CANCELED
     assert job.command("recover", "--all").stdout == "No jobs to recover.\n"

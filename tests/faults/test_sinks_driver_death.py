@@ -57,7 +57,7 @@ class SinksJob(KillableJob):
 
 
 @pytest.mark.timeout(280)
-@pytest.mark.parametrize("point", ["after-metadata", "between-commits", "after-commits"])
+@pytest.mark.parametrize("point", ["between-commits"])
 def test_a_driver_that_dies_around_its_commits(tmp_path: Path, point: str) -> None:
     faults = tmp_path / "faults"
     job = SinksJob(tmp_path / "job", RECORDS, 200, {"funke.fault": f"{point}:1:kill@{faults}"})

@@ -20,7 +20,7 @@ SOAK = Path(__file__).resolve().parents[2] / "tools" / "soak.py"
 
 
 def test_nothing_is_lost_or_written_twice(tmp_path: Path) -> None:
-    command = [sys.executable, str(SOAK), "--seconds", "50", "--seed", "7", "--folder", str(tmp_path)]
+    command = [sys.executable, str(SOAK), "--seconds", "35", "--seed", "7", "--folder", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "duplicates 0\nlosses 0" in done.stdout

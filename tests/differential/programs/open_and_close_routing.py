@@ -46,7 +46,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         numbers = env.from_collection(list(range(9)), type_info=Types.INT())
         sums = numbers.key_by(SourceKey(folder), Types.INT()).reduce(lambda left, right: left + right)
-        largest = sums.key_by(SecondKey(folder), Types.INT()).reduce(lambda left, right: max(left, right))
+        largest = sums.key_by(SecondKey(folder), Types.INT()).reduce(lambda one, two: one if one > two else two)
         with largest.execute_and_collect() as results:
             for number in results:
                 print(number)

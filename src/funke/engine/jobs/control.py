@@ -59,7 +59,7 @@ class ControlServer:
             except OSError:
                 return
             # Not a daemon: a driver that ends because of a command answers it before.
-            threading.Thread(target=self._answer, args=(call,)).start()
+            threading.Thread(target=self._answer, args=(call,), daemon=False).start()
 
     def _answer(self, call: socket.socket) -> None:
         with call, contextlib.suppress(OSError), call.makefile("rwb") as stream:

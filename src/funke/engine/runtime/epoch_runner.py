@@ -25,14 +25,17 @@ from funke.engine.runtime.slot import EpochHeader
 from funke.engine.runtime.slot_process import SlotAddress
 from funke.engine.runtime.spark_input import spark_frames
 from funke.engine.runtime.spark_session import is_embedded
-from funke.engine.runtime.worker_setup import JobPackage
+from funke.engine.runtime.worker_setup import JobPackage, end_quietly_with_spark
 
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast
     from pyspark.sql import DataFrame, SparkSession
 
 _EXECUTOR_WAIT_S = 10.0
+# After a failure an executor may be gone for good.
+_LOST_EXECUTOR_WAIT_S = 2.0
 _DEPLOY_WAIT_S = 15.0
+_EPOCH_END_S = 3.0
 
 
 class EpochRunner:
@@ -43,10 +46,13 @@ class EpochRunner:
         self._context = spark.sparkContext
         self._plan = plan
         self._package: Broadcast[JobPackage] = self._context.broadcast(package)
+        self._is_restarted = package.attempt > 0
         self._secret = package.secret
         self._group = package.key
         self.addresses: dict[int, SlotAddress] = {}
         self._is_deployed = threading.Event()
+        self._is_idle = threading.Event()
+        self._is_idle.set()
         _ship_funke(spark)
 
     def deploy(self) -> None:
@@ -81,7 +87,7 @@ class EpochRunner:
         if is_embedded(self._spark):
             return
         cores = int(self._context.getConf().get("spark.executor.cores", "1") or 1)
-        end = time.monotonic() + _EXECUTOR_WAIT_S
+        end = time.monotonic() + (_LOST_EXECUTOR_WAIT_S if self._is_restarted else _EXECUTOR_WAIT_S)
         while time.monotonic() < end:
             executors = self._context._jsc.sc().getExecutorMemoryStatus().size() - 1
             if executors * cores >= self._plan.slots:
@@ -96,10 +102,14 @@ class EpochRunner:
         `frames_of` holds, by segment, the DataFrame whose rows its subtasks ingest and what converts them to records.
         """
         self._enter_group(f"epoch {header.epoch}")
-        blocks = self._ingest(orders, frames_of or {})
-        for level in range(1, self._plan.levels + 1):
-            blocks = self._deliver(header, level, blocks)
-        return [decode(frame.payload) for frame in map(_to_frame, blocks.collect())]
+        self._is_idle.clear()
+        try:
+            blocks = self._ingest(orders, frames_of or {})
+            for level in range(1, self._plan.levels + 1):
+                blocks = self._deliver(header, level, blocks)
+            return [decode(frame.payload) for frame in map(_to_frame, blocks.collect())]
+        finally:
+            self._is_idle.set()
 
     def _ingest(self, orders: list[IngestOrder], frames_of: dict[int, tuple[DataFrame, Any]]) -> RDD[Any]:
         plain = [encode(order) for order in orders if order.segment_id not in frames_of]
@@ -117,6 +127,7 @@ class EpochRunner:
         package = self._package
 
         def ingest(assigned: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
+            end_quietly_with_spark()
             for order in assigned:
                 for frame in run_ingest(package.value, order):
                     yield frame.slot, frame[1:]
@@ -152,8 +163,10 @@ class EpochRunner:
         """Stops the Spark job that is running now, if any, and ends the slots."""
         # Slots that are about to start would be lost from sight.
         self._is_deployed.wait(_DEPLOY_WAIT_S)
-        self._context.cancelJobGroup(self._group)
         self.close()
+        # Without slots the epoch soon ends by itself; workers that Spark stops complain about their broken pipes.
+        if not self._is_idle.wait(_EPOCH_END_S):
+            self._context.cancelJobGroup(self._group)
 
     def close(self) -> None:
         """Ends all slots, those on other hosts too."""

@@ -118,3 +118,22 @@ def _spare_garbage_collection() -> None:
     """
     gc.freeze()
     gc.set_threshold(200_000, 20, 1000)
+
+
+def end_quietly_with_spark() -> None:
+    """Lets a worker of Spark's end without a word when Spark has closed its connection.
+
+    PySpark reports the closed connection through the connection, and prints a traceback when that fails.
+    """
+    worker = sys.modules.get("pyspark.worker")
+    report = getattr(worker, "handle_worker_exception", None)
+    if worker is None or report is None or getattr(report, "is_quiet", False):
+        return
+
+    def report_unless_closed(error: BaseException, *others: Any, **named: Any) -> None:
+        if isinstance(error, EOFError):
+            os._exit(0)
+        report(error, *others, **named)
+
+    report_unless_closed.is_quiet = True  # type: ignore[attr-defined]
+    worker.handle_worker_exception = report_unless_closed  # type: ignore[attr-defined]
