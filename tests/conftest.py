@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a Spark session stay in one process; the others, and those that start drivers, use a second."""
+    for item in items:
+        if item.get_closest_marker("spark") and not item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def records_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Jobs that tests run are not written down among the user's."""

@@ -25,6 +25,9 @@ class Person:
     def __init__(self) -> None:
         self.a, self.b = "x", 1
 
+    def __repr__(self) -> str:
+        return "Person"
+
 
 REFERENCE = [
     (T.SHORT(), 43878, -21658),
