@@ -119,6 +119,44 @@ def test_a_changed_program_goes_on_from_a_savepoint(spark: Any, tmp_path: Path) 
     assert sum(committed(tmp_path / "new").values()) == RECORDS - sum(before.values())
 
 
+class PassOn(KeyedProcessFunction):
+    """Counts per key, and passes its input on with the count."""
+
+    def __init__(self, name: str, keys: int) -> None:
+        self.name, self.keys = name, keys
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: tuple[int, list[str]], ctx: KeyedProcessFunction.Context) -> Any:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield value[0], [*value[1], f"{self.name} {value[0] % self.keys}:{count}"]
+
+
+def test_operators_may_change_places(spark: Any, tmp_path: Path) -> None:
+    places = [("sevens", 7), ("elevens", 11)]
+
+    def build(env: StreamExecutionEnvironment, order: list[tuple[str, int]], per_second: float | None) -> None:
+        stream = numbers(env, per_second).map(lambda number: (number, []))
+        for name, keys in order:
+            stream = stream.key_by(lambda pair, keys=keys: pair[0] % keys).process(PassOn(name, keys)).uid(name)
+        stream.flat_map(lambda pair: pair[1], Types.STRING()).sink_to(sink(tmp_path / "out")).uid("out")
+
+    env = new_environment()
+    build(env, places, PER_SECOND)
+    client = env.execute_async("first")
+    wait_for_records(client)
+    path = client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
+    client.get_job_execution_result().result()
+    env = new_environment(start_from=path)
+    build(env, places[::-1], None)
+    env.execute("second")
+    assert committed(tmp_path / "out") == Counter(
+        f"{name} {number % keys}:{number // keys + 1}" for name, keys in places for number in range(RECORDS)
+    )
+
+
 def test_state_that_nobody_claims_is_named(spark: Any, tmp_path: Path) -> None:
     env = new_environment()
     stream = numbers(env).key_by(lambda number: number % KEYS)

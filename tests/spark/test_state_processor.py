@@ -163,9 +163,13 @@ def test_a_job_goes_on_with_changed_state_where_its_source_stood(savepoint: str,
     writer.remove_operator(count).with_operator(count, changed).write(str(tmp_path / "changed"))
     # With another parallelism, so that key groups move too.
     with counts(environment(str(tmp_path / "changed"), parallelism=3)).execute_and_collect() as results:
-        for value, seen in itertools.islice(results, 100):
-            assert seen == value // KEYS + 1 + 1000
-            assert value >= 200
+        found = list(itertools.islice(results, 100))
+    before = expected_counts(savepoint)
+    assert min(value for value, _ in found) >= sum(before.values())
+    for key in range(KEYS):
+        # Subtasks of the source may overtake each other; the counts of a key go on one by one.
+        seen = [count for value, count in found if value % KEYS == key]
+        assert seen == [before[key] + 1000 + number for number in range(1, len(seen) + 1)]
 
 
 def test_a_kept_checkpoint_of_rocksdb_is_read_and_becomes_a_savepoint(spark: Any, tmp_path: Path) -> None:
