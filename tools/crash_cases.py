@@ -5,26 +5,12 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from funke.engine.runtime.fault_points import POINTS
 from tools.killable_job import KillableJob, Victim
 
 # All named steps that a job of two sinks passes, and everybody who can be killed there.
 FULL_MATRIX: tuple[tuple[str, ...], tuple[Victim, ...]] = (
-    (
-        "slot-start",
-        "before-ingest",
-        "between-blocks",
-        "after-ingest",
-        "before-snapshot",
-        "in-snapshot",
-        "after-snapshot",
-        "after-acknowledgement",
-        "before-metadata",
-        "after-metadata",
-        "after-final-metadata",
-        "between-commits",
-        "after-commits",
-        "after-epoch",
-    ),
+    tuple(point for point in POINTS if point != "restore"),
     ("slot", "worker", "executor", "driver"),
 )
 # Steps that come only once, or once in each process, or not in every epoch; the others are taken at the second time.

@@ -7,11 +7,12 @@ state before it calls `update`, unlike with the backend in memory; in Flink it i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from funke.engine.operators.record_copy import ATOMS, detached
-from funke.engine.state.interfaces import AggregatingState, ListState, MapState, ReducingState, ValueState
+from funke.engine.state.heap_states import HeapAggregatingState, HeapReducingState
+from funke.engine.state.interfaces import ListState, MapState, ValueState
 from funke.engine.state.keyed_backend import KeyedBackend
 from funke.engine.state.rocksdb_tables import ABSENT, MISS, Packed, RocksDBTable
 from funke.engine.state.value_codec import pack, unpack
@@ -93,64 +94,24 @@ class RocksDBValueState(ValueState[Any]):
         self.table[self._backend.current_key] = ABSENT
 
 
-class RocksDBReducingState(ReducingState[Any]):
+class RocksDBReducingState(HeapReducingState):
     """One value per key, combined by a function."""
 
-    __slots__ = ("_backend", "merge", "table")
-
-    def __init__(self, backend: KeyedBackend, table: RocksDBTable, reduce: Callable[[Any, Any], Any]) -> None:
-        self._backend = backend
-        self.table = table
-        self.merge = reduce
-
-    def get(self) -> Any:
-        """Return the combined value, or None."""
-        return self.table.get(self._backend.current_key)
-
-    def add(self, value: Any) -> None:
-        """Combine with one more element."""
-        key = self._backend.current_key
-        current = self.table.get(key)
-        self.table[key] = value if current is None else self.merge(current, value)
+    __slots__ = ()
 
     def clear(self) -> None:
-        """Forget the value."""
-        self.table[self._backend.current_key] = ABSENT
+        """Forget the value, without reading it."""
+        del self.table[self._backend.current_key]
 
 
-class RocksDBAggregatingState(AggregatingState[Any, Any]):
+class RocksDBAggregatingState(HeapAggregatingState):
     """One accumulator per key."""
 
-    __slots__ = ("_backend", "_function", "table")
-
-    def __init__(self, backend: KeyedBackend, table: RocksDBTable, function: Any) -> None:
-        self._backend = backend
-        self.table = table
-        self._function = function
-
-    def get(self) -> Any:
-        """Return the result of the accumulator, or None when nothing was added."""
-        accumulator = self.table.get(self._backend.current_key)
-        return None if accumulator is None else self._function.get_result(accumulator)
-
-    def add(self, value: Any) -> None:
-        """Add one element; None clears the state."""
-        if value is None:
-            self.clear()
-            return
-        key = self._backend.current_key
-        accumulator = self.table.get(key)
-        if accumulator is None:
-            accumulator = self._function.create_accumulator()
-        self.table[key] = self._function.add(value, accumulator)
+    __slots__ = ()
 
     def clear(self) -> None:
-        """Forget the accumulator."""
-        self.table[self._backend.current_key] = ABSENT
-
-    def merge(self, left: Any, right: Any) -> Any:
-        """One accumulator for the elements of both."""
-        return self._function.merge(left, right)
+        """Forget the accumulator, without reading it."""
+        del self.table[self._backend.current_key]
 
 
 class RocksDBListState(ListState[Any]):
@@ -274,6 +235,7 @@ def create_rocksdb_state(kind: str, descriptor: Any, backend: KeyedBackend, tabl
         return RocksDBListState(backend, table)
     if kind == "map":
         return RocksDBMapState(backend, table)
+    like_a_dict: Any = table
     if kind == "reducing":
-        return RocksDBReducingState(backend, table, descriptor.get_reduce_function().reduce)
-    return RocksDBAggregatingState(backend, table, descriptor.get_agg_function())
+        return RocksDBReducingState(backend, like_a_dict, descriptor.get_reduce_function().reduce)
+    return RocksDBAggregatingState(backend, like_a_dict, descriptor.get_agg_function())

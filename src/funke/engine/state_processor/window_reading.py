@@ -10,24 +10,10 @@ import cloudpickle
 
 from funke.engine.errors import StateError
 from funke.engine.operators.windowing.evictor import TimestampedValue
+from funke.engine.operators.windowing.window_contexts import WindowState
 from funke.engine.operators.windowing.window_operator import CONTENTS, MERGING_SET
-from funke.engine.state.descriptors import (
-    AggregatingStateDescriptor,
-    ListStateDescriptor,
-    MapStateDescriptor,
-    ReducingStateDescriptor,
-    StateDescriptor,
-    ValueStateDescriptor,
-)
-from funke.engine.state.interfaces import (
-    AggregatingState,
-    KeyedStateStore,
-    ListState,
-    MapState,
-    ReducingState,
-    State,
-    ValueState,
-)
+from funke.engine.state.descriptors import StateDescriptor, ValueStateDescriptor
+from funke.engine.state.interfaces import KeyedStateStore, State
 from funke.engine.state.snapshot_format import TableId
 from funke.engine.state.state_kinds import kind_of
 from funke.engine.state.storage_keys import original_key
@@ -138,7 +124,7 @@ class _WindowContext(WindowReaderFunction.Context[Any]):
     def __init__(self, states: PieceStates) -> None:
         self._states = states
         self._global_state = states.runtime_context()
-        self._window_state = _WindowState(states, self)
+        self._window_state = WindowState(self.trigger_state)
 
     def window(self) -> Any:
         """Return the window."""
@@ -164,34 +150,3 @@ class _WindowContext(WindowReaderFunction.Context[Any]):
     def registered_processing_time_timers(self) -> set[int]:
         """Return the times of the processing-time timers of this key and window."""
         return set(self._states.processing_timers.get((self._states.current_key, self.current), ()))
-
-
-class _WindowState(KeyedStateStore):
-    """State of the current key and window."""
-
-    def __init__(self, states: PieceStates, context: _WindowContext) -> None:
-        self._states = states
-        self._context = context
-
-    def _state(self, descriptor: StateDescriptor) -> Any:
-        return self._states.get_state(descriptor, self._context.current)
-
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
-        """Return a handle on one value."""
-        return self._state(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
-        """Return a handle on one list."""
-        return self._state(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
-        """Return a handle on one map."""
-        return self._state(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
-        """Return a handle on one value that a reduce function keeps up to date."""
-        return self._state(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState[Any, Any]:
-        """Return a handle on one accumulator."""
-        return self._state(state_descriptor)  # type: ignore[no-any-return]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from funke.engine.errors import StateError
@@ -29,7 +30,13 @@ from funke.engine.state.interfaces import (
 )
 from funke.engine.state.keyed_backend import KeyedBackend
 
-__all__ = ["OperatorAssignerContext", "OperatorEvictorContext", "OperatorTriggerContext", "OperatorWindowContext"]
+__all__ = [
+    "OperatorAssignerContext",
+    "OperatorEvictorContext",
+    "OperatorTriggerContext",
+    "OperatorWindowContext",
+    "WindowState",
+]
 
 _MERGEABLE = (ListStateDescriptor, ReducingStateDescriptor, AggregatingStateDescriptor)
 
@@ -135,8 +142,12 @@ class OperatorWindowContext:
     ) -> None:
         self._timer_service = timer_service
         self._global_state = global_state
-        self._window_state: KeyedStateStore = _NoWindowState() if is_merging else _WindowState(backend, self)
         self.window: Any = None
+        self._window_state: KeyedStateStore = (
+            _NoWindowState()
+            if is_merging
+            else WindowState(lambda descriptor: backend.get_state(descriptor, self.window))
+        )
 
     def current_processing_time(self) -> int:
         """Return the processing time in milliseconds."""
@@ -155,15 +166,11 @@ class OperatorWindowContext:
         return self._global_state
 
 
-class _WindowState(KeyedStateStore):
-    """State of the current key and window."""
+class WindowState(KeyedStateStore):
+    """State of the current key and window, which `state_of` finds."""
 
-    def __init__(self, backend: KeyedBackend, context: OperatorWindowContext) -> None:
-        self._backend = backend
-        self._context = context
-
-    def _state(self, descriptor: StateDescriptor) -> Any:
-        return self._backend.get_state(descriptor, self._context.window)
+    def __init__(self, state_of: Callable[[StateDescriptor], Any]) -> None:
+        self._state = state_of
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
         """Return a handle on one value."""
