@@ -16,7 +16,8 @@ FULL_MATRIX: tuple[tuple[str, ...], tuple[Victim, ...]] = (
 # Steps that come only once, or once in each process, or not in every epoch; the others are taken at the second time.
 ONCE = ("slot-start", "in-snapshot", "after-final-metadata", "between-commits")
 _RECORDS = 2400
-_PER_SECOND = 600
+# However slow the machine, there are so many checkpoints to crash in.
+_PACE = "150/checkpoint"
 _PATIENCE_S = 90.0
 
 
@@ -27,7 +28,7 @@ def run_case(
     marks = folder / "marks"
     number = 1 if point in ONCE else time_
     plan = f"{point}:{number}:hold@{marks}"
-    job = KillableJob(folder, _RECORDS, _PER_SECOND, {"funke.fault": plan, **(options or {})})
+    job = KillableJob(folder, _RECORDS, _PACE, {"funke.fault": plan, **(options or {})})
     job.start()
     try:
         if not _wait_for(job, marks):

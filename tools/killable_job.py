@@ -43,7 +43,7 @@ class KillableJob:
 
     folder: Path
     records: int
-    per_second: int
+    pace: str
     options: dict[str, str] = field(default_factory=dict)
     is_quiet: bool = True
     starts: int = 0
@@ -90,7 +90,7 @@ class KillableJob:
             **self.options,
         }
         given = [f"-D{key}={value}" for key, value in options.items()]
-        self._launch("run", *given, str(_JOB), str(self.output), str(self.records), str(self.per_second))
+        self._launch("run", *given, str(_JOB), str(self.output), str(self.records), self.pace)
 
     def recover(self) -> None:
         """Goes on with a job whose driver is gone; starts it if it had not come as far as a record."""

@@ -89,7 +89,7 @@ def main(arguments: list[str]) -> int:
 def _run_round(folder: Path, chance: random.Random, seconds: float, tally: Tally) -> None:
     """One job from start to end: kills for so many seconds, then peace until it is done."""
     records = max(1, int(_PER_SECOND * seconds * 0.5))
-    job = KillableJob(folder, records, _PER_SECOND)
+    job = KillableJob(folder, records, f"{_PER_SECOND}/second")
     job.start()
     try:
         _kill_at_random(job, chance, seconds, tally)

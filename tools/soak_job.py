@@ -1,6 +1,6 @@
 """The job that is killed again and again: windows and running totals by key, written to files exactly once.
 
-    funke run tools/soak_job.py <folder> <records> <records per second>
+    funke run tools/soak_job.py <folder> <records> <pace, like 500/second or 100/checkpoint>
 
 Every record changes a window and a total, and every total is a line of its own: a record that is lost or counted twice
 shows in the committed files.
@@ -96,13 +96,15 @@ class RunningTotal(KeyedProcessFunction):
         yield f"total {value[0]} {count}"
 
 
-def build(env: StreamExecutionEnvironment, folder: str, records: int, per_second: int) -> None:
+def build(env: StreamExecutionEnvironment, folder: str, records: int, pace: str) -> None:
     """Describes the job."""
+    number, _, unit = pace.partition("/")
+    rates = {"second": RateLimiterStrategy.per_second, "checkpoint": RateLimiterStrategy.per_checkpoint}
     source = DataGeneratorSource(
         read_event,
         records,
         Types.PICKLED_BYTE_ARRAY(),
-        rate_limiter_strategy=RateLimiterStrategy.per_second(per_second),
+        rate_limiter_strategy=rates[unit](int(number)),
     )
     watermarks = WatermarkStrategy.for_bounded_out_of_orderness(
         Duration.of_millis(DISORDER_MS)
@@ -119,10 +121,10 @@ def build(env: StreamExecutionEnvironment, folder: str, records: int, per_second
         stream.sink_to(sink).name(name)
 
 
-def main(folder: str, records: str, per_second: str) -> None:
+def main(folder: str, records: str, pace: str) -> None:
     """Runs the job."""
     env = StreamExecutionEnvironment.get_execution_environment(Configuration())
-    build(env, folder, int(records), int(per_second))
+    build(env, folder, int(records), pace)
     env.execute("soak")
 
 

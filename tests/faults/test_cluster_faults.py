@@ -31,7 +31,7 @@ def cluster(tmp_path: Path) -> Iterator[StandaloneCluster]:
 def test_a_lost_worker(cluster: StandaloneCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     options = {"spark.master": cluster.url, "spark.executor.memory": "512m", "spark.executor.cores": "1"}
-    job = KillableJob(tmp_path / "job", 4000, 400, options)
+    job = KillableJob(tmp_path / "job", 4000, "400/second", options)
     job.start()
     try:
         end = time.monotonic() + 60

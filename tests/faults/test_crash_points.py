@@ -27,7 +27,8 @@ from tools.crash_cases import FULL_MATRIX, ONCE, run_case
 pytestmark = [pytest.mark.spark, pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc")]
 
 RECORDS = 1200
-PER_SECOND = 800
+# However slow the machine, there are twelve checkpoints to crash in.
+PACE = "100/checkpoint"
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +43,7 @@ def start(folder: Path, **options: str) -> Any:
     """Starts the job and returns its client."""
     configuration = Configuration()
     given = {
-        "execution.checkpointing.interval": "200 ms",
+        "execution.checkpointing.interval": "100 ms",
         "execution.checkpointing.dir": str(folder / "checkpoints"),
         "restart-strategy.type": "fixed-delay",
         "restart-strategy.fixed-delay.attempts": "5",
@@ -52,7 +53,7 @@ def start(folder: Path, **options: str) -> Any:
     for key, value in given.items():
         configuration.set_string(key, value)
     env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
-    soak_job.build(env, str(folder / "out"), RECORDS, PER_SECOND)
+    soak_job.build(env, str(folder / "out"), RECORDS, PACE)
     return env.execute_async("soak")
 
 
@@ -99,8 +100,7 @@ def test_somebody_dies_at_a_step(spark: Any, tmp_path: Path, point: str, victim:
     (marks / "go").touch()
     client.get_job_execution_result().result()
     assert soak_job.committed(tmp_path / "out") == soak_job.expected(RECORDS)
-    # The commits may be the last ones, which need no slots any more.
-    assert client.get_metrics()["numRestarts"] >= 1 or "commits" in point
+    assert client.get_metrics()["numRestarts"] >= 1
 
 
 def test_a_slot_dies_while_its_state_is_restored(spark: Any, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
     def start(records: int = 1500, per_second: int = 600, **options: str) -> KillableJob:
         given = {key.replace("__", ".").replace("_", "-"): value for key, value in options.items()}
         given.setdefault("funke.fault", f"after-commits:1:hold@{tmp_path / 'marks'}")
-        job = KillableJob(tmp_path / f"job-{len(started)}", records, per_second, given)
+        job = KillableJob(tmp_path / f"job-{len(started)}", records, f"{per_second}/second", given)
         started.append(job)
         job.start()
         return job

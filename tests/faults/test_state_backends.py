@@ -29,11 +29,11 @@ def new_environment(folder: Path) -> StreamExecutionEnvironment:
     configuration.set_string("restart-strategy.fixed-delay.attempts", "5")
     configuration.set_string("restart-strategy.fixed-delay.delay", "100 ms")
     env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
-    return env.enable_checkpointing(200)
+    return env.enable_checkpointing(100)
 
 
 def numbers(env: StreamExecutionEnvironment) -> Any:
-    rate = RateLimiterStrategy.per_second(200)
+    rate = RateLimiterStrategy.per_checkpoint(50)
     source = DataGeneratorSource(lambda index: index, RECORDS, Types.LONG(), rate_limiter_strategy=rate)
     return env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
 

@@ -211,12 +211,28 @@ def test_the_generator_source_takes_a_function_or_an_object_with_map():
     assert not DataGeneratorSource(abs, (1 << 63) - 1).engine_source.is_bounded
 
 
-def test_rates_must_be_positive_and_are_per_second():
+def test_rates_must_be_positive():
     assert RateLimiterStrategy.per_second(5).records_per_second == 5
     with pytest.raises(ConfigurationError, match="not positive"):
         RateLimiterStrategy.per_second(0)
-    with pytest.raises(UnsupportedFeatureError, match="per_checkpoint"):
-        RateLimiterStrategy.per_checkpoint(5)
+    with pytest.raises(ConfigurationError, match="records per checkpoint is not positive"):
+        RateLimiterStrategy.per_checkpoint(-1)
+
+
+def test_a_generator_goes_on_when_a_checkpoint_is_complete():
+    source = DataGeneratorSource(abs, 25, Types.LONG(), RateLimiterStrategy.per_checkpoint(10)).engine_source
+    enumerator = source.create_enumerator(2)
+
+    def indices():
+        return [(split.payload.start, split.payload.end) for split in enumerator.poll(100)]
+
+    assert indices() == [(0, 5), (5, 10)]
+    assert indices() == [] and not enumerator.is_finished
+    enumerator.notify_checkpoint_complete(1)
+    assert indices() == [(10, 15), (15, 20)]
+    enumerator.notify_checkpoint_complete(2)
+    enumerator.notify_checkpoint_complete(3)
+    assert indices() == [(20, 22), (22, 25)] and enumerator.is_finished
 
 
 def test_spark_reads_tables_or_streams():

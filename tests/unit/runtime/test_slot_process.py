@@ -15,8 +15,7 @@ from funke.engine.graph.operations import WriteSink
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.segments import Plan, to_plan
 from funke.engine.runtime.block_codec import decode, encode
-from funke.engine.runtime.delivery import connect, consumed_at, deliver, start_slot
-from funke.engine.runtime.epoch_runner import end_slot
+from funke.engine.runtime.delivery import connect, consumed_at, deliver, end_slots, start_slot
 from funke.engine.runtime.frames import Frame, FrameSocket
 from funke.engine.runtime.results import DriverMessage, Failure, SubtaskReport
 from funke.engine.runtime.slot import EpochHeader
@@ -84,7 +83,7 @@ class SlotUnderTest:
 def slot(tmp_path: Path) -> Iterator[SlotUnderTest]:
     started = SlotUnderTest(tmp_path / "closed")
     yield started
-    end_slot(started.address, SECRET)
+    end_slots([started.address], SECRET)
     assert wait_until(lambda: not started.is_alive)
 
 
@@ -155,8 +154,7 @@ def test_nobody_talks_to_a_slot_without_its_secret(slot: SlotUnderTest) -> None:
 def test_functions_are_closed_when_the_slot_is_told_to_end(slot: SlotUnderTest) -> None:
     slot.deliver(1, 1)
     assert not slot.marker.exists()
-    assert end_slot(slot.address, SECRET)
-    assert wait_until(lambda: not slot.is_alive)
+    assert end_slots([slot.address], SECRET) == []
     assert slot.marker.exists()
     assert not os.path.exists(os.path.dirname(slot.address.path))
 
@@ -167,5 +165,5 @@ def test_a_slot_that_is_gone_is_reported_and_tidied_up(slot: SlotUnderTest) -> N
     assert wait_until(lambda: not slot.is_alive)
     (failure,) = slot.deliver(2, 1)
     assert failure.is_slot_lost and str(slot.address.pid) in failure.message
-    assert not end_slot(slot.address, SECRET)
+    assert end_slots([slot.address], SECRET) == [slot.address]
     assert not os.path.exists(os.path.dirname(slot.address.path))

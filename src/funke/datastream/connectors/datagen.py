@@ -8,7 +8,7 @@ from typing import Any
 from funke.common.typeinfo import TypeInformation
 from funke.datastream.connectors.base import Source
 from funke.engine.connectors.generator import GeneratorSource
-from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.errors import ConfigurationError
 
 __all__ = ["DataGeneratorSource", "RateLimiterStrategy"]
 
@@ -19,25 +19,27 @@ _LARGEST_COUNT = (1 << 63) - 1
 class RateLimiterStrategy:
     """How fast elements are made."""
 
-    def __init__(self, records_per_second: float | None) -> None:
+    def __init__(self, records_per_second: float | None = None, records_per_checkpoint: int | None = None) -> None:
+        for rate, unit in ((records_per_second, "second"), (records_per_checkpoint, "checkpoint")):
+            if rate is not None and rate <= 0:
+                raise ConfigurationError(f"a rate of {rate} records per {unit} is not positive")
         self.records_per_second = records_per_second
+        self.records_per_checkpoint = records_per_checkpoint
 
     @staticmethod
     def per_second(records_per_second: float) -> RateLimiterStrategy:
         """Make this many elements per second, all subtasks together."""
-        if records_per_second <= 0:
-            raise ConfigurationError(f"a rate of {records_per_second} records per second is not positive")
         return RateLimiterStrategy(records_per_second)
 
     @staticmethod
     def per_checkpoint(records_per_checkpoint: int) -> RateLimiterStrategy:
-        """Refuse: the pace of checkpoints does not reach the source."""
-        raise UnsupportedFeatureError("RateLimiterStrategy.per_checkpoint", "use per_second")
+        """Make this many elements, all subtasks together, and the next ones when a checkpoint is complete."""
+        return RateLimiterStrategy(records_per_checkpoint=records_per_checkpoint)
 
     @staticmethod
     def no_op() -> RateLimiterStrategy:
         """Make elements as fast as they are taken."""
-        return RateLimiterStrategy(None)
+        return RateLimiterStrategy()
 
 
 class DataGeneratorSource(Source):
@@ -55,13 +57,15 @@ class DataGeneratorSource(Source):
         rate_limiter_strategy: RateLimiterStrategy | None = None,
         with_timestamps: bool = False,
     ) -> None:
+        rate = rate_limiter_strategy or RateLimiterStrategy.no_op()
         super().__init__(
             GeneratorSource(
                 _to_callable(generator_function),
                 None if count == _LARGEST_COUNT else count,
-                rate_limiter_strategy.records_per_second if rate_limiter_strategy else None,
+                rate.records_per_second,
                 type_info,
                 with_timestamps,
+                records_per_checkpoint=rate.records_per_checkpoint,
             )
         )
 

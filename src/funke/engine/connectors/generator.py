@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from funke.engine.connectors.sequence import NumberRange, SequenceReader
 from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator, SplitReader
@@ -17,13 +17,14 @@ __all__ = ["GeneratorSource"]
 
 # An epoch that takes long is made up for, a job that is too slow for the rate is not.
 _MOST_SECONDS_TO_MAKE_UP = 10
+_ASK_FOR_CHECKPOINT_MS = 50
 
 
 class GeneratorSource(Source):
     """Calls a function with 0, 1, 2 and so on; the records of an epoch are divided among the subtasks.
 
-    Without a count it never ends. `records_per_second` is the rate of all subtasks together. With `with_timestamps` the
-    function returns pairs of a value and its event time in milliseconds.
+    Without a count it never ends. `records_per_second` and `records_per_checkpoint` are meant for all subtasks
+    together. With `with_timestamps` the function returns pairs of a value and its event time in milliseconds.
 
     >>> source = GeneratorSource(lambda index: index * index, count=4)
     >>> [split.payload for split in source.create_enumerator(2).poll(100)]
@@ -38,6 +39,7 @@ class GeneratorSource(Source):
         type_info: TypeInformation | None = None,
         with_timestamps: bool = False,
         clock: Clock | None = None,
+        records_per_checkpoint: int | None = None,
     ) -> None:
         if count is not None and count < 0:
             raise ConfigurationError(f"a generator cannot make {count} records")
@@ -46,6 +48,7 @@ class GeneratorSource(Source):
         self._function = function
         self._count = count
         self._records_per_second = records_per_second
+        self._records_per_checkpoint = records_per_checkpoint
         self._with_timestamps = with_timestamps
         self._clock = clock or SystemClock()
         self.is_bounded = count is not None
@@ -53,12 +56,51 @@ class GeneratorSource(Source):
 
     def create_enumerator(self, parallelism: int, restored: Any = None) -> GeneratorEnumerator:
         """Start at index 0, or behind the indices of an earlier enumerator."""
-        rate = None if self._records_per_second is None else RateLimit(self._records_per_second, self._clock)
+        rate: Pace | None = None
+        if self._records_per_second is not None:
+            rate = RateLimit(self._records_per_second, self._clock)
+        elif self._records_per_checkpoint is not None:
+            rate = CheckpointGate(self._records_per_checkpoint)
         return GeneratorEnumerator(self._count, parallelism, rate, restored or 0)
 
     def create_reader(self) -> GeneratorReader:
         """Return the reader that calls the function."""
         return GeneratorReader(self._function, self.produced_type, self._with_timestamps)
+
+
+class Pace(Protocol):
+    """Says when records may go."""
+
+    def take(self, most: int) -> int:
+        """Return how many records may go now, and count them as gone."""
+
+    def wait_ms(self) -> int:
+        """Return how long to wait before asking again."""
+
+    def notify_checkpoint_complete(self) -> None:
+        """Hear that a checkpoint is complete."""
+
+
+class CheckpointGate:
+    """Lets so many records through, and the next ones only after a checkpoint."""
+
+    def __init__(self, records_per_checkpoint: int) -> None:
+        self._capacity = records_per_checkpoint
+        self._left = records_per_checkpoint
+
+    def take(self, most: int) -> int:
+        """Return how many records may go now, and count them as gone."""
+        taken = min(most, self._left)
+        self._left -= taken
+        return taken
+
+    def wait_ms(self) -> int:
+        """Return how long to wait before asking again."""
+        return _ASK_FOR_CHECKPOINT_MS
+
+    def notify_checkpoint_complete(self) -> None:
+        """Open the gate again."""
+        self._left = self._capacity
 
 
 class RateLimit:
@@ -85,11 +127,14 @@ class RateLimit:
         """Return how long it takes until the next record is due."""
         return max(1, int((1 - self._due) / self._per_ms))
 
+    def notify_checkpoint_complete(self) -> None:
+        """Go on as before: time alone counts."""
+
 
 class GeneratorEnumerator(SplitEnumerator):
     """Hands out indices in order; each subtask's pieces are one ongoing split."""
 
-    def __init__(self, count: int | None, parallelism: int, rate: RateLimit | None, position: int) -> None:
+    def __init__(self, count: int | None, parallelism: int, rate: Pace | None, position: int) -> None:
         self._count = count
         self._parallelism = parallelism
         self._rate = rate
@@ -121,6 +166,11 @@ class GeneratorEnumerator(SplitEnumerator):
     def next_poll_ms(self) -> int:
         """Wait until a record is due."""
         return super().next_poll_ms() if self._rate is None else self._rate.wait_ms()
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Go on, if the pace is that of the checkpoints."""
+        if self._rate is not None:
+            self._rate.notify_checkpoint_complete()
 
     def snapshot(self) -> int:
         """Return the number of indices that were handed out."""

@@ -309,6 +309,11 @@ class CheckpointKeeper:
 
     # Tell
 
+    @property
+    def has_news(self) -> bool:
+        """Whether there is something that slots and sources have not been told."""
+        return bool(self._completed_news or self._aborted_news)
+
     def take_news(self) -> CheckpointNews:
         """What slots have to be told; each thing once."""
         news = CheckpointNews(tuple(self._completed_news), tuple(self._aborted_news))

@@ -197,9 +197,7 @@ class Coordinator:
         self._raise_if_cancelled()
 
     def _take_acks(self, results: list[Any]) -> None:
-        failures = [result for result in results if isinstance(result, Failure)]
-        if failures:
-            raise to_error(min(failures, key=lambda failure: failure.is_slot_lost))
+        _raise_failure(results)
         self._keeper.take(result for result in results if isinstance(result, SnapshotAck))
         self._keeper.advance(self._commit)
 
@@ -250,7 +248,7 @@ class Coordinator:
             delay_s = min(delay_s, until_due_ms / 1000)
         self._cancelled.wait(max(0.001, delay_s))
         self._raise_if_cancelled()
-        if self._keeper.has_pending and time.monotonic() - self._last_asked >= _ASK_SLOTS_S:
+        if (self._keeper.has_pending or self._keeper.has_news) and time.monotonic() - self._last_asked >= _ASK_SLOTS_S:
             self._ask_slots()
 
     def _busy_ms(self) -> float:
@@ -283,10 +281,9 @@ class Coordinator:
             self._raise_if_cancelled()
             raise
         self.figures.epochs += 1
-        failures = [result for result in results if isinstance(result, Failure)]
-        if failures:
+        if any(isinstance(result, Failure) for result in results):
             self._deliver_messages(results, is_complete=False)
-            raise to_error(min(failures, key=lambda failure: failure.is_slot_lost))
+            _raise_failure(results)
         self._accept_reports(results)
         self._keeper.prepared(header.checkpoint, self._deliver_messages(results))
         if header.checkpoint is not None:
@@ -340,3 +337,10 @@ class Coordinator:
         for sink_id, batches in for_spark.items() if is_complete else ():
             self._epoch_writers[sink_id](batches, self.figures.epochs)
         return committables
+
+
+def _raise_failure(results: list[Any]) -> None:
+    """Raises what the slots report as failed, if anything; a lost slot is rather a consequence than a cause."""
+    failures = [result for result in results if isinstance(result, Failure)]
+    if failures:
+        raise to_error(min(failures, key=lambda failure: failure.is_slot_lost))

@@ -25,7 +25,7 @@ from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.nursery import fork_slot, start_nursery
 from funke.engine.runtime.results import Failure
 from funke.engine.runtime.slot import EpochHeader
-from funke.engine.runtime.slot_process import SlotAddress, SlotBirth
+from funke.engine.runtime.slot_process import CLOSE_S, SlotAddress, SlotBirth
 from funke.engine.runtime.worker_setup import JobPackage
 
 
@@ -98,15 +98,15 @@ def _host() -> str:
     return os.environ.get("SPARK_LOCAL_IP") or os.environ.get("SPARK_LOCAL_HOSTNAME") or "127.0.0.1"
 
 
-def connect(address: SlotAddress, secret: bytes, order: Any) -> FrameSocket:
+def connect(address: SlotAddress, secret: bytes, order: Any, timeout_s: float | None = None) -> FrameSocket:
     """Opens a conversation with a slot."""
     if os.path.exists(address.path):
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(address.path)
     else:
         connection = socket.create_connection((address.host, address.port), timeout=30)
-        connection.settimeout(None)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.settimeout(timeout_s)
     frames = FrameSocket(connection)
     frames.send_message(secret)
     frames.send_message(pickle.dumps(order, 5))
@@ -166,6 +166,38 @@ def tell_news(address: SlotAddress, secret: bytes, news: CheckpointNews) -> list
             slot.close()
     except OSError as error:
         return [_lost(address, error).payload]
+
+
+def end_slots(addresses: list[SlotAddress], secret: bytes) -> list[SlotAddress]:
+    """Tells slots to end, waits until they have tidied up, and returns those that were not reached from here."""
+    # All are told before the first is waited for: they close their functions at the same time.
+    told = [(address, _tell_end(address, secret)) for address in addresses]
+    return [address for address, slot in told if slot is None or not _await_end(address, slot)]
+
+
+def _tell_end(address: SlotAddress, secret: bytes) -> FrameSocket | None:
+    try:
+        return connect(address, secret, "end", CLOSE_S + 1)
+    except OSError:
+        _tidy_up(address)
+        return None
+
+
+def _await_end(address: SlotAddress, slot: FrameSocket) -> bool:
+    try:
+        slot.receive()
+    except OSError:
+        _tidy_up(address)
+        return False
+    finally:
+        slot.close()
+    return True
+
+
+def _tidy_up(address: SlotAddress) -> None:
+    """A slot that was killed on this host could not do it itself."""
+    if os.path.exists(address.path):
+        shutil.rmtree(os.path.dirname(address.path), ignore_errors=True)
 
 
 class _Answers(threading.Thread):

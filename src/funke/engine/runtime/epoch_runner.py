@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import threading
 import time
 import zipfile
@@ -16,7 +15,7 @@ from funke.engine.errors import SlotLostError
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.checkpoint_order import CheckpointNews
-from funke.engine.runtime.delivery import connect, consumed_at, deliver, start_slot, tell_news
+from funke.engine.runtime.delivery import consumed_at, deliver, end_slots, start_slot, tell_news
 from funke.engine.runtime.dependencies import shipping_folder
 from funke.engine.runtime.frames import Frame
 from funke.engine.runtime.ingest import IngestOrder, run_ingest
@@ -169,32 +168,20 @@ class EpochRunner:
             self._context.cancelJobGroup(self._group)
 
     def close(self) -> None:
-        """Ends all slots, those on other hosts too."""
+        """Ends all slots, those on other hosts too, and waits until they are gone."""
         secret = self._secret
-        unreached = [address for address in self.addresses.values() if not end_slot(address, secret)]
+        unreached = end_slots(list(self.addresses.values()), secret)
         self.addresses = {}
         with contextlib.suppress(Exception):  # Spark may have ended
             if unreached and not is_embedded(self._spark):
                 rdd = self._context.parallelize(unreached, len(unreached))
-                rdd.foreach(lambda address: _end_quietly(address, secret))
+                rdd.foreachPartition(lambda addresses: _end_quietly(addresses, secret))
         with contextlib.suppress(Exception):
             self._package.unpersist()
 
 
-def _end_quietly(address: SlotAddress, secret: bytes) -> None:
-    end_slot(address, secret)
-
-
-def end_slot(address: SlotAddress, secret: bytes) -> bool:
-    """Tells a slot to end; False if it could not be reached from here."""
-    try:
-        connect(address, secret, "end").close()
-    except OSError:
-        # A slot that was killed on this host could not tidy up itself.
-        if os.path.exists(address.path):
-            shutil.rmtree(os.path.dirname(address.path), ignore_errors=True)
-        return False
-    return True
+def _end_quietly(addresses: Iterable[SlotAddress], secret: bytes) -> None:
+    end_slots(list(addresses), secret)
 
 
 def _as_is(slot: int) -> int:

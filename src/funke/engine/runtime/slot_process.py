@@ -34,7 +34,7 @@ _WATCH_INTERVAL_S = 0.5
 # Outputs kept for a delivery that Spark repeats; beyond this a repetition fails the attempt instead.
 _MOST_KEPT_BYTES = 64 << 20
 # How long user functions may take to close when the job is given up.
-_CLOSE_S = 3.0
+CLOSE_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class _SlotProcess:
         order = pickle.loads(frames.receive_message())
         connection.settimeout(None)
         if order == "end":
-            self.end()
+            self.end(frames)
         self._last_call = time.monotonic()
         self._work.put((frames, order))
 
@@ -196,15 +196,18 @@ class _SlotProcess:
             if not is_alive(self._birth.watched_pid) or is_lease_over:
                 self.end()
 
-    def end(self) -> None:
+    def end(self, caller: FrameSocket | None = None) -> None:
         """Ends the process; closes user functions before, unless one of them is running right now."""
         if self._slot is not None:
             self._slot.snapshots.close()
         if self._slot is not None and not self._is_serving:
             closing = threading.Thread(target=self._slot.close, daemon=True)
             closing.start()
-            closing.join(_CLOSE_S)
+            closing.join(CLOSE_S)
         shutil.rmtree(self._folder, ignore_errors=True)
+        if caller is not None:
+            with contextlib.suppress(OSError):
+                caller.send_end()
         os._exit(0)
 
 

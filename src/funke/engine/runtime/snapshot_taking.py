@@ -36,6 +36,7 @@ _PR_SET_PDEATHSIG = 1
 _prctl = getattr(ctypes.CDLL(None), "prctl", None)
 # The child gives way to the processing that goes on.
 _NICENESS = 5
+_MOST_WAIT_S = 2.0
 
 
 @dataclass
@@ -46,6 +47,7 @@ class _Work:
     pid: int
     stall_ms: float
     started: float
+    waiting: threading.Thread | None = None
 
 
 class SnapshotTaker:
@@ -74,11 +76,14 @@ class SnapshotTaker:
         if pid == 0:
             _be_child(write, target, writing)
         os.close(writing)
+        _lead_group(pid)
         now = time.perf_counter()
         work = _Work(order, pid, stall_ms + (now - started) * 1000, now)
         with self._lock:
             self._running[order.checkpoint_id] = work
-        threading.Thread(target=self._await, args=(work, reading, folder is None, target), daemon=True).start()
+        waiting = threading.Thread(target=self._await, args=(work, reading, folder is None, target), daemon=True)
+        waiting.start()
+        work.waiting = waiting
 
     def known_files(self, folder: str) -> frozenset[str]:
         """Shared files that a new checkpoint need not write, relative to its folder."""
@@ -108,20 +113,24 @@ class SnapshotTaker:
             self._kill(work)
 
     def close(self) -> None:
-        """Stops everything that is being written."""
+        """Stops everything that is being written, and waits until nobody touches the files of the state any more."""
         with self._lock:
             running = list(self._running.values())
         for work in running:
             self._kill(work)
+        for work in running:
+            if work.waiting is not None:
+                work.waiting.join(_MOST_WAIT_S)
 
     def _kill(self, work: _Work) -> None:
         # Under the lock: once a child was waited for, its number may belong to somebody else.
         with self._lock:
             if self._running.get(work.order.checkpoint_id) is work:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(work.pid, signal.SIGKILL)
+                    os.killpg(work.pid, signal.SIGKILL)
 
     def _await(self, work: _Work, reading: int, is_remote: bool, target: str) -> None:
+        # Its end has come when the child, and every process the child has started, is gone.
         with os.fdopen(reading, "rb") as pipe:
             answer = pipe.read()
         with self._lock:
@@ -177,4 +186,12 @@ def _detach(writing: int) -> None:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     os.closerange(3, writing)
     os.closerange(writing + 1, os.sysconf("SC_OPEN_MAX"))
+    os.set_inheritable(writing, True)
+    _lead_group(0)
     os.nice(_NICENESS)
+
+
+def _lead_group(pid: int) -> None:
+    """Makes a group of a child and the processes it starts, to kill them together; both sides do, whoever is first."""
+    with contextlib.suppress(OSError):
+        os.setpgid(pid, pid)

@@ -37,7 +37,9 @@ def read_rows_elsewhere(folder: str) -> Iterator[tuple[bytes, bytes]]:
     """All rows of a copy, which another process reads."""
     command = [sys.executable, "-c", "from funke.engine.state.rocksdb_dump import main; main()", folder]
     paths = os.pathsep.join(path for path in sys.path if path)
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": paths})
+    # It inherits the pipe to the slot: as long as that is open, the slot knows that somebody reads the copy.
+    environment = {**os.environ, "PYTHONPATH": paths}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, close_fds=False)
     assert process.stdout is not None
     try:
         yield from _received(process.stdout)
