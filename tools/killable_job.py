@@ -20,7 +20,7 @@ from tools import soak_job
 
 Victim = Literal["slot", "worker", "executor", "driver", "snapshot"]
 
-_JOB = Path(soak_job.__file__)
+_ROOT = Path(__file__).parent.parent
 
 
 @dataclass
@@ -39,13 +39,14 @@ class Outcome:
 
 @dataclass
 class KillableJob:
-    """The job of `tools/soak_job.py` in a folder of its own."""
+    """The job of `tools/soak_job.py`, or of another program with the same arguments, in a folder of its own."""
 
     folder: Path
     records: int
     pace: str
     options: dict[str, str] = field(default_factory=dict)
     is_quiet: bool = True
+    program: Path = Path(soak_job.__file__)
     starts: int = 0
 
     def __post_init__(self) -> None:
@@ -61,8 +62,7 @@ class KillableJob:
 
     def _environment(self) -> dict[str, str]:
         name, value = self._mark.split("=")
-        root = str(_JOB.parent.parent)
-        path = os.pathsep.join(part for part in (root, os.environ.get("PYTHONPATH", "")) if part)
+        path = os.pathsep.join(part for part in (str(_ROOT), os.environ.get("PYTHONPATH", "")) if part)
         return {**os.environ, "FUNKE_HOME": str(self.folder / "home"), "PYTHONPATH": path, name: value}
 
     def _launch(self, *arguments: str) -> None:
@@ -90,7 +90,7 @@ class KillableJob:
             **self.options,
         }
         given = [f"-D{key}={value}" for key, value in options.items()]
-        self._launch("run", *given, str(_JOB), str(self.output), str(self.records), self.pace)
+        self._launch("run", *given, str(self.program), str(self.output), str(self.records), self.pace)
 
     def recover(self) -> None:
         """Goes on with a job whose driver is gone; starts it if it had not come as far as a record."""
@@ -123,10 +123,16 @@ class KillableJob:
     def run_to_the_end(self, seconds: float) -> None:
         """Waits for the end, and recovers the job as often as its driver is killed; fails if it ends badly."""
         end = time.monotonic() + seconds
-        while (code := self.wait(max(0.1, end - time.monotonic()))) != 0:
+        while (code := self._wait_until(end)) != 0:
             if code != -signal.SIGKILL:
                 raise RuntimeError(f"the driver ended with {code}:\n{self.log()[-4000:]}")
             self.recover()
+
+    def _wait_until(self, end: float) -> int:
+        try:
+            return self.wait(max(0.1, end - time.monotonic()))
+        except subprocess.TimeoutExpired as late:
+            raise RuntimeError(f"the job takes too long:\n{self.log()[-4000:]}") from late
 
     def log(self) -> str:
         """What the drivers have printed."""
@@ -140,7 +146,7 @@ class KillableJob:
             above = tree.get(parent, (0, ""))[1]
             if command.split("\0")[0].endswith("java"):
                 found["executor"].append(pid)
-            elif _JOB.name in command:
+            elif self.program.name in command:
                 found["driver"].append(pid)
             elif "pyspark.daemon" in command and "pyspark.daemon" in above:
                 found["worker"].append(pid)

@@ -96,15 +96,20 @@ class RunningTotal(KeyedProcessFunction):
         yield f"total {value[0]} {count}"
 
 
-def build(env: StreamExecutionEnvironment, folder: str, records: int, pace: str) -> None:
-    """Describes the job."""
+def rate_limit(pace: str) -> RateLimiterStrategy:
+    """Reads `500/second` or `100/checkpoint`."""
     number, _, unit = pace.partition("/")
     rates = {"second": RateLimiterStrategy.per_second, "checkpoint": RateLimiterStrategy.per_checkpoint}
+    return rates[unit](int(number))
+
+
+def build(env: StreamExecutionEnvironment, folder: str, records: int, pace: str) -> None:
+    """Describes the job."""
     source = DataGeneratorSource(
         read_event,
         records,
         Types.PICKLED_BYTE_ARRAY(),
-        rate_limiter_strategy=rates[unit](int(number)),
+        rate_limiter_strategy=rate_limit(pace),
     )
     watermarks = WatermarkStrategy.for_bounded_out_of_orderness(
         Duration.of_millis(DISORDER_MS)

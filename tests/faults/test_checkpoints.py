@@ -29,6 +29,8 @@ pytestmark = pytest.mark.spark
 RECORDS = 400
 KEYS = 7
 SPLITS = 8
+# However small the state is.
+IN_FILES = {"state__storage__fs__memory_threshold": "0"}
 
 
 class SlowToWrite:
@@ -197,7 +199,7 @@ def test_a_checkpoint_that_takes_too_long_is_given_up(spark: Any, tmp_path: Path
 
 def test_storage_that_cannot_be_written_fails_the_job_and_is_named(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "checkpoints").write_text("a file, not a folder")
-    env = new_environment(tmp_path / "checkpoints", restart_strategy__type="none")
+    env = new_environment(tmp_path / "checkpoints", restart_strategy__type="none", **IN_FILES)
     client = start(env, tmp_path / "out", Counting())
     with pytest.raises(JobExecutionError, match=r"checkpoint 1 failed: slot \d could not write its state.*checkpoints"):
         client.get_job_execution_result().result()
@@ -268,7 +270,7 @@ def test_a_damaged_checkpoint_is_passed_over(
     spark: Any, tmp_path: Path, damage: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The newest checkpoint is damaged, then the job fails: it starts from the one before it."""
-    env = new_environment(tmp_path / "checkpoints", state__checkpoints__num_retained="2")
+    env = new_environment(tmp_path / "checkpoints", state__checkpoints__num_retained="2", **IN_FILES)
     client = start(env, tmp_path / "out", Counting(folder=tmp_path))
     wait_for_checkpoints(client, 2)
     (tmp_path / "hold").touch()

@@ -1,4 +1,7 @@
-"""On a cluster of two workers one is lost with its executor: the job goes on upon the other."""
+"""On a cluster of two workers one is lost with its executor: the job goes on upon the other.
+
+And a job moves from a laptop to a cluster with a savepoint.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from funke.engine.jobs.job_record import JobRecord
 from tests.harness.standalone_cluster import StandaloneCluster
+from tools import soak_job
 from tools.killable_job import KillableJob
 
 pytestmark = [
@@ -28,16 +33,26 @@ def cluster(tmp_path: Path) -> Iterator[StandaloneCluster]:
     started.close()
 
 
+def options_of(cluster: StandaloneCluster) -> dict[str, str]:
+    return {"spark.master": cluster.url, "spark.executor.memory": "512m", "spark.executor.cores": "1"}
+
+
+def wait_for_checkpoint(job: KillableJob) -> JobRecord:
+    end = time.monotonic() + 60
+    while (record := job.record()) is None or record.state().checkpoint is None:
+        assert time.monotonic() < end and job.process is not None and job.process.poll() is None, job.log()
+        time.sleep(0.1)
+    return record
+
+
 def test_a_lost_worker(cluster: StandaloneCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    options = {"spark.master": cluster.url, "spark.executor.memory": "512m", "spark.executor.cores": "1"}
+    # With local recovery the slots that are left start where they were.
+    options = {**options_of(cluster), "execution.state-recovery.from-local": "true"}
     job = KillableJob(tmp_path / "job", 4000, "400/second", options)
     job.start()
     try:
-        end = time.monotonic() + 60
-        while (record := job.record()) is None or record.state().checkpoint is None:
-            assert time.monotonic() < end and job.process is not None and job.process.poll() is None, job.log()
-            time.sleep(0.1)
+        wait_for_checkpoint(job)
         executors = cluster.executors(0), cluster.executors(1)
         assert all(executors), "slots on both workers"
         cluster.kill_worker(0)
@@ -48,3 +63,27 @@ def test_a_lost_worker(cluster: StandaloneCluster, tmp_path: Path, monkeypatch: 
     assert outcome.is_exact, (outcome.lost, outcome.duplicated)
     assert "restarting the job" in job.log()
     assert not any(os.path.exists(f"/proc/{pid}") for pid in executors[0])
+
+
+def test_a_job_moves_to_a_cluster_with_a_savepoint(
+    cluster: StandaloneCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    before = KillableJob(tmp_path / "before", 2000, "100/checkpoint", {})
+    before.start()
+    try:
+        record = wait_for_checkpoint(before)
+        stopped = before.command("stop", "-p", str(tmp_path / "savepoints"), record.job_id)
+        assert stopped.returncode == 0, stopped.stderr + before.log()
+    finally:
+        before.close()
+    (savepoint,) = (tmp_path / "savepoints").iterdir()
+    options = {**options_of(cluster), "execution.state-recovery.path": str(savepoint)}
+    after = KillableJob(tmp_path / "after", 2000, "1000/checkpoint", options)
+    after.start()
+    try:
+        after.run_to_the_end(120)
+    finally:
+        after.close()
+    written = [soak_job.committed(job.output) for job in (before, after)]
+    assert all(written) and written[0] + written[1] == soak_job.expected(2000)

@@ -78,7 +78,9 @@ def parents() -> dict[int, int]:
 
 def wait_for_mark(folder: Path, client: Any) -> None:
     end = time.monotonic() + 40
-    while not (folder.is_dir() and any("." in path.name for path in folder.iterdir())):
+    while not (
+        folder.is_dir() and any("." in path.name for path in folder.iterdir()) and client._job._runner.addresses
+    ):
         assert time.monotonic() < end and not client.get_job_status().result().is_terminal_state(), "never reached"
         time.sleep(0.005)
 

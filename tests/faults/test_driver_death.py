@@ -64,7 +64,7 @@ def test_a_killed_driver_is_followed_by_another_and_then_there_is_nothing_to_rec
     listed = job.command("list").stdout
     assert re.search(rf"without a Driver[^\n]*\n[^\n]*{record.job_id} : soak \(RUNNING\)", listed)
     job.recover()
-    job.run_to_the_end(60)
+    job.run_to_the_end(150)
     assert job.outcome().is_exact
     assert f"Recovering job {record.job_id} (soak) from " in job.log()
     owner = record.owner()
@@ -85,7 +85,7 @@ def test_a_driver_that_was_stopped_and_goes_on_does_no_harm(launch: Launch, tmp_
     job.recover()
     wait_until(lambda: (owner := job.record().owner()) is not None and owner.attempt > 0)  # type: ignore[union-attr]
     os.kill(stopped.pid, signal.SIGCONT)
-    job.run_to_the_end(60)
+    job.run_to_the_end(150)
     assert stopped.wait(30) == 1
     assert "another driver runs the job" in job.log()
     assert job.outcome().is_exact
@@ -124,3 +124,40 @@ def test_a_job_is_cancelled_from_outside(launch: Launch) -> None:
     assert record.state().status is JobStatus.CANCELED
     assert job.command("recover", "--all").stdout == "No jobs to recover.\n"
     assert not job.outcome().duplicated
+
+
+def test_a_job_that_was_stopped_stays_stopped_when_its_driver_dies_before_the_end(
+    launch: Launch, tmp_path: Path
+) -> None:
+    """It has the savepoint and has made one of two commits; the driver after it makes the other, and nothing else."""
+    fault = f"between-commits:1:kill@{tmp_path / 'marks'}"
+    job = launch(records=100_000, funke__fault=fault, execution__checkpointing__interval="1 h")
+    # Windows of a second of event time are due after a hundred records.
+    wait_until(lambda: list(job.output.glob("windows/*/.part*")))
+    record = job.record()
+    assert record is not None
+    stopping = job.command("stop", "-p", str(tmp_path / "stopped"), record.job_id)
+    assert stopping.returncode == 1 and "ended before it answered" in stopping.stderr, stopping.stderr
+    assert job.wait(20) == -signal.SIGKILL
+    assert record.state().is_stopped
+    before = job.outcome().lines
+    job.recover()
+    assert job.wait(60) == 0, job.log()
+    assert record.state().status is JobStatus.FINISHED
+    assert job.outcome().lines > before and not job.outcome().duplicated
+    assert job.command("recover", "--all").stdout == "No jobs to recover.\n"
+
+
+def test_a_job_that_was_being_cancelled_is_cancelled_by_the_driver_that_follows(launch: Launch) -> None:
+    job = launch(records=100_000)
+    wait_until(lambda: has_checkpoint(job))
+    record = job.record()
+    assert record is not None
+    job.kill("driver")
+    assert job.wait(20) == -signal.SIGKILL
+    state = next(Path(record.folder).glob("state-*.json"))
+    state.write_text(state.read_text().replace("RUNNING", "CANCELLING"))
+    job.recover()
+    assert job.wait(60) == 1
+    assert record.state().status is JobStatus.CANCELED
+    assert not list((job.folder / "checkpoints").rglob("_metadata"))

@@ -62,6 +62,11 @@ def committed(folder: Path) -> Counter[str]:
     return Counter(line for path in files for line in path.read_text().splitlines())
 
 
+def file_sink(folder: Path) -> FileSink:
+    policy = RollingPolicy.on_checkpoint_rolling_policy()
+    return FileSink.for_row_format(str(folder), Encoder.simple_string_encoder()).with_rolling_policy(policy).build()
+
+
 def start(
     folder: Path, checkpoints: Path, fail_at: int | None = None, pid_folder: Path | None = None, **settings: str
 ) -> Any:
@@ -79,21 +84,26 @@ def start(
         lambda index: index, RECORDS, Types.LONG(), rate_limiter_strategy=RateLimiterStrategy.per_second(200)
     )
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
-    sink = (
-        FileSink.for_row_format(str(folder), Encoder.simple_string_encoder())
-        .with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
-        .build()
-    )
     counts = numbers.key_by(lambda number: number % KEYS).process(
         CountPerKey(fail_at, str(pid_folder) if pid_folder else None), Types.STRING()
     )
-    counts.sink_to(sink)
+    counts.sink_to(file_sink(folder))
     return env.execute_async("count")
 
 
 def test_a_failing_function_is_restarted_without_loss_or_repetition(spark: Any, tmp_path: Path) -> None:
     client = start(tmp_path / "out", tmp_path / "checkpoints", fail_at=400)
     client.get_job_execution_result().result()
+    assert {(each.attempt, each.state.name) for each in client.get_executions()} == {(1, "FINISHED")}
+    earlier = [
+        run for each in client.get_executions() for run in client._job.prior_executions(each.vertex_id, each.subtask)
+    ]
+    assert sorted((run.attempt, run.state.name) for run in earlier) == [
+        (0, "CANCELED"),
+        (0, "CANCELED"),
+        (0, "CANCELED"),
+        (0, "FAILED"),
+    ]
     assert client.get_job_status().result() == JobStatus.FINISHED
     assert committed(tmp_path / "out") == expected()
 
@@ -121,6 +131,52 @@ def test_restarts_end_when_the_strategy_says_so(spark: Any, tmp_path: Path) -> N
     with pytest.raises(JobExecutionError, match="planned failure"):
         client.get_job_execution_result().result()
     assert client.get_job_status().result() == JobStatus.FAILED
+
+
+def test_without_checkpoints_no_record_comes_twice_and_nothing_is_recovered(spark: Any) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
+    source = DataGeneratorSource(lambda index: index, RECORDS, Types.LONG())
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+    counts = numbers.key_by(lambda number: number % KEYS).process(CountPerKey(400, None), Types.STRING())
+    seen: Counter[str] = Counter()
+    with pytest.raises(JobExecutionError, match="planned failure"), counts.execute_and_collect() as results:
+        seen.update(results)
+    assert not seen - expected()
+
+
+class Once(KeyedProcessFunction):
+    """Passes on what it has not seen before, and fails once."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.is_first = runtime_context.get_attempt_number() == 0
+        self.seen = runtime_context.get_state(ValueStateDescriptor("seen", Types.BOOLEAN()))
+
+    def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> Any:
+        if value == RECORDS // 2 and self.is_first:
+            raise RuntimeError("planned failure")
+        if not self.seen.value():
+            self.seen.update(True)
+            yield str(value)
+
+
+def test_what_is_delivered_at_least_once_is_written_once_by_a_function_that_remembers(
+    spark: Any, tmp_path: Path
+) -> None:
+    """Every number comes three times, as from a sender that does not know what has arrived."""
+    configuration = Configuration()
+    configuration.set_string("state.checkpoints.dir", str(tmp_path / "checkpoints"))
+    configuration.set_string("restart-strategy.type", "fixed-delay")
+    configuration.set_string("restart-strategy.fixed-delay.delay", "10 ms")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
+    env.enable_checkpointing(100)
+    rate = RateLimiterStrategy.per_checkpoint(RECORDS)
+    source = DataGeneratorSource(lambda index: index % RECORDS, 3 * RECORDS, Types.LONG(), rate)
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+    numbers.key_by(lambda number: number).process(Once(), Types.STRING()).sink_to(file_sink(tmp_path / "out"))
+    client = env.execute_async("once")
+    client.get_job_execution_result().result()
+    assert client.get_metrics()["numRestarts"] == 1
+    assert committed(tmp_path / "out") == Counter(str(number) for number in range(RECORDS))
 
 
 def test_checkpoints_are_removed_when_the_job_is_done(spark: Any, tmp_path: Path) -> None:

@@ -29,17 +29,7 @@ class SinksJob(KillableJob):
         database = sqlite3.connect(self.output / "people.db")
         database.execute("create table if not exists people (id bigint, name text)")
         database.close()
-        options = {
-            "parallelism.default": "2",
-            "execution.checkpointing.interval": "300 ms",
-            "execution.checkpointing.dir": str(self.folder / "checkpoints"),
-            "restart-strategy.type": "fixed-delay",
-            "restart-strategy.fixed-delay.delay": "100 ms",
-            "funke.lease-timeout": "3 s",
-            **self.options,
-        }
-        given = [f"-D{key}={value}" for key, value in options.items()]
-        self._launch("run", *given, str(PROGRAM), str(self.output), str(self.records), str(self.per_second))
+        super().start()
 
     def transactions(self) -> Counter[int]:
         files = [path for path in (self.output / "transactions").iterdir() if path.name[0] != "."]
@@ -60,7 +50,8 @@ class SinksJob(KillableJob):
 @pytest.mark.parametrize("point", ["between-commits"])
 def test_a_driver_that_dies_around_its_commits(tmp_path: Path, point: str) -> None:
     faults = tmp_path / "faults"
-    job = SinksJob(tmp_path / "job", RECORDS, 200, {"funke.fault": f"{point}:1:kill@{faults}"})
+    plan = {"funke.fault": f"{point}:1:kill@{faults}"}
+    job = SinksJob(tmp_path / "job", RECORDS, "80/checkpoint", plan, program=PROGRAM)
     try:
         job.start()
         job.run_to_the_end(240)

@@ -94,6 +94,41 @@ def test_state_in_rocksdb_survives_a_failure(spark: Any, tmp_path: Path, is_incr
     assert not list((tmp_path / "rocksdb").iterdir()), "working files are gone when the job has ended"
 
 
+class ManyTimers(KeyedProcessFunction):
+    """Sets timers for the end of the input, and fails once when most of them are set."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.is_first = runtime_context.get_attempt_number() == 0
+
+    def process_element(self, value: int, ctx: Any) -> Any:
+        if self.is_first and value == RECORDS * 3 // 4:
+            raise RuntimeError("planned failure")
+        for number in range(10):
+            ctx.timer_service().register_event_time_timer(1000 * number + value)
+        ctx.timer_service().delete_event_time_timer(1000 + value)
+        yield from ()
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield f"{ctx.get_current_key()}:{timestamp}"
+
+
+@pytest.mark.parametrize("is_incremental", [False, True])
+def test_timers_in_rocksdb_survive_a_failure(spark: Any, tmp_path: Path, is_incremental: bool) -> None:
+    env = new_environment(tmp_path / "checkpoints")
+    # Some hundred timers in memory, and thousands outside.
+    env.configure(Configuration().set_string("state.backend.rocksdb.timer-service.cache-size", "1"))
+    env.set_state_backend(EmbeddedRocksDBStateBackend(enable_incremental_checkpointing=is_incremental))
+    timed = numbers(env).key_by(lambda value: value % KEYS).process(ManyTimers(), Types.STRING())
+    timed.sink_to(sink(tmp_path / "out"))
+    client = env.execute_async("timers")
+    client.get_job_execution_result().result()
+    assert client.get_metrics()["numRestarts"] == 1
+    expected = [
+        f"{value % KEYS}:{1000 * number + value}" for value in range(RECORDS) for number in range(10) if number != 1
+    ]
+    assert committed(tmp_path / "out") == Counter(expected)
+
+
 class Pairs(FlatMapFunction, CheckpointedFunction, CheckpointListener):
     """Emits numbers two by two; what waits for its pair is operator state."""
 

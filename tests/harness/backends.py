@@ -17,25 +17,25 @@ _SMALL = RocksDBSettings(memory_bytes=16 << 20)
 _CHOICES = {
     "hashmap": BackendChoice(),
     "rocksdb": BackendChoice("rocksdb", _SMALL),
-    # Every entry goes through RocksDB.
-    "rocksdb-without-cache": BackendChoice("rocksdb", RocksDBSettings(memory_bytes=16 << 20, cached_entries=0)),
+    # Every entry goes through RocksDB, and so do nearly all timers.
+    "rocksdb-without-cache": BackendChoice("rocksdb", replace(_SMALL, cached_entries=0, cached_timers=2)),
 }
 
 
 # RocksDB waits for the disk whenever it makes files.
-_IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir()
+IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir()
 
 
 def choice_of(name: str) -> BackendChoice:
     """A backend's choice by its name here."""
-    return replace(_CHOICES[name], local_directories=(_IN_MEMORY,))
+    return replace(_CHOICES[name], local_directories=(IN_MEMORY,))
 
 
 @contextlib.contextmanager
 def backend_factory(name: str) -> Iterator[Callable[..., KeyedBackend]]:
     """Makes backends of one kind, and closes them at the end."""
     made: list[KeyedBackend] = []
-    with tempfile.TemporaryDirectory(dir=_IN_MEMORY) as folder:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
 
         def make(max_parallelism: int = 128, now_ms: Callable[[], int] = lambda: 0) -> KeyedBackend:
             own = f"{folder}/{len(made)}"

@@ -188,6 +188,19 @@ def test_a_failing_program_ends_with_code_1_and_a_short_report(tmp_path: Path) -
     assert "org.apache" not in done.stderr and "py4j" not in done.stderr
 
 
+def test_a_port_in_use_is_one_sentence(tmp_path: Path) -> None:
+    program = tmp_path / "orders.py"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        options = {"spark.driver.port": str(taken.getsockname()[1]), "spark.port.maxRetries": "0"}
+        configured = f"get_execution_environment(Configuration.from_dict({options}))"
+        text = CLI_PROGRAM.replace("get_execution_environment()", configured)
+        program.write_text(f"from pyflink.common import Configuration\n{text}")
+        done = run_program(program)
+    assert done.returncode == 1
+    (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert "Spark did not start on master 'local[" in error and "Address already in use" in error
+
+
 def test_a_missing_input_file(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
     source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path / "absent.txt")).build()
     with pytest.raises(FunkeError, match=r"absent\.txt"):
@@ -201,7 +214,7 @@ def test_an_unserialisable_function_is_refused_at_submission(env: StreamExecutio
         collect(stream)
     text = str(caught.value)
     assert "'locked'" in text and "lock" in text and "open()" in text
-    assert "in your job: test_errors.py" in text
+    assert text.splitlines()[-1].startswith("  in your job: test_errors.py")
 
 
 def test_an_unserialisable_record(env: StreamExecutionEnvironment) -> None:

@@ -75,7 +75,7 @@ def test_an_endless_job_is_cancelled(env: StreamExecutionEnvironment) -> None:
     assert client.get_job_status().result() is JobStatus.RUNNING
     started = time.monotonic()
     client.cancel().result()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 12
     assert client.get_job_status().result() is JobStatus.CANCELED
     with pytest.raises(JobCancelledError):
         client.get_job_execution_result().result()
@@ -106,10 +106,10 @@ def test_cancelling_does_not_wait_for_a_slow_function(env: StreamExecutionEnviro
     time.sleep(0.5)
     started = time.monotonic()
     client.cancel().result()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 12
     # The next job is not held up either.
     assert sorted(collect(new_environment(2).from_collection([1, 2]).map(abs))) == [1, 2]
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 25
 
 
 def test_a_killed_slot_fails_the_job_within_seconds(env: StreamExecutionEnvironment) -> None:
@@ -123,7 +123,7 @@ def test_a_killed_slot_fails_the_job_within_seconds(env: StreamExecutionEnvironm
     os.kill(victim, signal.SIGKILL)
     with pytest.raises(SlotLostError, match=str(victim)):
         list(results)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 20
     assert wait_until(lambda: not is_alive(other))
     assert wait_until(lambda: left_over_slots() <= before), "the killed slot's folder is removed too"
 

@@ -26,8 +26,6 @@ from funke.datastream.connectors.python import PythonSink, PythonSinkWriter, Pyt
 from funke.datastream.connectors.spark import SparkSink, SparkSource
 from funke.datastream.formats.csv import CsvReaderFormat, CsvSchema
 from funke.datastream.formats.parquet import ParquetBulkWriters, ParquetColumnarRowInputFormat
-from funke.engine.connectors.files.file_source import FileSource as EngineFileSource
-from funke.engine.formats.json_lines_reader import JsonLinesFormat
 from tests.spark.job_running import collect, new_environment, wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
@@ -66,7 +64,7 @@ def csv_source(folder: Path) -> Any:
 def json_source(folder: Path) -> Any:
     lines = "".join(json.dumps({"id": number, "name": name}) + "\n" for number, name in PEOPLE)
     (folder / "people.json.gz").write_bytes(gzip.compress(lines.encode()))
-    return EngineFileSource([str(folder)], JsonLinesFormat(ROW))
+    return FileSource.for_record_stream_format(StreamFormat.json_line_format(ROW), str(folder)).build()
 
 
 def parquet_source(folder: Path) -> Any:

@@ -40,6 +40,9 @@ class JobHandle(Protocol):
     def exceptions(self) -> Sequence[Any]:
         """Return the failures of the job, newest first."""
 
+    def executions(self) -> Sequence[Any]:
+        """Return the subtasks of the job."""
+
     def accumulators(self) -> dict[str, Any]:
         """Return the current values of the accumulators."""
 
@@ -87,6 +90,10 @@ class JobClient:
     def get_exceptions(self) -> list[Any]:
         """Return the failures of the job, newest first, each with its time and attempt (beyond PyFlink)."""
         return list(self._job.exceptions())
+
+    def get_executions(self) -> list[Any]:
+        """Return every subtask with its title, attempt and state (beyond PyFlink)."""
+        return list(self._job.executions())
 
     def get_accumulators(self) -> CompletableFuture:
         """Return a future of the accumulators by name; it may be asked while the job runs."""

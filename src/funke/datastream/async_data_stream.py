@@ -15,7 +15,8 @@ from funke.engine.operators.functions.async_functions import (
     AsyncFunctionDescriptor,
     AsyncRetryStrategy,
 )
-from funke.engine.types.time import Time
+from funke.engine.operators.windowing.trigger import to_millis
+from funke.engine.types.time import Duration, Time
 
 __all__ = ["AsyncDataStream"]
 
@@ -29,7 +30,7 @@ class AsyncDataStream:
     def unordered_wait(
         data_stream: DataStream,
         async_function: AsyncFunction[Any, Any],
-        timeout: Time,
+        timeout: Time | Duration,
         capacity: int = 100,
         output_type: OutputType = None,
     ) -> DataStream:
@@ -42,7 +43,7 @@ class AsyncDataStream:
     def unordered_wait_with_retry(
         data_stream: DataStream,
         async_function: AsyncFunction[Any, Any],
-        timeout: Time,
+        timeout: Time | Duration,
         async_retry_strategy: AsyncRetryStrategy[Any],
         capacity: int = 100,
         output_type: OutputType = None,
@@ -56,7 +57,7 @@ class AsyncDataStream:
     def ordered_wait(
         data_stream: DataStream,
         async_function: AsyncFunction[Any, Any],
-        timeout: Time,
+        timeout: Time | Duration,
         capacity: int = 100,
         output_type: OutputType = None,
     ) -> DataStream:
@@ -69,7 +70,7 @@ class AsyncDataStream:
     def ordered_wait_with_retry(
         data_stream: DataStream,
         async_function: AsyncFunction[Any, Any],
-        timeout: Time,
+        timeout: Time | Duration,
         async_retry_strategy: AsyncRetryStrategy[Any],
         capacity: int = 100,
         output_type: OutputType = None,
@@ -83,16 +84,15 @@ class AsyncDataStream:
 def _async_wait(
     data_stream: DataStream,
     async_function: AsyncFunction[Any, Any],
-    timeout: Time,
+    timeout: Time | Duration,
     async_retry_strategy: AsyncRetryStrategy[Any],
     capacity: int,
     output_type: OutputType,
     output_mode: AsyncFunctionDescriptor.OutputMode,
 ) -> DataStream:
-    _validate(async_function, timeout, async_retry_strategy, capacity)
-    operation = AsyncWait(
-        async_function, timeout.to_milliseconds(), capacity, async_retry_strategy, output_mode is OutputMode.ORDERED
-    )
+    timeout_ms = to_millis(timeout)
+    _validate(async_function, timeout_ms, async_retry_strategy, capacity)
+    operation = AsyncWait(async_function, timeout_ms, capacity, async_retry_strategy, output_mode is OutputMode.ORDERED)
     # As in PyFlink, the function sees the elements of a keyed stream as rows of key and element.
     elements = data_stream._rows_with_key() if isinstance(data_stream, KeyedStream) else data_stream
     return elements._transform(operation, "async wait operator", declared_type(output_type))
@@ -100,7 +100,7 @@ def _async_wait(
 
 def _validate(
     async_function: AsyncFunction[Any, Any],
-    timeout: Time,
+    timeout_ms: int,
     async_retry_strategy: AsyncRetryStrategy[Any],
     capacity: int,
 ) -> None:
@@ -110,7 +110,7 @@ def _validate(
         )
     if async_retry_strategy is None:
         raise ConfigurationError("the retry strategy of an asynchronous function must not be None")
-    if async_retry_strategy is not NO_RETRY_STRATEGY and timeout.to_milliseconds() <= 0:
+    if async_retry_strategy is not NO_RETRY_STRATEGY and timeout_ms <= 0:
         raise ConfigurationError("an asynchronous function with retries needs a timeout greater than 0")
     if async_retry_strategy.get_retry_predicate() is None:
         raise ConfigurationError(f"{type(async_retry_strategy).__name__}.get_retry_predicate() returned None")

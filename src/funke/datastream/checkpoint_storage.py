@@ -19,6 +19,7 @@ __all__ = [
 
 _STORAGE = options.CHECKPOINT_STORAGE.key
 _DIRECTORY = options.CHECKPOINTS_DIRECTORY.key
+_MAX_STATE_SIZE = options.MAX_STATE_SIZE.key
 _SMALL_FILE_THRESHOLD = "execution.checkpointing.data-inline-threshold"
 _WRITE_BUFFER = "execution.checkpointing.write-buffer-size"
 _DEFAULT_FILE_THRESHOLD = 20 * 1024
@@ -59,7 +60,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
     def to_options(self) -> dict[str, str]:
         """Return the options that choose this place."""
         directory = {} if self._checkpoint_path is None else {_DIRECTORY: self._checkpoint_path}
-        return {_STORAGE: "jobmanager", **directory}
+        return {_STORAGE: "jobmanager", _MAX_STATE_SIZE: f"{self._max_state_size} bytes", **directory}
 
     def __str__(self) -> str:
         return f"JobManagerCheckpointStorage (checkpoints to JobManager) ( maxStateSize: {self._max_state_size})"

@@ -145,9 +145,10 @@ class DataStream(OperatorSettings):
         _require_function(func, FilterFunction, "filter()")
         return self._transform(op.Filter(func, self._key), "Filter", self._type_info)
 
-    def process(self, func: ProcessFunction, output_type: OutputType = None) -> DataStream:
+    def process(self, func: ProcessFunction | KeyedProcessFunction, output_type: OutputType = None) -> DataStream:
         """Apply a process function, which sees timestamps and can emit to side outputs."""
-        if not isinstance(func, ProcessFunction):
+        # As in PyFlink, a KeyedProcessFunction will do as long as it uses neither state nor timers.
+        if not isinstance(func, (ProcessFunction, KeyedProcessFunction)):
             raise TypeError(f"process() needs a ProcessFunction, got {type(func).__name__}")
         return self._transform(op.Process(func), "PROCESS", declared_type(output_type))
 
@@ -297,6 +298,8 @@ class DataStream(OperatorSettings):
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator | list[Any]:
         """Run the job that computes this stream and return its elements: an iterator, or a list of at most `limit`."""
+        if limit is not None and limit < 1:
+            raise ConfigurationError(f"execute_and_collect() needs a limit of at least 1, got {limit}")
         results = self._env._collect(self._upstreams, self._type_info, job_execution_name)
         if limit is None:
             return results
@@ -305,7 +308,7 @@ class DataStream(OperatorSettings):
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """Return the stream of elements that the operator emits with the given tag."""
-        self._settable("get_side_output()")
+        self._settable("get_side_output()").has_side_outputs = True
         tagged = [replace(upstream, tag=output_tag) for upstream in self._upstreams]
         # An operator of its own, as in PyFlink: elements are made to fit the tag's type, and it can be named.
         side = DataStream(self._env, tagged, output_tag.type_info)

@@ -229,6 +229,8 @@ class EnvironmentSettings:
 
     def set_state_backend(self: _T, state_backend: StateBackend) -> _T:
         """Choose how state is kept."""
+        for key in self._state_backend.to_options() if self._state_backend is not None else ():
+            self._settings.remove(key)
         self._state_backend = state_backend
         self._settings.update(Settings(state_backend.to_options()))
         return self

@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from funke import alias
+from funke.datastream.rocksdb_options_factory import with_packed_factory
 from funke.engine.config import flink_options as options
+from funke.engine.config.option_values import parse_boolean, parse_map
 from funke.engine.config.settings import Settings
-from funke.engine.errors import GraphError
+from funke.engine.errors import ConfigurationError, GraphError
 from funke.engine.graph.operations import Filter, FlatMap, Map, OneByOne, Operation, ReadSource
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.settings import JobSettings
@@ -92,7 +94,7 @@ def job_settings_of(
     requirements = settings.get(options.PYTHON_REQUIREMENTS)
     return JobSettings(
         job_name=graph.job_name,
-        configuration=settings.to_text_dict(),
+        configuration=with_packed_factory(settings).to_text_dict(),
         job_parameters=settings.get(options.GLOBAL_JOB_PARAMETERS).copy(),
         auto_watermark_interval_ms=settings.get(options.AUTO_WATERMARK_INTERVAL).to_millis(),
         buffer_timeout_ms=_buffer_timeout_ms(graph, settings),
@@ -102,7 +104,7 @@ def job_settings_of(
         python_requirements=_split_at_hash(requirements) if requirements else None,
         python_executable=settings.get(options.PYTHON_EXECUTABLE),
         jars=(*settings.get(options.JARS), *settings.get(options.CLASSPATHS)),
-        cached_files=dict(cached_files),
+        cached_files={**_configured_files(settings.get(options.CACHED_FILES)), **cached_files},
         startup=("funke.alias:install",) if alias.is_installed() else (),
     )
 
@@ -113,6 +115,17 @@ def _buffer_timeout_ms(graph: StreamGraph, settings: Settings) -> int:
     if not settings.get(options.BUFFER_TIMEOUT_ENABLED):
         return min(own, default=_NO_TIMEOUT_MS)
     return int(min([*own, settings.get(options.BUFFER_TIMEOUT).to_millis()]))
+
+
+def _configured_files(items: list[str]) -> dict[str, tuple[str, bool]]:
+    """Registered files as Flink writes them in a configuration: `name:table,path:/data/table.csv,executable:false`."""
+    files = {}
+    for item in items:
+        fields = parse_map(item)
+        if not {"name", "path"} <= fields.keys():
+            raise ConfigurationError(f"{options.CACHED_FILES.key} needs name:…,path:… for every file, got '{item}'")
+        files[fields["name"]] = fields["path"], parse_boolean(fields.get("executable", "false"))
+    return files
 
 
 def _split_at_commas(items: list[str]) -> tuple[str, ...]:

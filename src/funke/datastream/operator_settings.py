@@ -31,7 +31,7 @@ class OperatorSettings:
 
     def name(self: _T, name: str) -> _T:
         """Set the name that plans, metrics and error messages show."""
-        self._settable("name()").name = name
+        self._settable("name()").name = _text(name, "name()")
         return self
 
     def uid(self: _T, uid: str) -> _T:
@@ -59,7 +59,7 @@ class OperatorSettings:
 
     def set_description(self: _T, description: str) -> _T:
         """Set the text that the execution plan shows for the operator."""
-        self._settable("set_description()").description = description
+        self._settable("set_description()").description = _text(description, "set_description()")
         return self
 
     def disable_chaining(self: _T) -> _T:
@@ -69,10 +69,16 @@ class OperatorSettings:
 
     def slot_sharing_group(self: _T, slot_sharing_group: str | SlotSharingGroup) -> _T:
         """Put the operator into a slot sharing group; operators behind it follow unless they say otherwise."""
-        is_group = isinstance(slot_sharing_group, SlotSharingGroup)
-        group = slot_sharing_group.get_name() if is_group else slot_sharing_group  # type: ignore[union-attr]
-        self._settable("slot_sharing_group()").slot_sharing_group = str(group)
+        group = slot_sharing_group
+        name = group.get_name() if isinstance(group, SlotSharingGroup) else _text(group, "slot_sharing_group()")
+        self._settable("slot_sharing_group()").slot_sharing_group = name
         return self
+
+
+def _text(value: str, setting: str) -> str:
+    if not isinstance(value, str):
+        raise TypeError(at_user_line(f"{setting} needs a str, got {value!r}"))
+    return value
 
 
 def require_parallelism(parallelism: int, what: str) -> None:

@@ -12,7 +12,14 @@ from funke.datastream.checkpoint_storage import (
     JobManagerCheckpointStorage,
     require_threshold,
 )
+from funke.datastream.rocksdb_options_factory import (
+    ConfigurableRocksDBOptionsFactory,
+    RocksDBOptionsFactory,
+    load_factory,
+    require_factory,
+)
 from funke.engine.config import flink_options as options
+from funke.engine.config import rocksdb_options
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
 
 __all__ = [
@@ -24,12 +31,19 @@ __all__ = [
     "RocksDBStateBackend",
     "CustomStateBackend",
     "PredefinedOptions",
+    "PriorityQueueStateType",
+    "RocksDBOptionsFactory",
+    "ConfigurableRocksDBOptionsFactory",
 ]
 
 _TYPE = options.STATE_BACKEND.key
 _INCREMENTAL = options.INCREMENTAL_CHECKPOINTS.key
-_LOCAL_DIRECTORIES = options.ROCKSDB_LOCAL_DIRECTORY.key
-_PREDEFINED_OPTIONS = "state.backend.rocksdb.predefined-options"
+_ASYNCHRONOUS = options.ASYNCHRONOUS_SNAPSHOTS.key
+_LOCAL_DIRECTORIES = rocksdb_options.LOCAL_DIRECTORIES.key
+_PREDEFINED_OPTIONS = rocksdb_options.PREDEFINED_OPTIONS.key
+_OPTIONS_FACTORY = rocksdb_options.OPTIONS_FACTORY.key
+_TIMER_STORE = rocksdb_options.TIMER_STORE.key
+_WRITE_BATCH_SIZE = rocksdb_options.WRITE_BATCH_SIZE.key
 _TRANSFER_THREADS = "state.backend.rocksdb.checkpoint.transfer.thread.num"
 _SAVEPOINT_DIRECTORY = options.SAVEPOINT_DIRECTORY.key
 
@@ -43,11 +57,18 @@ class PredefinedOptions(Enum):
     FLASH_SSD_OPTIMIZED = 3
 
 
+class PriorityQueueStateType(Enum):
+    """Where timers are kept."""
+
+    HEAP = 0
+    ROCKSDB = 1
+
+
 class StateBackend(ABC):
     """A way to keep state."""
 
     @abstractmethod
-    def to_options(self) -> dict[str, str]:
+    def to_options(self) -> dict[str, Any]:
         """Return the options that choose this way."""
 
     def __str__(self) -> str:
@@ -58,7 +79,7 @@ class StateBackend(ABC):
 class HashMapStateBackend(StateBackend):
     """Keeps state as objects in memory."""
 
-    def to_options(self) -> dict[str, str]:
+    def to_options(self) -> dict[str, Any]:
         """Return the options that choose this backend."""
         return {_TYPE: "hashmap"}
 
@@ -72,6 +93,9 @@ class _RocksDB(StateBackend):
         self._db_storage_paths: list[str] = []
         self._predefined_options: PredefinedOptions | None = None
         self._transfer_threads: int | None = None
+        self._options_factory: Any = None
+        self._timer_store: PriorityQueueStateType | None = None
+        self._write_batch_size: int | None = None
 
     def set_db_storage_paths(self, *paths: str) -> None:
         """Set the local directories in which RocksDB keeps its files; none means the default."""
@@ -93,17 +117,50 @@ class _RocksDB(StateBackend):
         """Return the set of settings for a kind of disk."""
         return self._predefined_options or PredefinedOptions.DEFAULT
 
-    def set_options(self, options_factory_class_name: str) -> None:
-        """Refuse: PyFlink loads a class of the JVM here."""
-        raise UnsupportedFeatureError("RocksDB options factory", "it is a class of Flink's JVM")
+    def set_options(self, options_factory_class_name: str | RocksDBOptionsFactory | None) -> None:
+        """Set what has the last word about RocksDB's options: a Python class as 'module.Class', or an object."""
+        factory = options_factory_class_name
+        if isinstance(factory, str):
+            load_factory(factory)
+        elif factory is not None:
+            require_factory(factory)
+        self._options_factory = factory
 
     def get_options(self) -> str | None:
-        """Return the name of the options factory; there is never one."""
-        return None
+        """Return the name of the options factory's class, or None."""
+        factory = self._options_factory
+        if factory is None or isinstance(factory, str):
+            return factory
+        return f"{type(factory).__module__}.{type(factory).__qualname__}"
 
-    def to_options(self) -> dict[str, str]:
+    def set_priority_queue_state_type(self, priority_queue_state_type: PriorityQueueStateType) -> None:
+        """Choose where timers are kept."""
+        self._timer_store = priority_queue_state_type
+
+    def get_priority_queue_state_type(self) -> PriorityQueueStateType:
+        """Return where timers are kept."""
+        return self._timer_store or PriorityQueueStateType.ROCKSDB
+
+    def set_write_batch_size(self, write_batch_size: int) -> None:
+        """Set how many bytes are written to RocksDB at once; 0 for any number."""
+        if write_batch_size < 0:
+            raise ConfigurationError(f"RocksDB's write batch size must be at least 0, got {write_batch_size}")
+        self._write_batch_size = write_batch_size
+
+    def get_write_batch_size(self) -> int:
+        """Return how many bytes are written to RocksDB at once."""
+        return rocksdb_options.WRITE_BATCH_SIZE.default if self._write_batch_size is None else self._write_batch_size
+
+    def enable_ttl_compaction_filter(self) -> None:
+        """Do nothing: as in Flink since 1.10, expired state is always removed in the background."""
+
+    def is_ttl_compaction_filter_enabled(self) -> bool:
+        """Tell whether expired state is removed in the background."""
+        return True
+
+    def to_options(self) -> dict[str, Any]:
         """Return the options that choose this backend."""
-        chosen = {_TYPE: "rocksdb"}
+        chosen: dict[str, Any] = {_TYPE: "rocksdb"}
         if self._incremental is not None:
             chosen[_INCREMENTAL] = "true" if self._incremental else "false"
         if self._db_storage_paths:
@@ -112,6 +169,12 @@ class _RocksDB(StateBackend):
             chosen[_PREDEFINED_OPTIONS] = self._predefined_options.name
         if self._transfer_threads is not None:
             chosen[_TRANSFER_THREADS] = str(self._transfer_threads)
+        if self._options_factory is not None:
+            chosen[_OPTIONS_FACTORY] = self._options_factory
+        if self._timer_store is not None:
+            chosen[_TIMER_STORE] = self._timer_store.name
+        if self._write_batch_size is not None:
+            chosen[_WRITE_BATCH_SIZE] = str(self._write_batch_size)
         return chosen
 
     def _get_transfer_threads(self) -> int:
@@ -138,7 +201,26 @@ class EmbeddedRocksDBStateBackend(_RocksDB):
         self._set_transfer_threads(number_of_transfering_threads)
 
 
-class MemoryStateBackend(StateBackend):
+class _InMemory(StateBackend):
+    """What both backends of Flink 1.x that keep state in memory have."""
+
+    def __init__(self, savepoint_path: str | None, using_asynchronous_snapshots: bool | None) -> None:
+        _require_flag("using_asynchronous_snapshots", using_asynchronous_snapshots)
+        self._savepoint_path = savepoint_path
+        self._using_asynchronous_snapshots = using_asynchronous_snapshots
+
+    def is_using_asynchronous_snapshots(self) -> bool:
+        """Tell whether snapshots are written while the job goes on."""
+        return self._using_asynchronous_snapshots is not False
+
+    def _snapshot_options(self) -> dict[str, str]:
+        chosen = {} if self._savepoint_path is None else {_SAVEPOINT_DIRECTORY: self._savepoint_path}
+        if self._using_asynchronous_snapshots is not None:
+            chosen[_ASYNCHRONOUS] = "true" if self._using_asynchronous_snapshots else "false"
+        return chosen
+
+
+class MemoryStateBackend(_InMemory):
     """Flink 1.x: keeps state as objects and checkpoints in the memory of the coordinator."""
 
     DEFAULT_MAX_STATE_SIZE = 5 * 1024 * 1024
@@ -150,25 +232,19 @@ class MemoryStateBackend(StateBackend):
         max_state_size: int | None = None,
         using_asynchronous_snapshots: bool | None = None,
     ) -> None:
-        _require_flag("using_asynchronous_snapshots", using_asynchronous_snapshots)
+        super().__init__(savepoint_path, using_asynchronous_snapshots)
         self._storage = JobManagerCheckpointStorage(checkpoint_path, max_state_size)
-        self._savepoint_path = savepoint_path
-        self._using_asynchronous_snapshots = using_asynchronous_snapshots
 
     def get_max_state_size(self) -> int:
         """Return how many bytes the state of one subtask may have."""
         return self._storage.get_max_state_size()
 
-    def is_using_asynchronous_snapshots(self) -> bool:
-        """Tell whether snapshots are written while the job goes on."""
-        return self._using_asynchronous_snapshots is not False
-
-    def to_options(self) -> dict[str, str]:
+    def to_options(self) -> dict[str, Any]:
         """Return the options that choose this backend."""
-        return {_TYPE: "hashmap", **self._storage.to_options(), **_savepoint_options(self._savepoint_path)}
+        return {_TYPE: "hashmap", **self._storage.to_options(), **self._snapshot_options()}
 
 
-class FsStateBackend(StateBackend):
+class FsStateBackend(_InMemory):
     """Flink 1.x: keeps state as objects and writes checkpoints into a directory."""
 
     def __init__(
@@ -181,12 +257,10 @@ class FsStateBackend(StateBackend):
     ) -> None:
         if checkpoint_directory_uri is None:
             raise ValueError("FsStateBackend needs a checkpoint_directory_uri")
-        _require_flag("using_asynchronous_snapshots", using_asynchronous_snapshots)
+        super().__init__(default_savepoint_directory_uri, using_asynchronous_snapshots)
         threshold = require_threshold(file_state_size_threshold, FileSystemCheckpointStorage.MAX_FILE_STATE_THRESHOLD)
         buffer_size = -1 if write_buffer_size is None else write_buffer_size
         self._storage = FileSystemCheckpointStorage(checkpoint_directory_uri, threshold, buffer_size)
-        self._savepoint_path = default_savepoint_directory_uri
-        self._using_asynchronous_snapshots = using_asynchronous_snapshots
 
     def get_checkpoint_path(self) -> str:
         """Return the directory."""
@@ -196,17 +270,13 @@ class FsStateBackend(StateBackend):
         """Return up to how many bytes state is written into the metadata instead of a file."""
         return self._storage.get_min_file_size_threshold()
 
-    def is_using_asynchronous_snapshots(self) -> bool:
-        """Tell whether snapshots are written while the job goes on."""
-        return self._using_asynchronous_snapshots is not False
-
     def get_write_buffer_size(self) -> int:
         """Return how many bytes are collected before they are written."""
         return self._storage.get_write_buffer_size()
 
-    def to_options(self) -> dict[str, str]:
+    def to_options(self) -> dict[str, Any]:
         """Return the options that choose this backend."""
-        return {_TYPE: "hashmap", **self._storage.to_options(), **_savepoint_options(self._savepoint_path)}
+        return {_TYPE: "hashmap", **self._storage.to_options(), **self._snapshot_options()}
 
 
 class RocksDBStateBackend(_RocksDB):
@@ -238,7 +308,7 @@ class RocksDBStateBackend(_RocksDB):
         """Set how many threads copy files of a checkpoint."""
         self._set_transfer_threads(number_of_transfering_threads)
 
-    def to_options(self) -> dict[str, str]:
+    def to_options(self) -> dict[str, Any]:
         """Return the options that choose this backend."""
         return {**self._checkpoint_backend.to_options(), **super().to_options()}
 
@@ -249,7 +319,7 @@ class CustomStateBackend(StateBackend):
     def __init__(self, backend: Any) -> None:
         raise UnsupportedFeatureError("CustomStateBackend", "it wraps a class of Flink's JVM")
 
-    def to_options(self) -> dict[str, str]:
+    def to_options(self) -> dict[str, Any]:
         """Return nothing: there are no instances."""
         return {}
 
@@ -257,10 +327,6 @@ class CustomStateBackend(StateBackend):
 def _require_flag(name: str, value: object) -> None:
     if value not in (None, True, False):
         raise TypeError(f"{name} must be True, False or None, got {value!r}")
-
-
-def _savepoint_options(savepoint_path: str | None) -> dict[str, str]:
-    return {} if savepoint_path is None else {_SAVEPOINT_DIRECTORY: savepoint_path}
 
 
 def _local_path(path: str) -> str:

@@ -12,6 +12,7 @@
     ├── SourceError                a source cannot be opened or read
     ├── SinkError                  a sink cannot be opened, written or committed
     ├── StateError                 state or a snapshot cannot be read, written or restored
+    │   └── StorageUnavailableError  the place where it is cannot be reached, which says nothing about what is there
     └── JobExecutionError          a submitted job failed
         ├── JobCancelledError      it was cancelled before it ended
         ├── LeaseLostError         another driver runs it
@@ -20,12 +21,11 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, NoReturn
 
 __all__ = [
     "ConfigurationError",
@@ -40,16 +40,14 @@ __all__ = [
     "SourceError",
     "SparkUnavailableError",
     "StateError",
+    "StorageUnavailableError",
     "TypeMismatchError",
     "UnsupportedFeatureError",
     "at_user_line",
     "unsupported",
-    "unsupported_method",
     "user_line",
 ]
 
-P = ParamSpec("P")
-R = TypeVar("R")
 
 _PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -102,11 +100,18 @@ class StateError(FunkeError):
     """State or a snapshot cannot be read, written or restored."""
 
 
+class StorageUnavailableError(StateError):
+    """The place where a snapshot is cannot be reached, which says nothing about the snapshot."""
+
+
 class JobExecutionError(FunkeError):
     """A submitted job failed.
 
-    ``operator`` names the step that failed, ``user_traceback`` is the text of the user's own stack.
+    ``operator`` names the step that failed, ``user_traceback`` is the text of the user's own stack, ``slot`` the number
+    of the slot in which it happened, if it is known.
     """
+
+    slot: int | None = None
 
     def __init__(self, message: str, operator: str | None = None, user_traceback: str | None = None) -> None:
         self.message = message
@@ -148,17 +153,6 @@ def unsupported(feature: str, reason: str = "") -> Callable[..., Any]:
     raise_unsupported.__doc__ = f"Not supported{': ' + reason if reason else ''}."
     raise_unsupported.unsupported_feature = (feature, reason)  # type: ignore[attr-defined]
     return raise_unsupported
-
-
-def unsupported_method(feature: str, reason: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorate a method that is part of the API and does not work: its signature stays, the call raises."""
-
-    def replace(method: Callable[P, R]) -> Callable[P, R]:
-        replacement = functools.wraps(method)(unsupported(feature, reason))
-        replacement.unsupported_feature = (feature, reason)  # type: ignore[attr-defined]
-        return replacement
-
-    return replace
 
 
 def user_line() -> str | None:

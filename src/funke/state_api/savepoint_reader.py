@@ -12,7 +12,7 @@ from funke.engine.errors import StateError, at_user_line
 from funke.engine.jobs.checkpoints import OperatorEntry
 from funke.engine.jobs.savepoint_files import Savepoint, open_savepoint
 from funke.engine.operators.windowing.assigner import WindowAssigner
-from funke.engine.runtime.spark_session import spark_session
+from funke.engine.runtime.spark_session import spark_session, use_storage_settings
 from funke.engine.state.descriptors import StateDescriptor
 from funke.engine.state_processor.functions import KeyedStateReaderFunction
 from funke.engine.state_processor.key_reading import KeyReading
@@ -43,6 +43,7 @@ class SavepointReader:
     @staticmethod
     def read(env: StreamExecutionEnvironment, path: str, state_backend: Any = None) -> SavepointReader:
         """Open a savepoint; whichever state backend wrote it, the form is the same."""
+        use_storage_settings(env._settings.to_text_dict())
         return SavepointReader(env, open_savepoint(path))
 
     def operators(self) -> list[OperatorEntry]:

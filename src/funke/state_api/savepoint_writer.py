@@ -11,7 +11,7 @@ from funke.engine.config.job_defaults import job_defaults
 from funke.engine.errors import StateError, at_user_line
 from funke.engine.jobs.savepoint_files import Savepoint, open_savepoint
 from funke.engine.runtime.snapshot_files import SnapshotHandle, delete_folder, list_folder
-from funke.engine.runtime.spark_session import spark_session
+from funke.engine.runtime.spark_session import spark_session, use_storage_settings
 from funke.engine.state_processor.savepoint_writing import (
     Changes,
     copy_orders,
@@ -52,6 +52,7 @@ class SavepointWriter:
         if len(numbers) != 1:
             raise TypeError("new_savepoint() needs the maximum parallelism of the job, once")
         require_max_parallelism(numbers[0], "the maximum parallelism of a savepoint")
+        _use_storage_settings_of(env)
         return SavepointWriter(None, numbers[0])
 
     @staticmethod
@@ -62,6 +63,7 @@ class SavepointWriter:
         place = path if path is not None else env
         if not isinstance(place, str):
             raise TypeError(f"from_existing_savepoint() needs the path of a savepoint, got {type(place).__name__}")
+        _use_storage_settings_of(env)
         base = open_savepoint(place)
         known = [entry.max_parallelism for entry in base.stateful_operators()]
         return SavepointWriter(base, max(known, default=_DEFAULT_MAX_PARALLELISM))
@@ -158,3 +160,8 @@ class SavepointWriter:
             raise StateError(at_user_line(f"the new savepoint has no operator with {operator}"))
         self._base.require(operator.operator_id, str(operator))
         raise StateError(at_user_line(f"the operator with {operator} was removed or renamed already"))
+
+
+def _use_storage_settings_of(env: Any) -> None:
+    settings = env._settings if isinstance(env, StreamExecutionEnvironment) else job_defaults()
+    use_storage_settings(settings.to_text_dict())

@@ -1,4 +1,4 @@
-"""A job with three exactly-once sinks, for a driver that is killed: `sinks_job.py <folder> <records> <per second>`."""
+"""A job with three exactly-once sinks, for a driver that is killed: `sinks_job.py <folder> <records> <pace>`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import sys
 
 from funke.common import Row, Types, WatermarkStrategy
 from funke.datastream import MapFunction, StreamExecutionEnvironment
-from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+from funke.datastream.connectors.datagen import DataGeneratorSource
 from funke.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
 from funke.datastream.connectors.python import TwoPhaseCommitSinkFunction
 from funke.datastream.connectors.spark import SparkSink
+from tools.soak_job import rate_limit
 
 KIND = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
 
@@ -50,10 +51,9 @@ class ToRow(MapFunction):
         return Row(value, f"n{value}")
 
 
-def main(folder, records, per_second):
+def main(folder, records, pace):
     env = StreamExecutionEnvironment.get_execution_environment()
-    rate = RateLimiterStrategy.per_second(per_second)
-    source = DataGeneratorSource(lambda index: index, records, Types.LONG(), rate_limiter_strategy=rate)
+    source = DataGeneratorSource(lambda index: index, records, Types.LONG(), rate_limit(pace))
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
     rows = numbers.rebalance().map(ToRow(), KIND).uid("rows")
     rows.add_sink(Transactions(os.path.join(folder, "transactions"))).uid("transactions")
@@ -64,4 +64,4 @@ def main(folder, records, per_second):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from funke.common import Time, Types
+from funke.common import Duration, Time, Types
 from funke.datastream import AsyncDataStream, StreamExecutionEnvironment
 from funke.datastream.async_retry_strategies import NO_RETRY_STRATEGY, FixedDelayRetryStrategy
 from funke.datastream.functions import AsyncFunction
@@ -78,3 +78,10 @@ def test_refused_arguments(
     numbers = env.from_collection([1, 2])
     with pytest.raises(ConfigurationError, match=message):
         AsyncDataStream.ordered_wait_with_retry(numbers, function, Time.milliseconds(timeout_ms), retry, capacity)
+
+
+def test_a_timeout_is_a_time_or_a_duration(env: StreamExecutionEnvironment) -> None:
+    numbers = env.from_collection([1, 2])
+    assert operation_of(AsyncDataStream.ordered_wait(numbers, Lookup(), Duration.of_seconds(3))).timeout_ms == 3_000
+    with pytest.raises(TypeError, match=r"a Time or Duration is needed, such as Time.seconds\(5\), got 1000"):
+        AsyncDataStream.ordered_wait(numbers, Lookup(), 1000)  # type: ignore[arg-type]

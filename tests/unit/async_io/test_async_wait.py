@@ -117,6 +117,7 @@ def test_results_that_wait_for_a_slow_head_use_up_the_capacity() -> None:
     function.let_go(2, 3)
     feeder = threading.Thread(target=harness.process_batch, args=([1, 2, 3],))
     feeder.start()
+    eventually(lambda: function.started == [1, 2])
     time.sleep(0.05)
     assert function.started == [1, 2]
     function.let_go(1)

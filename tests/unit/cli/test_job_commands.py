@@ -73,6 +73,10 @@ def test_status_tells_driver_checkpoint_and_failures(running: OwnedRecord, capsy
     assert lines[:2] == [f"Job: {running.job_id} : orders", "Status: RESTARTING"]
     assert lines[2].startswith(f"Driver: process {os.getpid()} on ") and lines[2].endswith(", attempt 0, runs")
     assert lines[3:] == ["Last checkpoint: /checkpoints/chk-9", "Failure: bad row"]
+    server = ControlServer(running.record.control_path, {"tasks": lambda: {"RUNNING": 3, "FINISHED": 1}})
+    show_status([running.job_id])
+    server.close()
+    assert "Tasks: 3 RUNNING, 1 FINISHED\n" in capsys.readouterr().out
 
 
 def test_commands_reach_the_driver(running: OwnedRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -117,13 +118,20 @@ def test_info_of_a_program_without_a_job(program: Callable[[str], str], capsys: 
     assert "without executing a job" in capsys.readouterr().err
 
 
+def end_first_job(engine: FakeEngine) -> None:
+    end = time.monotonic() + 30
+    while not engine.jobs and time.monotonic() < end:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    engine.jobs[0].end()
+
+
 @pytest.mark.parametrize(("failure", "code"), [(None, 0), (JobExecutionError("boom"), 1)])
 def test_jobs_that_still_run_are_waited_for(
     engine: FakeEngine, program: Callable[[str], str], failure: JobExecutionError | None, code: int
 ) -> None:
     engine.runs_on, engine.failure = True, failure
-    ending = threading.Timer(0.2, lambda: engine.jobs[0].end())  # noqa: PLW0108 - the job comes later
-    ending.start()
+    threading.Thread(target=end_first_job, args=(engine,)).start()
     assert main(["run", program(PROGRAM.replace("env.execute(", "env.execute_async("))]) == code
     assert engine.jobs[0].result_future.done() and not engine.jobs[0].is_cancelled
 

@@ -17,7 +17,6 @@ from funke.engine.errors import (
     UnsupportedFeatureError,
     at_user_line,
     unsupported,
-    unsupported_method,
     user_line,
 )
 
@@ -40,19 +39,6 @@ def test_what_is_missing_raises_at_the_call() -> None:
         WithGap().set_uid_hash("a", b=1)
     assert (info.value.feature, info.value.reason) == ("set_uid_hash", "operators have no JVM hash")
     assert isinstance(info.value, NotImplementedError)
-
-
-class WithMissingMethod:
-    @unsupported_method("WithMissingMethod.watch", "there is nobody to watch it")
-    def watch(self, folder: str | None = None) -> None: ...
-
-
-def test_missing_methods_keep_their_signature() -> None:
-    parameters = inspect.signature(WithMissingMethod.watch).parameters
-    assert list(parameters) == ["self", "folder"] and parameters["folder"].default is None
-    assert WithMissingMethod.watch.unsupported_feature[0] == "WithMissingMethod.watch"  # type: ignore[attr-defined]
-    with pytest.raises(UnsupportedFeatureError, match="there is nobody to watch it"):
-        WithMissingMethod().watch()
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,12 @@ def test_typed_elements_fit_their_type() -> None:
 
 def test_an_element_that_does_not_fit_is_refused_when_the_source_is_made() -> None:
     with pytest.raises(TypeMismatchError, match="String"):
-        CollectionSource([1], Types.STRING())
+        CollectionSource([[1]], Types.STRING())
+
+
+def test_numbers_become_text_where_text_is_declared() -> None:
+    pairs = Types.TUPLE([Types.STRING(), Types.STRING()])
+    assert drain(CollectionSource([(1, True), (1.5, "x")], pairs)) == [("1", "true"), ("1.5", "x")]
 
 
 @given(st.integers(0, 50), st.integers(0, 8), st.integers(1, 20))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import gzip
 import json
+import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -288,6 +289,27 @@ def test_row_groups_are_splits(tmp_path: Path) -> None:
     assert [(split.payload.start, split.payload.end) for split in splits] == [(0, 1), (1, 2), (2, 4)]
     ids = [row.id for row in drain_with_restart(source, 1, 2, 40)]
     assert ids == list(range(100))
+
+
+@pytest.mark.parametrize(
+    ("is_utc", "is_int96", "zone", "hour"),
+    [(False, False, "UTC", 11), (False, True, None, 11), (True, False, "UTC", 10), (True, True, None, 10)]
+    + [(is_utc, False, None, 10) for is_utc in (True, False)],
+)
+def test_instants_are_read_as_local_times_or_in_utc_and_times_without_zone_as_they_are(
+    tmp_path: Path, is_utc: bool, is_int96: bool, zone: str | None, hour: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = pa.array([datetime.datetime(2020, 1, 1, 10), None], pa.timestamp("us", zone))
+    pq.write_table(pa.table({"at": at}), tmp_path / "a.parquet", use_deprecated_int96_timestamps=is_int96)
+    row_type = Types.ROW_NAMED(["at"], [Types.SQL_TIMESTAMP()])
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        rows = drain(FileSource([str(tmp_path)], ParquetFileFormat(row_type, is_utc_timestamp=is_utc)))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert values(rows) == [[datetime.datetime(2020, 1, 1, hour)], [None]]
 
 
 def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:

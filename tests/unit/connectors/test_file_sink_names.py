@@ -110,5 +110,3 @@ def test_paths_lose_scheme_and_relative_parts(monkeypatch, tmp_path):
     assert to_absolute_path("out/./x") == str(tmp_path / "out" / "x")
     assert to_absolute_path("file:///data/my%20out") == "/data/my out"
     assert to_absolute_path("s3://bucket/out") == "s3://bucket/out"
-    with pytest.raises(ConfigurationError, match="ftp"):
-        to_absolute_path("ftp://host/out")

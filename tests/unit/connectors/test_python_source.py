@@ -175,16 +175,16 @@ class Counter:
     def __init__(self, count: int) -> None:
         self.count = count
         self.is_running = True
+        self.given = 0
 
     def run(self, ctx: SourceFunctionContext) -> None:
-        number = 0
-        while self.is_running and number < self.count:
+        while self.is_running and (number := self.given) < self.count:
+            self.given += 1
             with ctx.get_checkpoint_lock():
                 if number % 2:
                     ctx.collect(number)
                 else:
                     ctx.collect_with_timestamp(number, number * 10)
-            number += 1
 
     def cancel(self) -> None:
         self.is_running = False
@@ -209,7 +209,9 @@ def test_a_source_function_gives_timestamps_to_some_records() -> None:
 def test_a_source_function_waits_while_the_job_is_behind_and_can_be_cancelled() -> None:
     function = Counter(10**9)
     enumerator = SourceFunctionSource(function, capacity=10).create_enumerator(1)
-    time.sleep(0.1)
+    end = time.monotonic() + 10
+    while function.given < 11 and time.monotonic() < end:  # the last of them waits
+        time.sleep(0.01)
     assert len(enumerator.poll(1000)[0].payload) == 10
     threads = threading.active_count()
     enumerator.close()

@@ -9,6 +9,7 @@ import pytest
 from funke.common.serialization import BulkWriterFactory, Encoder
 from funke.common.time import Duration
 from funke.common.typeinfo import Types
+from funke.common.types import Row
 from funke.datastream.connectors.base import DeliveryGuarantee, Sink, Source
 from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from funke.datastream.connectors.discard import DiscardingSink
@@ -29,7 +30,7 @@ from funke.datastream.connectors.python import PythonSink, PythonSinkWriter
 from funke.datastream.connectors.spark import SparkSink, SparkSource
 from funke.engine.connectors.discard import DiscardSink
 from funke.engine.connectors.file_sink.arrow_formats import ParquetBulkFormat
-from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.errors import ConfigurationError, SourceError, UnsupportedFeatureError
 from tests.unit.connectors.sink_harness import SinkHarness, files_below
 
 JAVA_DISCARDING_SINK = "org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink"
@@ -138,6 +139,21 @@ def test_file_sources_are_bounded_unless_monitored(tmp_path):
         builder.monitor_continuously(Duration.of_millis(0))
 
 
+def test_json_lines_are_rows_or_what_json_gives(tmp_path):
+    (tmp_path / "in.json").write_text('{"a": 1}\n{"a"\n')
+
+    def read(*arguments):
+        stream_format = StreamFormat.json_line_format(*arguments)
+        source = FileSource.for_record_stream_format(stream_format, str(tmp_path)).build().engine_source
+        (split,) = source.create_enumerator(1).poll(100)
+        return [value for values, _ in source.create_reader().read(split) for value in values]
+
+    assert read(None, True) == [{"a": 1}]
+    assert read(Types.ROW_NAMED(["a"], [Types.INT()]), True) == [Row(a=1)]
+    with pytest.raises(SourceError, match="a line is not JSON"):
+        read()
+
+
 def test_the_non_splittable_enumerator_reads_each_file_in_one_piece(tmp_path):
     (tmp_path / "in.txt").write_text("".join(f"line {i:06}\n" for i in range(50_000)))
 
@@ -206,7 +222,7 @@ def test_the_generator_source_takes_a_function_or_an_object_with_map():
     for function in (lambda index: index * index, Squares()):
         source = DataGeneratorSource(function, 4, Types.LONG(), RateLimiterStrategy.no_op()).engine_source
         (split,) = source.create_enumerator(1).poll(100)
-        assert [list(values) for values, _ in source.create_reader().read(split)] == [[0, 1, 4, 9]]
+        assert [value for values, _ in source.create_reader().read(split) for value in values] == [0, 1, 4, 9]
     assert not DataGeneratorSource(abs, None).engine_source.is_bounded
     assert not DataGeneratorSource(abs, (1 << 63) - 1).engine_source.is_bounded
 

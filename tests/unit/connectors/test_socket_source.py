@@ -53,6 +53,19 @@ def test_lines_come_until_the_other_side_closes() -> None:
         assert drain(source) == ["one", "two ä", "", "three"]
 
 
+def test_what_was_read_before_a_restart_does_not_come_again() -> None:
+    """A socket cannot be read again, so what came after the checkpoint is lost: at most once."""
+    with server(sending(b"1\n2\n"), sending(b"3\n")) as port:
+        source = SocketSource("127.0.0.1", port)
+        enumerator = source.create_enumerator(1)
+        snapshot = enumerator.snapshot()
+        lines: list[str] = []
+        while not enumerator.is_finished:
+            lines += run_epoch(source, enumerator, 10)
+        assert lines == ["1", "2"]
+        assert drain(source, 1, restored=snapshot) == ["3"]
+
+
 def test_another_delimiter() -> None:
     with server(sending(b"a||b|", b"|c\r||")) as port:
         assert drain(SocketSource("127.0.0.1", port, "||")) == ["a", "b", "c\r"]

@@ -9,26 +9,25 @@ import random
 import re
 import tempfile
 import zlib
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyarrow import fs
 
-from funke.engine.connectors.files import file_listing
 from funke.engine.connectors.files.file_enumerator import FileSplitEnumerator
 from funke.engine.connectors.files.file_source import FileSource
+from funke.engine.connectors.remote.access import access_of, install_access
 from funke.engine.errors import ConfigurationError, SourceError
-from funke.engine.formats import input_file
 from funke.engine.formats.file_format import BATCH_RECORDS
 from funke.engine.formats.input_file import InputFile
 from funke.engine.formats.text_lines import TextLineFormat
 from funke.engine.operators.clock import ManualClock
+from tests.harness.s3_server import S3Server
 from tests.unit.connectors.source_draining import drain, drain_with_restart, run_epoch
 
 LINES = TextLineFormat()
@@ -192,22 +191,25 @@ def test_uris_and_several_paths(tmp_path: Path) -> None:
     assert drain(FileSource(paths, LINES)) == ["plain", "space"]
 
 
-@pytest.mark.parametrize("path", ["mem://data/x", "mem://data/x?region=eu", "mem://data/x/*.txt?region=eu"])
-def test_files_of_another_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    write(tmp_path / "data/x/a.txt", "a")
-    write(tmp_path / "data/x/b.txt", "b")
+@pytest.fixture(scope="module")
+def s3() -> Iterator[S3Server]:
+    with S3Server("data") as server:
+        for name in ("a", "b"):
+            with server.files.open_output_stream(f"data/x/{name}.txt") as out:
+                out.write(name.encode())
+        yield server
 
-    def from_uri(uri: str) -> tuple[Any, str]:
-        return fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()), uri.removeprefix("mem://").partition("?")[0]
 
-    other = SimpleNamespace(**{**vars(fs), "FileSystem": SimpleNamespace(from_uri=from_uri)})
-    monkeypatch.setattr(file_listing, "fs", other)
-    monkeypatch.setattr(input_file, "fs", other)
-    source = FileSource([path], LINES)
-    assert [split.payload.file.name for split in source.create_enumerator(1).poll(9)] == [
-        "mem://data/x/a.txt",
-        "mem://data/x/b.txt",
-    ]
+@pytest.mark.parametrize("path", ["s3a://data/x", "s3a://data/x/*.txt", "s3://data/x?{}", "s3://data/x/*.txt?{}"])
+def test_files_of_another_file_system(s3: S3Server, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    """By the settings of Spark's users, or by options in the URI."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    install_access(access_of(s3.hadoop_settings()))
+    scheme, _, host = s3.endpoint.partition("://")
+    source = FileSource([path.format(f"endpoint_override={host}&scheme={scheme}&region=us-east-1")], LINES)
+    names = [split.payload.file.name for split in source.create_enumerator(1).poll(9)]
+    assert names == [f"{path.partition(':')[0]}://data/x/{name}.txt" for name in ("a", "b")]
     assert drain(source) == ["a", "b"]
 
 
@@ -216,7 +218,7 @@ def test_files_of_another_file_system(tmp_path: Path, monkeypatch: pytest.Monkey
     [
         ("/no/such/file", "'/no/such/file' does not exist"),
         ("/no/such/*.txt", r"'/no/such/\*.txt' matches no file"),
-        ("gopher://host/file", "'gopher://host/file' leads to no file system"),
+        ("gopher://host/file", "'gopher://host/file'.*No FileSystem for scheme"),
     ],
 )
 def test_a_missing_path_is_one_clear_sentence(path: str, message: str) -> None:

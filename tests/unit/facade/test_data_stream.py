@@ -421,6 +421,21 @@ class TestKeyedStream:
         with pytest.raises(TypeError, match="needs a KeyedProcessFunction, got Pass"):
             pairs.key_by(lambda pair: pair[0]).process(Pass())  # type: ignore[arg-type]
 
+    @pytest.mark.parametrize("setting", ["name", "set_description", "slot_sharing_group"])
+    def test_texts_must_be_texts(self, pairs: DataStream, setting: str) -> None:
+        with pytest.raises(TypeError, match=rf"{setting}\(\) needs a str, got 5\n  in your job: test_data_stream.py"):
+            getattr(pairs.map(str), setting)(5)
+
+    def test_without_keys_a_keyed_process_function_will_do(self, pairs: DataStream) -> None:
+        class PassKeyed(KeyedProcessFunction):
+            def process_element(self, value: Any, ctx: Any) -> Any:
+                yield value
+
+        function = PassKeyed()
+        assert node_of(pairs.process(function)).operation == op.Process(function)
+        with pytest.raises(TypeError, match="needs a ProcessFunction, got function"):
+            pairs.process(lambda value: value)  # type: ignore[arg-type]
+
     def test_printing_sends_elements_where_their_key_puts_them(self, pairs: DataStream) -> None:
         (edge,) = node_of(pairs.key_by(lambda pair: pair[0]).print()).inputs
         assert isinstance(edge.partitioner, partitioners.Hash)

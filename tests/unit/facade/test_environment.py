@@ -269,6 +269,18 @@ class TestExecution:
         assert settings.configuration["pipeline.max-parallelism"] == "16"
         assert (graph.default_max_parallelism, graph.is_chaining_enabled) == (16, False)
 
+    def test_registered_files_of_the_configuration(self, env: StreamExecutionEnvironment, engine: FakeEngine) -> None:
+        files = "name:table,path:file:///data/table.csv;name:convert,path:'/tools/convert',executable:true"
+        env.configure(Configuration.from_dict({"pipeline.cached-files": files}))
+        env.register_cached_file("/mine.csv", "table")
+        env.from_collection([1]).print()
+        env.execute()
+        assert engine.settings[0].cached_files == {"table": ("/mine.csv", False), "convert": ("/tools/convert", True)}
+        env.configure(Configuration.from_dict({"pipeline.cached-files": "path:/a"}))
+        env.from_collection([1]).print()
+        with pytest.raises(ConfigurationError, match=r"pipeline.cached-files needs name:…,path:… .* got 'path:/a'"):
+            env.execute()
+
     @pytest.mark.parametrize(
         ("mode", "is_batch", "name"),
         [
@@ -333,6 +345,11 @@ class TestCollecting:
         assert engine.graphs[0].job_name == "mine" and isinstance(engine.sinks()[0], CollectSink)
         env.execute()
         assert engine.titles() == ["Source: Collection Source", "Sink: Print to Std. Out"]
+
+    @pytest.mark.parametrize("limit", [0, -1])
+    def test_a_limit_must_let_something_through(self, env: StreamExecutionEnvironment, limit: int) -> None:
+        with pytest.raises(ConfigurationError, match=f"needs a limit of at least 1, got {limit}"):
+            env.from_collection([1]).execute_and_collect(limit=limit)
 
     def test_a_limit_gives_a_list_and_cancels_the_rest(
         self, env: StreamExecutionEnvironment, engine: FakeEngine

@@ -135,10 +135,28 @@ def test_attempts_of_one_driver_keep_the_pointer(home: str, tmp_path: Path) -> N
     crash(owned)
 
 
-def test_without_checkpoints_there_is_nothing_to_go_on_from_and_no_record(home: str, tmp_path: Path) -> None:
+def test_a_job_without_checkpoints_is_known_while_it_runs_and_has_failed_with_its_driver(
+    home: str, tmp_path: Path
+) -> None:
+    run = ProgramRun(COMMAND, str(tmp_path))
+    admitted = run.admit(JobSettings("count", {}))
+    assert isinstance(admitted, JobSettings) and admitted.record is not None
+    admitted.record.put_status(JobStatus.RUNNING)
+    assert only(home).observed_state().status is JobStatus.RUNNING
+    crash(admitted.record)
+    assert only(home).observed_state().status is JobStatus.FAILED and interrupted_runs(home) == {}
+    # A program that is run again because of another job runs this one from its start.
+    again = ProgramRun(COMMAND, str(tmp_path), only(home).run_id).admit(JobSettings("count", {}))
+    assert isinstance(again, JobSettings) and again.record is not None and again.record.checkpoint is None
+
+
+def test_a_job_without_checkpoints_needs_no_record_to_run(
+    home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("FUNKE_HOME", str(tmp_path / "file"))
     plain = JobSettings("count", {})
     assert ProgramRun(COMMAND, str(tmp_path)).admit(plain) is plain
-    assert not os.path.exists(home)
 
 
 def test_only_the_newest_ended_jobs_are_remembered(home: str, tmp_path: Path) -> None:

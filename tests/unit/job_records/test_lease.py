@@ -53,9 +53,9 @@ def answer(process: subprocess.Popen[str]) -> str:
 
 
 def test_a_second_driver_is_told_who_runs_the_job(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
-    time.sleep(0.7)  # longer than the timeout: the holder's heart beats
+    time.sleep(2.2)  # longer than the timeout: the holder's heart beats
     with pytest.raises(LeaseLostError, match=rf"already run by process {holder.pid} on .* \(attempt 0\)"):
-        Lease.acquire(str(tmp_path), 0.5)
+        Lease.acquire(str(tmp_path), 2)
     assert answer(holder) == "mine"
 
 
@@ -64,7 +64,7 @@ def test_a_dead_driver_is_followed_at_once(tmp_path: Path, holder: subprocess.Po
     holder.wait()
     started = time.monotonic()
     lease = Lease.acquire(str(tmp_path), 3600)
-    assert lease.attempt == 1 and time.monotonic() - started < 1
+    assert lease.attempt == 1 and time.monotonic() - started < 30
     lease.release()
 
 
@@ -73,9 +73,9 @@ def test_a_driver_that_was_stopped_and_goes_on_finds_that_it_was_replaced(
 ) -> None:
     os.kill(holder.pid, signal.SIGSTOP)
     with pytest.raises(LeaseLostError):
-        Lease.acquire(str(tmp_path), 0.5)
-    time.sleep(0.7)
-    lease = Lease.acquire(str(tmp_path), 0.5)
+        Lease.acquire(str(tmp_path), 2)
+    time.sleep(2.2)
+    lease = Lease.acquire(str(tmp_path), 2)
     os.kill(holder.pid, signal.SIGCONT)
     assert answer(holder) == "another driver runs the job (attempt 1, this one is 0)"
     lease.check()

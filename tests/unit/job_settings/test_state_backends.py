@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from funke.datastream import StreamExecutionEnvironment
 from funke.datastream.state_backend import (
     CustomStateBackend,
     EmbeddedRocksDBStateBackend,
@@ -13,9 +14,21 @@ from funke.datastream.state_backend import (
     HashMapStateBackend,
     MemoryStateBackend,
     PredefinedOptions,
+    PriorityQueueStateType,
+    RocksDBOptionsFactory,
     RocksDBStateBackend,
 )
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.jobs.backend_settings import backend_choice
+from funke.engine.state.backend_choice import BackendChoice
+
+
+class FewThreads(RocksDBOptionsFactory):
+    def create_db_options(self, current_options: Any, handles_to_close: list[Any]) -> Any:
+        return current_options
+
+    def create_column_options(self, current_options: Any, handles_to_close: list[Any]) -> Any:
+        return current_options
 
 
 def test_hashmap() -> None:
@@ -49,6 +62,42 @@ def test_rocksdb_settings() -> None:
     }
 
 
+def test_rocksdb_settings_of_flinks_java_api() -> None:
+    backend = EmbeddedRocksDBStateBackend()
+    assert backend.get_priority_queue_state_type() is PriorityQueueStateType.ROCKSDB
+    assert backend.get_write_batch_size() == 2 * 1024 * 1024
+    backend.set_priority_queue_state_type(PriorityQueueStateType.HEAP)
+    backend.set_write_batch_size(1000)
+    backend.enable_ttl_compaction_filter()
+
+    assert backend.is_ttl_compaction_filter_enabled()
+    assert backend.to_options() == {
+        "state.backend.type": "rocksdb",
+        "state.backend.rocksdb.timer-service.factory": "HEAP",
+        "state.backend.rocksdb.write-batch-size": "1000",
+    }
+
+
+def test_an_options_factory_is_an_object_or_a_name() -> None:
+    backend = EmbeddedRocksDBStateBackend()
+    factory = FewThreads()
+    backend.set_options(factory)
+    assert backend.get_options() == f"{__name__}.FewThreads"
+    assert backend.to_options()["state.backend.rocksdb.options-factory"] is factory
+    backend.set_options(f"{__name__}.FewThreads")
+    assert backend.get_options() == f"{__name__}.FewThreads"
+    backend.set_options(None)
+    assert backend.get_options() is None
+
+
+def test_another_backend_takes_the_place_of_the_first_with_all_its_settings() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_state_backend(MemoryStateBackend(using_asynchronous_snapshots=False))
+    assert not backend_choice(env._settings).is_asynchronous
+    env.set_state_backend(HashMapStateBackend())
+    assert backend_choice(env._settings) == BackendChoice()
+
+
 def test_memory_backend_of_flink_1() -> None:
     backend = MemoryStateBackend("file:///chk", "file:///sav", 1000)
 
@@ -58,6 +107,7 @@ def test_memory_backend_of_flink_1() -> None:
     assert backend.to_options() == {
         "state.backend.type": "hashmap",
         "execution.checkpointing.storage": "jobmanager",
+        "funke.checkpointing.max-state-size": "1000 bytes",
         "execution.checkpointing.dir": "file:///chk",
         "execution.checkpointing.savepoint-dir": "file:///sav",
     }
@@ -70,6 +120,7 @@ def test_file_backend_of_flink_1() -> None:
     assert (backend.get_min_file_size_threshold(), backend.get_write_buffer_size()) == (20480, 4096)
     assert not backend.is_using_asynchronous_snapshots()
     assert backend.to_options()["execution.checkpointing.dir"] == "file:///var/chk/"
+    assert backend.to_options()["state.backend.async"] == "false"
 
 
 def test_rocksdb_backend_of_flink_1() -> None:
@@ -91,7 +142,9 @@ def test_rocksdb_backend_of_flink_1() -> None:
         (lambda: EmbeddedRocksDBStateBackend("yes"), TypeError, "must be True, False or None"),  # type: ignore[arg-type]
         (lambda: EmbeddedRocksDBStateBackend().set_db_storage_paths("x/y"), ConfigurationError, "must be absolute"),
         (lambda: EmbeddedRocksDBStateBackend().set_number_of_transfer_threads(0), ConfigurationError, "at least 1"),
-        (lambda: EmbeddedRocksDBStateBackend().set_options("a.B"), UnsupportedFeatureError, "options factory"),
+        (lambda: EmbeddedRocksDBStateBackend().set_options("org.x.F"), ConfigurationError, "write a Python class with"),
+        (lambda: EmbeddedRocksDBStateBackend().set_options(object()), ConfigurationError, "needs create_db_options"),  # type: ignore[arg-type]
+        (lambda: EmbeddedRocksDBStateBackend().set_write_batch_size(-1), ConfigurationError, "at least 0"),
         (FsStateBackend, ValueError, "checkpoint_directory_uri"),
         (RocksDBStateBackend, ValueError, "checkpoint_data_uri"),
         (lambda: CustomStateBackend(object()), UnsupportedFeatureError, "CustomStateBackend"),

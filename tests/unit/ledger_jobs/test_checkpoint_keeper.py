@@ -296,10 +296,13 @@ def test_a_savepoint_that_ends_the_job_commits(tmp_path: Path, clock: MovedClock
     job = Job(tmp_path / "checkpoints", clock)
     future = job.keeper.requests.ask(SavepointRequest(str(tmp_path / "savepoint-1"), afterwards))
     job.acknowledge(job.run_epoch("a"))
-    assert future.done() and job.committed == [(1, {"sink": ["a"]})]
+    assert job.committed == [(1, {"sink": ["a"]})]
     assert job.keeper.take_news() == CheckpointNews(completed=(1,))
     assert job.keeper.last_savepoint is not None
     assert job.keeper.last_savepoint.is_drained == (afterwards == "drain and stop")
+    assert not future.done(), "the job has not ended yet"
+    job.keeper.answer_requests()
+    assert future.result(0) == job.keeper.last_savepoint.path
 
 
 def test_whoever_stops_a_job_hears_of_the_savepoint_also_when_the_commit_had_to_be_repeated(
@@ -317,7 +320,7 @@ def test_whoever_stops_a_job_hears_of_the_savepoint_also_when_the_commit_had_to_
         job.keeper.advance(refuse)
     job.keeper.end_attempt(JobExecutionError("no connection"))
     assert not future.done() and job.keeper.last_savepoint is not None
-    job.keeper.end(is_cancelled=False, has_failed=False)
+    job.keeper.answer_requests()
     assert future.result(0) == job.keeper.last_savepoint.path
 
 
@@ -339,11 +342,22 @@ def test_nobody_waits_for_a_savepoint_of_a_job_that_has_failed(tmp_path: Path, c
     with pytest.raises(StateError, match="a slot was lost"):
         begun.result(0)
     assert not waiting.done(), "the next attempt takes it"
-    job.keeper.end(is_cancelled=False, has_failed=True)
+    job.keeper.answer_requests()
     with pytest.raises(JobExecutionError, match="has ended"):
         waiting.result(0)
     with pytest.raises(JobExecutionError, match="has ended"):
         job.keeper.requests.ask(SavepointRequest("c")).result(0)
+
+
+@pytest.mark.parametrize(("interval", "expected"), [("5 s", 5000.0), ("0 s", None)])
+def test_while_old_data_is_read_checkpoints_have_a_pace_of_their_own(
+    tmp_path: Path, clock: MovedClock, interval: str, expected: float | None
+) -> None:
+    job = Job(tmp_path, clock, execution__checkpointing__interval_during_backlog=interval)
+    job.keeper.is_in_backlog = True
+    assert job.keeper.ms_until_due() == expected
+    job.keeper.is_in_backlog = False
+    assert job.keeper.ms_until_due() == 1000.0
 
 
 @pytest.mark.parametrize(
@@ -384,7 +398,7 @@ def test_a_cancelled_job_leaves_checkpoints_only_when_told_to(
 ) -> None:
     job = Job(tmp_path, clock, execution__checkpointing__externalized_checkpoint_retention=retention)
     job.complete()
-    job.keeper.end(ending == "cancelled", ending == "failed")
+    job.keeper.remove_unneeded(ending == "cancelled", ending == "failed")
     assert kept(tmp_path) == (["job-1/chk-1"] if is_kept else [])
 
 
@@ -407,7 +421,7 @@ def test_without_a_place_checkpoints_live_as_long_as_the_job(clock: MovedClock) 
     settings = CheckpointSettings.of(Settings({"execution.checkpointing.interval": "1 s"}))
     assert settings.is_temporary and Path(settings.folder).is_dir()
     keeper = CheckpointKeeper("job-1", settings, CheckpointStore(f"{settings.folder}/job-1"), clock=clock)
-    keeper.end(is_cancelled=True, has_failed=False)
+    keeper.remove_unneeded(is_cancelled=True, has_failed=False)
     assert not Path(settings.folder).exists()
 
 

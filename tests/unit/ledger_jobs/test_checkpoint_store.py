@@ -60,6 +60,18 @@ def test_those_of_an_earlier_driver_are_found(tmp_path: Path) -> None:
     assert [checkpoint.checkpoint_id for checkpoint in everything.completed] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("is_claimed", [False, True])
+def test_what_a_job_starts_from_goes_only_when_it_was_claimed(tmp_path: Path, is_claimed: bool) -> None:
+    origin = written(tmp_path / "a", 7, ("000012.sst",))
+    store = CheckpointStore(str(tmp_path / "b"), retained=2, origin=origin, is_origin_claimed=is_claimed)
+    store.add(written(tmp_path / "b", 1, ("000012.sst",)))
+    assert store.latest() is not origin and Path(origin.path).is_dir()
+    store.add(written(tmp_path / "b", 2, ("000012.sst",)))
+    assert Path(origin.path).is_dir() is not is_claimed
+    assert (tmp_path / "a" / "shared" / "000012.sst").exists() is not is_claimed
+    assert (tmp_path / "b" / "shared" / "000012.sst").exists()
+
+
 @pytest.mark.parametrize("damage", ["missing", "truncated"])
 def test_a_damaged_one_is_passed_over_for_the_one_before(
     tmp_path: Path, damage: str, capsys: pytest.CaptureFixture[str]

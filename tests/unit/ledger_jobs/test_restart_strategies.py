@@ -70,6 +70,14 @@ def test_strategies_set_by_a_program(strategy: Any, expected: list[int]) -> None
     assert delays(settings.to_text_dict(), len(expected), is_checkpointing=True) == expected
 
 
+def test_what_a_failure_restarts_is_another_question_than_when() -> None:
+    for failover in ("full", "region"):
+        configured = {"restart-strategy.type": "none", "jobmanager.execution.failover-strategy": failover}
+        assert delays(configured, 1, is_checkpointing=True) == [None]
+    with pytest.raises(ConfigurationError, match="'task' is not one of region, full"):
+        restart_strategy(Settings({"jobmanager.execution.failover-strategy": "task"}), False)
+
+
 def test_an_unknown_strategy_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="'hope' is no restart strategy"):
         restart_strategy(Settings({"restart-strategy.type": "hope"}), False)

@@ -119,6 +119,8 @@ def test_a_custom_partitioner_decides_and_is_held_to_the_number_of_receivers() -
     assert found == {0: [3], 1: [-1, 4], 2: [2]}
     with pytest.raises(JobExecutionError, match="chose receiver 7: with 3 receivers, return 0 to 2"):
         routed(Custom(lambda key, count: 7, abs), [[1]])
+    with pytest.raises(JobExecutionError, match="chose receiver 'first': with 3 receivers"):
+        routed(Custom(lambda key, count: "first", abs), [[1]])  # type: ignore[arg-type, return-value]
 
 
 @pytest.mark.parametrize("partitioner", [Rebalance(), Shuffle(), Global(), Hash(lambda value: value), Broadcast()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -119,6 +120,19 @@ def test_records_go_by_calls_and_only_to_the_operator_whose_tag_they_carry() -> 
     assert recorder.elements.count(Watermark(3)) == 2
     metrics = [chain.operators[node].metrics() for node in (1, 2, 3)]
     assert [(each["numRecordsIn"], each["currentInputWatermark"]) for each in metrics] == [(3, 3), (3, 3), (2, 3)]
+
+
+@pytest.mark.parametrize("has_side_outputs", [True, False])
+def test_a_pair_with_a_tag_is_a_record_only_if_the_program_never_asked_for_the_side_output(
+    has_side_outputs: bool,
+) -> None:
+    spec = replace(member(1, "count", Process(Counting([]), lambda value: value)), has_side_outputs=has_side_outputs)
+    recorder = Recorder()
+    chain = OperatorChain((spec,), [Exit(1, None, recorder, "exchange")], TaskInfo(), create_operator)
+    chain.open()
+    chain.head.process_batch(["a"], None)
+    values = [element.value for element in recorder.elements if isinstance(element, Record)]
+    assert ("a1" in values, any(isinstance(value, tuple) for value in values)) == (True, not has_side_outputs)
 
 
 def test_a_failure_in_the_chain_carries_the_operators_name_and_the_users_exception() -> None:

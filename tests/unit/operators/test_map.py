@@ -12,6 +12,7 @@ from funke.engine.operators.record_copy import ResultGuard
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.types import Row, Types
 from funke.engine.types.functions import FilterFunction, FlatMapFunction, Function, MapFunction
+from funke.engine.types.output_tag import OutputTag
 from tests.harness.operator_harness import OperatorHarness, Record, Watermark
 from tests.harness.stream_table import check_stream_table
 
@@ -217,3 +218,18 @@ def test_metrics_count_records_and_show_the_watermark() -> None:
     assert harness.operator.metrics() == {"numRecordsIn": 3, "numRecordsOut": 6, "currentInputWatermark": 77}
     assert harness.elements()[-1] == Watermark(77)
     assert Record(1) != Watermark(77)
+
+
+@pytest.mark.parametrize("key_selector", [None, first], ids=["plain", "keyed"])
+def test_map_sends_pairs_with_a_tag_to_the_side_output(key_selector: Any) -> None:
+    odd = OutputTag("odd", Types.INT())
+
+    class Sorting(MapFunction):
+        def map(self, value: tuple[str, int]) -> Any:
+            return (odd, value[1]) if value[1] % 2 else value
+
+    harness = OperatorHarness(Map(Sorting(), key_selector), side_outputs=(odd,))
+    harness.process_batch([("a", 1), ("a", 2), ("b", 3)], [10, 20, 30])
+    harness.process_batch([("c", 4)], None)
+    assert harness.timed_outputs() == [(("a", 2), 20), (("c", 4), None)]
+    assert harness.side_output(odd) == [1, 3]

@@ -28,8 +28,9 @@ def feed(number: int, watermark: int, spec: WatermarkSpec | None = ALIGNED) -> S
 
 def who_reads(*feeds: SourceFeed) -> list[bool]:
     keeper = CheckpointKeeper("job", CheckpointSettings(), CheckpointStore("/nowhere"))
+    nobody = cast(Any, None)
     coordinator = Coordinator(
-        cast(EpochRunner, None), {}, list(feeds), cast(Any, None), {}, cast(Any, None), 0, keeper, slots=0
+        cast(EpochRunner, None), {}, list(feeds), nobody, {}, nobody, 0, keeper, slots=0, executions=nobody
     )
     return [bool(splits) for _, splits in coordinator._poll()]
 

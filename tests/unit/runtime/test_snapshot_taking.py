@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +35,13 @@ def answers(taker: SnapshotTaker) -> list[SnapshotAck]:
         assert time.monotonic() < end, "no answer"
         time.sleep(0.005)
     return found
+
+
+def wait_for_the_end(taker: SnapshotTaker) -> None:
+    end = time.monotonic() + 20
+    while taker._running:
+        assert time.monotonic() < end, "still running"
+        time.sleep(0.005)
 
 
 def writing(content: Callable[[], bytes]) -> Callable[[str], WrittenSnapshots]:
@@ -86,21 +94,39 @@ def test_a_writer_that_is_killed_is_noticed(taker: SnapshotTaker, tmp_path: Path
     assert answers(taker)[0].failure == "the process that wrote it ended with status 9"
 
 
-def test_a_writer_whose_checkpoint_was_given_up_ends(taker: SnapshotTaker, tmp_path: Path) -> None:
-    taker.start(CheckpointOrder(1, str(tmp_path / "chk-1")), writing(lambda: time.sleep(60) or b""), 0.0)  # type: ignore[func-returns-value]
-    started = time.monotonic()
-    taker.learn(CheckpointNews(aborted=(1,)))
-    assert "status 9" in str(answers(taker)[0].failure) and time.monotonic() - started < 5
+@pytest.mark.parametrize("is_at_the_end", [False, True])
+def test_a_writer_whose_checkpoint_is_not_wanted_any_more_ends_and_is_not_heard_of(
+    taker: SnapshotTaker, tmp_path: Path, is_at_the_end: bool
+) -> None:
+    child = tmp_path / "child"
+
+    def write_for_ever() -> bytes:
+        child.write_text(str(os.getpid()))
+        time.sleep(60)
+        return b""
+
+    taker.start(CheckpointOrder(1, str(tmp_path / "chk-1")), writing(write_for_ever), 0.0)
+    while not (child.exists() and child.read_text()):
+        time.sleep(0.01)
+    if is_at_the_end:
+        taker.close()
+    else:
+        taker.learn(CheckpointNews(aborted=(1,)))
+    wait_for_the_end(taker)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(child.read_text()), 0)
+    assert taker.acks() == []
 
 
 def test_a_writer_holds_no_socket_of_the_slot(taker: SnapshotTaker, tmp_path: Path) -> None:
     reading, kept = os.pipe()
-    taker.start(CheckpointOrder(1, str(tmp_path / "chk-1")), writing(lambda: time.sleep(1) or b""), 0.0)  # type: ignore[func-returns-value]
+    taker.start(CheckpointOrder(1, str(tmp_path / "chk-1")), writing(lambda: time.sleep(60) or b""), 0.0)  # type: ignore[func-returns-value]
     os.close(kept)
     started = time.monotonic()
     assert os.read(reading, 1) == b"", "the end is seen although the child lives"
     os.close(reading)
-    assert time.monotonic() - started < 0.9
+    assert time.monotonic() - started < 20
+    taker.close()
 
 
 def test_files_for_another_file_system_are_written_here_and_copied_there(
@@ -126,3 +152,30 @@ def test_shared_files_of_a_completed_checkpoint_need_not_be_written_again(taker:
     taker.learn(CheckpointNews(completed=(1,)))
     assert taker.known_files(str(tmp_path / "chk-2")) == {"../shared/a.sst"}
     assert taker.known_files(str(tmp_path / "elsewhere" / "chk-2")) == frozenset()
+
+
+def test_a_copy_for_another_file_system_that_nobody_wants_any_more_ends(
+    taker: SnapshotTaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied: list[str] = []
+    is_aborted = threading.Event()
+
+    def copy(source: str, target: str) -> None:
+        copied.append(target)
+        assert is_aborted.wait(10)
+
+    def write(folder: str) -> WrittenSnapshots:
+        os.makedirs(folder)
+        for name in ("1-0-0", "2-0-0"):
+            Path(folder, name).write_bytes(b"ok")
+        return (handle("1-0-0"), handle("2-0-0")), 4
+
+    monkeypatch.setattr("funke.engine.runtime.snapshot_taking.copy_file", copy)
+    taker.start(CheckpointOrder(1, "s3a://bucket/chk-1"), write, 0.0)
+    while not copied:
+        time.sleep(0.005)
+    taker.learn(CheckpointNews(aborted=(1,)))
+    is_aborted.set()
+    wait_for_the_end(taker)
+    assert taker.acks() == []
+    assert copied == ["s3a://bucket/chk-1/1-0-0"] and not list((tmp_path / "spool").rglob("*-*-*"))

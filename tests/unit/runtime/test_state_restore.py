@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from funke.engine.errors import StateError
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.operator import Operator
 from funke.engine.runtime.chain_snapshot import ChainSnapshot
@@ -52,7 +53,7 @@ class Remembering(Operator):
 def chain_of(operator: Operator) -> OperatorChain:
     own = {} if (state := operator.snapshot()) is None else {"op": state}
     chain = SimpleNamespace(
-        specs=[SimpleNamespace(operator_id="op", node_id=1)], operators={1: operator}, snapshot=lambda: own
+        specs=[SimpleNamespace(operator_id="op", node_id=1, name="sum")], operators={1: operator}, snapshot=lambda: own
     )
     return cast(OperatorChain, chain)
 
@@ -127,3 +128,19 @@ def test_a_damaged_file_is_told_from_other_failures(tmp_path: Path) -> None:
     Path(handle.path).write_bytes(Path(handle.path).read_bytes()[:-3])
     with pytest.raises(RestoreFailure, match="truncated"):
         restored(tmp_path, [handle], 1)
+
+
+def test_state_that_is_too_large_for_its_storage_is_not_written(tmp_path: Path) -> None:
+    def write(operator: Operator, limit: int) -> SnapshotHandle | None:
+        order = CheckpointOrder(1, str(tmp_path))
+        return ChainSnapshot(order, str(tmp_path), "1-0-0", max_state_bytes=limit).write(chain_of(operator), 0, 1)
+
+    # Keyed state and other state each have the whole size for themselves.
+    both = Remembering([1] * 300, range(GROUPS))
+    sizes = r"takes \d{3,4} bytes in one subtask, and the checkpoint storage 'jobmanager' allows 100;"
+    with pytest.raises(StateError, match=f"the state of operator 'sum' {sizes}"):
+        write(both, 100)
+    with pytest.raises(StateError, match=f"the keyed state of operator 'sum' {sizes}"):
+        write(Remembering(None, range(GROUPS)), 100)
+    handle = write(both, 3000)
+    assert handle is not None

@@ -158,6 +158,19 @@ def test_a_key_selector_that_raises_is_not_hidden() -> None:
         harness.process(("a", 1), 1)
 
 
+def test_a_programs_own_trigger_may_merge_without_saying_so_where_pyflink_does_not_ask(pairs: DataStream) -> None:
+    sessions = EventTimeSessionWindows.with_gap(ms(5))
+    trigger = SameAsDefault()
+    trigger.can_merge = lambda: False  # type: ignore[method-assign]
+    pairs.key_by(lambda pair: pair[0]).window(sessions).trigger(trigger).reduce(add)
+    with pytest.raises(TypeError, match="SameAsDefault cannot merge"):
+        pairs.window_all(sessions).trigger(trigger)
+    harness = OperatorHarness(window(sessions, trigger, reduce=add))
+    harness.process_batch([("a", 1), ("a", 2)], [1, 3])
+    harness.end_input()
+    assert harness.outputs() == [("a", 3)]
+
+
 def test_none_is_a_key_like_any_other() -> None:
     """So it is in PyFlink, also when a key type is declared."""
     harness = OperatorHarness(window(FIVE, reduce=add))

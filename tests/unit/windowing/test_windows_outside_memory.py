@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from funke.datastream.functions import AggregateFunction, ProcessWindowFunction
+from funke.engine.errors import StateError
 from funke.engine.graph.operations import Window
 from funke.engine.operators.windowing.aligned_windows import AlignedWindowOperator
 from funke.engine.operators.windowing.assigners import (
@@ -98,7 +99,8 @@ def run(operation: Window, backend: str, seed: int, restarts: bool, is_native: b
         harness.end_epoch()
         found += harness.timed_outputs()
         if restarts:
-            harness = restarted_natively(harness, operation) if is_native else restarted(harness, operation, backend)
+            restart = restarted_natively if is_native else restarted
+            harness = restart(harness, operation, backend)
             harness.watermark(watermark)
     harness.end_input()
     found += harness.timed_outputs()
@@ -112,14 +114,14 @@ def restarted(harness: OperatorHarness, operation: Window, backend: str) -> Oper
     return OperatorHarness(operation, backend=choice_of(backend), restored=[snapshot])
 
 
-def restarted_natively(harness: OperatorHarness, operation: Window) -> OperatorHarness:
+def restarted_natively(harness: OperatorHarness, operation: Window, backend: str) -> OperatorHarness:
     operator = harness.operator
     operator.prepare_snapshot(1)
     operator.native_files()
     timers = list(operator.snapshot_timers())
     again = OperatorHarness(
         operation,
-        backend=choice_of("rocksdb"),
+        backend=choice_of(backend),
         before_open=lambda new: (
             new.restore_native([operator.backend._latest.folder], range(128)),  # type: ignore[attr-defined]
             new.restore_keyed(timers),
@@ -137,10 +139,22 @@ def test_results_do_not_depend_on_the_backend(name: str, backend: str, restarts:
     assert run(OPERATIONS[name](), backend, 1, restarts) == in_memory
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_results_do_not_depend_on_restarts_from_files_of_the_database(name: str) -> None:
+def test_results_do_not_depend_on_restarts_from_files_of_the_database(name: str, backend: str) -> None:
     in_memory = run(OPERATIONS[name](), "hashmap", 3, restarts=False)
-    assert run(OPERATIONS[name](), "rocksdb", 3, restarts=True, is_native=True) == in_memory
+    assert run(OPERATIONS[name](), backend, 3, restarts=True, is_native=True) == in_memory
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("tumbling reduce", "count trigger"), ("count trigger", "tumbling reduce")]
+)
+def test_files_of_the_database_need_the_same_trigger(before: str, after: str) -> None:
+    harness = OperatorHarness(OPERATIONS[before](), backend=choice_of("rocksdb-without-cache"))
+    harness.process_batch([(f"key-{number}", 1) for number in range(20)], [5] * 20)
+    with pytest.raises(StateError, match="another trigger, lateness or state backend than in the checkpoint"):
+        restarted_natively(harness, OPERATIONS[after](), "rocksdb-without-cache")
+    harness.close()
 
 
 @pytest.mark.parametrize("name", ["tumbling reduce", "sliding reduce", "session lists", "tumbling late"])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from funke.common.time import Duration
+from funke.common.typeinfo import TypeInformation
 from funke.datastream.connectors.base import Source
 from funke.engine.connectors.files.file_source import FileSource as EngineFileSource
 from funke.engine.errors import ConfigurationError, at_user_line
+from funke.engine.formats.column_types import to_row_type
 from funke.engine.formats.file_format import FileFormat
+from funke.engine.formats.json_lines_reader import JsonLinesFormat
 from funke.engine.formats.text_lines import TextLineFormat
 from funke.engine.formats.whole_files import WholeFileFormat
 
@@ -56,6 +59,15 @@ class StreamFormat:
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
         """Return the format of text files whose lines are the records."""
         return StreamFormat(TextLineFormat(charset_name))
+
+    @staticmethod
+    def json_line_format(row_type: TypeInformation | None = None, ignore_parse_errors: bool = False) -> StreamFormat:
+        """Return the format of files with one JSON value per line; goes beyond PyFlink.
+
+        Records are rows of the given type, or what `json.loads` gives. With `ignore_parse_errors` lines that are not
+        JSON are left out, and fields that do not fit are None.
+        """
+        return StreamFormat(JsonLinesFormat(None if row_type is None else to_row_type(row_type), ignore_parse_errors))
 
 
 class BulkFormat:

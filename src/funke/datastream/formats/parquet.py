@@ -37,7 +37,10 @@ class AvroParquetWriters:
 
 
 class ParquetColumnarRowInputFormat(BulkFormat):
-    """Reads the columns of a row type from Parquet files."""
+    """Reads the columns of a row type from Parquet files.
+
+    With `is_utc_timestamp` instants are read into columns of dates and times in UTC, else in the zone of the process.
+    """
 
     def __init__(
         self,
@@ -52,7 +55,7 @@ class ParquetColumnarRowInputFormat(BulkFormat):
         self.batch_size = batch_size
         self.is_utc_timestamp = is_utc_timestamp
         self.is_case_sensitive = is_case_sensitive
-        super().__init__(ParquetFileFormat(self.row_type, batch_size, is_case_sensitive))
+        super().__init__(ParquetFileFormat(self.row_type, batch_size, is_case_sensitive, is_utc_timestamp))
 
 
 class ParquetBulkWriters:
@@ -62,6 +65,9 @@ class ParquetBulkWriters:
     def for_row_type(
         row_type: Any, hadoop_config: Configuration | None = None, utc_timestamp: bool = False
     ) -> BulkWriterFactory:
-        """Return a factory that writes rows of a type; `parquet.compression` chooses the compression."""
+        """Return a factory that writes rows of a type; `parquet.compression` chooses the compression.
+
+        Dates and times are written as such, without a zone, so `utc_timestamp` makes no difference.
+        """
         compression = "snappy" if hadoop_config is None else hadoop_config.get_string(_COMPRESSION, "snappy")
         return RowDataBulkWriterFactory(row_type, ParquetBulkFormat(to_row_type(row_type), compression.lower()))

@@ -79,7 +79,9 @@ PYTHON_OPERATOR_CHAINING = boolean_option("python.operator-chaining.enabled", Tr
 
 CHECKPOINTING_INTERVAL = duration_option("execution.checkpointing.interval", None, "Pause between checkpoints.")
 CHECKPOINTING_INTERVAL_DURING_BACKLOG = duration_option(
-    "execution.checkpointing.interval-during-backlog", None, "Pause between checkpoints while old data is read."
+    "execution.checkpointing.interval-during-backlog",
+    None,
+    "Pause between checkpoints while old data is read; 0: none.",
 )
 CHECKPOINTING_MODE = choice_option(
     "execution.checkpointing.mode", "EXACTLY_ONCE", ("EXACTLY_ONCE", "AT_LEAST_ONCE"), "Guarantee of checkpoints."
@@ -138,8 +140,41 @@ SNAPSHOT_COMPRESSION = boolean_option(
     "Whether snapshots are compressed.",
     "execution.checkpointing.snapshot-compression.enabled",
 )
+INLINE_THRESHOLD = memory_option(
+    "execution.checkpointing.data-inline-threshold",
+    20 << 10,
+    "Up to which size the state of a subtask is kept in the metadata of a checkpoint; at most 1 MB.",
+    "state.storage.fs.memory-threshold",
+    "state.backend.fs.memory-threshold",
+)
+WRITE_BUFFER_SIZE = memory_option(
+    "execution.checkpointing.write-buffer-size",
+    None,
+    "How much state is gathered before it is written to a file; 1 MB when not set.",
+    "state.storage.fs.write-buffer-size",
+    "state.backend.fs.write-buffer-size",
+)
+LOCAL_RECOVERY = boolean_option(
+    "execution.state-recovery.from-local",
+    False,
+    "Whether slots keep copies of what they write to other file systems, and restore from them.",
+    "execution.checkpointing.local-backup.enabled",
+    "state.backend.local-recovery",
+)
+LOCAL_BACKUP_FOLDERS = list_option(
+    "execution.checkpointing.local-backup.dirs",
+    "Folders on workers for such copies; the system's temporary folder when not set.",
+    "taskmanager.state.local.root-dirs",
+)
 STATE_RECOVERY_PATH = string_option(
     "execution.state-recovery.path", None, "Savepoint or checkpoint to start from.", "execution.savepoint.path"
+)
+STATE_CLAIM_MODE = choice_option(
+    "execution.state-recovery.claim-mode",
+    "NO_CLAIM",
+    ("NO_CLAIM", "CLAIM", "LEGACY"),
+    "Whether the job owns what it starts from, and removes it when it has a newer checkpoint.",
+    "execution.savepoint-restore-mode",
 )
 IGNORE_UNCLAIMED_STATE = boolean_option(
     "execution.state-recovery.ignore-unclaimed-state",
@@ -150,22 +185,28 @@ IGNORE_UNCLAIMED_STATE = boolean_option(
 
 STATE_BACKEND = string_option("state.backend.type", "hashmap", "Where state is kept.", "state.backend")
 STATE_CHANGELOG = boolean_option("state.changelog.enabled", False, "Without effect.", "state.backend.changelog.enabled")
-ROCKSDB_LOCAL_DIRECTORY = string_option(
-    "state.backend.rocksdb.localdir", None, "Folders of RocksDB on workers.", "state.backend.rocksdb.checkpointdir"
+ASYNCHRONOUS_SNAPSHOTS = boolean_option(
+    "state.backend.async", True, "Whether processing goes on while state is written; rocksdb always does."
 )
-ROCKSDB_MEMORY = memory_option(
-    "state.backend.rocksdb.memory.fixed-per-slot", None, "Memory of RocksDB in a slot; 96 MB when not set."
+MAX_STATE_SIZE = memory_option(
+    "funke.checkpointing.max-state-size", None, "What the storage 'jobmanager' takes of one operator's subtask; 5 MB."
 )
-ROCKSDB_WRITE_BUFFER_RATIO = float_option(
-    "state.backend.rocksdb.memory.write-buffer-ratio", 0.5, "The part of it for what is not yet in files."
+MANAGED_MEMORY_SIZE = memory_option(
+    "taskmanager.memory.managed.size", None, "Memory of a worker's slots for RocksDB; 96 MB per slot when not set."
 )
-ROCKSDB_BLOCK_SIZE = memory_option("state.backend.rocksdb.block.blocksize", 4096, "Size of RocksDB's blocks.")
-ROCKSDB_THREADS = integer_option("state.backend.rocksdb.thread.num", 2, "Threads that write and compact files.")
-ROCKSDB_BLOOM_FILTER = boolean_option("state.backend.rocksdb.use-bloom-filter", True, "Whether keys are filtered.")
-ROCKSDB_PREDEFINED_OPTIONS = string_option(
-    "state.backend.rocksdb.predefined-options", "DEFAULT", "Settings for a kind of disk."
+MANAGED_MEMORY_FRACTION = float_option(
+    "taskmanager.memory.managed.fraction", 0.4, "The part of a worker's memory that is managed, if that is known."
+)
+WORKER_MEMORY_SIZE = memory_option(
+    "taskmanager.memory.flink.size", None, "Memory of a worker.", "taskmanager.memory.process.size"
 )
 
+FAILOVER_STRATEGY = choice_option(
+    "jobmanager.execution.failover-strategy",
+    "region",
+    ("region", "full"),
+    "What a failure restarts; either way all of the job, which is one region.",
+)
 RESTART_STRATEGY = string_option("restart-strategy.type", None, "What happens after a failure.", "restart-strategy")
 FIXED_DELAY_ATTEMPTS = integer_option("restart-strategy.fixed-delay.attempts", 1, "Restarts before the job fails.")
 FIXED_DELAY = duration_option("restart-strategy.fixed-delay.delay", _SECOND_MS, "Pause before a restart.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator, SplitReader
 from funke.engine.formats.file_format import BATCH_RECORDS
+from funke.engine.types.collection_input import collection_type
 
 if TYPE_CHECKING:
     from funke.engine.types.type_information import TypeInformation
@@ -26,7 +27,7 @@ class CollectionSource(Source):
 
     def __init__(self, elements: Iterable[Any], type_info: TypeInformation | None = None) -> None:
         values = list(elements)
-        self._elements = values if type_info is None else type_info.coerce_list(values)
+        self._elements = values if type_info is None else collection_type(type_info).coerce_list(values)
         self.produced_type = type_info
 
     def create_enumerator(self, parallelism: int, restored: Any = None) -> CollectionEnumerator:

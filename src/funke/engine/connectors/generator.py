@@ -6,9 +6,10 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from funke.engine.connectors.sequence import NumberRange, SequenceReader
-from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator, SplitReader
+from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator
 from funke.engine.errors import ConfigurationError
 from funke.engine.operators.clock import Clock, SystemClock
+from funke.engine.operators.slice_pacer import SlicePacer
 
 if TYPE_CHECKING:
     from funke.engine.types.type_information import TypeInformation
@@ -177,7 +178,7 @@ class GeneratorEnumerator(SplitEnumerator):
         return self._position
 
 
-class GeneratorReader(SplitReader):
+class GeneratorReader(SequenceReader):
     """Calls the user's function for every index."""
 
     # Every subtask gets indices sooner or later: one that waits for its first must hold back event time, as in Flink.
@@ -190,10 +191,14 @@ class GeneratorReader(SplitReader):
 
     def read(self, split: Split) -> Generator[Batch, None, Any]:
         """Yield the values of a range of indices."""
-        for indices, _ in SequenceReader().read(split):
-            values: list[Any] = list(map(self._function, indices))
-            timestamps = None
-            if self._is_timed:
-                timestamps = [timestamp for _, timestamp in values]
-                values = [value for value, _ in values]
-            yield values if self._type_info is None else self._type_info.coerce_list(values), timestamps
+        pacer = SlicePacer()
+        for batch, _ in super().read(split):
+            for indices, _ in pacer.slices(batch, None):
+                yield self._batch(list(map(self._function, indices)))
+
+    def _batch(self, values: list[Any]) -> Batch:
+        timestamps = None
+        if self._is_timed:
+            timestamps = [timestamp for _, timestamp in values]
+            values = [value for value, _ in values]
+        return values if self._type_info is None else self._type_info.coerce_list(values), timestamps

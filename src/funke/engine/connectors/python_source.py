@@ -52,6 +52,13 @@ class PythonSource(Source):
     def read_split(self, split: Any) -> Iterable[Any]:
         """Return the records of a split."""
 
+    def is_processing_backlog(self) -> bool:
+        """Return whether old data is being read, during which checkpoints may come at another pace.
+
+        The pace is `execution.checkpointing.interval-during-backlog`; this method runs in the driver.
+        """
+        return False
+
     def split_id(self, split: Any) -> str:
         """Return the name of a split, different for every split and the same after a restart."""
         return repr(split)
@@ -152,6 +159,11 @@ class PythonSplitEnumerator(SplitEnumerator):
     def is_finished(self) -> bool:
         """True when all splits have been handed out and no more are looked for."""
         return self._source.is_bounded and self._has_enumerated and not self._waiting
+
+    @property
+    def is_processing_backlog(self) -> bool:
+        """Ask the user's source."""
+        return self._source.is_processing_backlog()
 
     def next_poll_ms(self) -> int:
         """Wait until new splits are looked for."""

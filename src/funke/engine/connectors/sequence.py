@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator, SplitReader
@@ -86,6 +86,13 @@ class SequenceEnumerator(SplitEnumerator):
 
 class SequenceReader(SplitReader):
     """Counts."""
+
+    goes_on_anywhere = True
+
+    def behind(self, split: Split, records: int) -> Split:
+        """Return the rest of a range."""
+        numbers: NumberRange = split.payload
+        return replace(split, payload=replace(numbers, start=numbers.start + records))
 
     def read(self, split: Split) -> Generator[Batch, None, Any]:
         """Yield the numbers of a range."""

@@ -50,9 +50,16 @@ class ReadOutcome:
 class SplitReader(ABC):
     """Reads splits; is pickled into ingest tasks."""
 
+    # Whether it costs nothing to go on behind some records of a split; then an epoch may end while it reads slowly.
+    goes_on_anywhere: bool = False
+
     @abstractmethod
     def read(self, split: Split) -> Generator[Batch, None, Any]:
         """Yields batches of some ten thousand records; what it returns is handed to the enumerator's `report`."""
+
+    def behind(self, split: Split, records: int) -> Split | None:
+        """What is left of a split behind its first records, if that is known without reading them again."""
+        return split if records == 0 else None
 
 
 class SplitEnumerator(ABC):
@@ -69,6 +76,11 @@ class SplitEnumerator(ABC):
 
     def report(self, outcome: ReadOutcome) -> None:
         """Called after the epoch for every split that was read."""
+
+    @property
+    def is_processing_backlog(self) -> bool:
+        """Whether what is read now is old data, during which checkpoints may come at another pace."""
+        return False
 
     def next_poll_ms(self) -> int:
         """How long the driver may wait before it asks again when nothing was there."""

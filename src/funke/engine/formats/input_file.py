@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 from pyarrow import fs
 
+from funke.engine.connectors.remote.file_systems import is_uri, open_file_system
 from funke.engine.formats.compression import compression_of, decompressed
 
 __all__ = ["InputFile", "reading_errors"]
@@ -28,7 +29,7 @@ class InputFile:
     @property
     def name(self) -> str:
         """What messages call it."""
-        return self.path if self.root is None else f"{self.root.partition('://')[0]}://{self.path}"
+        return self.path if self.root is None or is_uri(self.path) else f"{self.root.partition('://')[0]}://{self.path}"
 
     @property
     def is_compressed(self) -> bool:
@@ -48,7 +49,7 @@ class InputFile:
             yield decompressed(raw, compression_of(self.path))
 
     def _file_system(self) -> Any:
-        return fs.LocalFileSystem() if self.root is None else fs.FileSystem.from_uri(self.root)[0]
+        return fs.LocalFileSystem() if self.root is None else open_file_system(self.root)[0]
 
 
 def reading_errors() -> tuple[type[BaseException], ...]:

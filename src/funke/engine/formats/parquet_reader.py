@@ -23,11 +23,16 @@ __all__ = ["ParquetFileFormat"]
 
 @dataclass(frozen=True)
 class ParquetFileFormat(FileFormat):
-    """Reads the columns that a row type names, or all of them; row groups are read by different subtasks."""
+    """Reads the columns that a row type names, or all of them; row groups are read by different subtasks.
+
+    Where the row type wants a date and time and the file has instants, they are shown in the zone of the process, or in
+    UTC with `is_utc_timestamp`.
+    """
 
     row_type: RowTypeInfo | None = None
     batch_size: int = BATCH_RECORDS
     is_case_sensitive: bool = True
+    is_utc_timestamp: bool = False
 
     @property
     def produced_type(self) -> TypeInformation | None:
@@ -48,9 +53,10 @@ class ParquetFileFormat(FileFormat):
             columns = self._columns(parquet.schema_arrow)
             row_type = self.row_type or row_type_of(parquet.schema_arrow)
             to_rows = ArrowRows(row_type)
+            instants = set() if self.is_utc_timestamp else _instant_columns(parquet)
             groups = list(range(start, end))
             for batch in parquet.iter_batches(self.batch_size, groups, columns, use_threads=False):
-                yield to_rows.rows(self._fitted(batch, columns))
+                yield to_rows.rows(self._fitted(batch, columns, instants))
 
     def _columns(self, schema: Any) -> list[str]:
         """Return the names in the file of the columns to read."""
@@ -66,15 +72,33 @@ class ParquetFileFormat(FileFormat):
     def _folded(self, name: str) -> str:
         return name if self.is_case_sensitive else name.lower()
 
-    def _fitted(self, batch: Any, columns: list[str]) -> Any:
+    def _fitted(self, batch: Any, columns: list[str], instants: set[str]) -> Any:
         """Return the columns in the order and with the types of the row type."""
         if self.row_type is None:
             return batch
-        arrays = [
-            _cast(batch.column(name), name, to_arrow(field_type))
-            for name, field_type in zip(columns, self.row_type.get_field_types())
-        ]
+        arrays = []
+        for name, field_type in zip(columns, self.row_type.get_field_types()):
+            values, wanted = batch.column(name), to_arrow(field_type)
+            if name in instants and wanted == _DATE_AND_TIME:
+                values = _in_local_time(values)
+            arrays.append(_cast(values, name, wanted))
         return pa.record_batch(arrays, names=columns)
+
+
+_DATE_AND_TIME = pa.timestamp("us")
+
+
+def _instant_columns(parquet: Any) -> set[str]:
+    """The columns that hold instants: those with a zone, and those of the older type INT96, which Flink writes."""
+    with_zone = {field.name for field in parquet.schema_arrow if getattr(field.type, "tz", None) is not None}
+    leaves = (parquet.schema.column(index) for index in range(len(parquet.schema)))
+    return with_zone | {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
+
+
+def _in_local_time(instants: Any) -> Any:
+    values = instants.cast(pa.timestamp("us", "UTC"), safe=False).to_pylist()
+    local = [None if value is None else value.astimezone().replace(tzinfo=None) for value in values]
+    return pa.array(local, _DATE_AND_TIME)
 
 
 def _cast(values: Any, name: str, wanted: Any) -> Any:

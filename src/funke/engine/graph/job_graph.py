@@ -28,6 +28,7 @@ class ChainedOperator:
     fed_by: int | None = None
     fed_by_tag: OutputTag | None = None
     uid: str | None = None
+    has_side_outputs: bool = False
 
 
 @dataclass(frozen=True)

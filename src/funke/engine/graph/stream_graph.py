@@ -55,6 +55,7 @@ class StreamNode:
     buffer_timeout_ms: int | None = None
     user_line: str | None = None
     is_parallelism_fixed: bool = False
+    has_side_outputs: bool = False
 
     @property
     def title(self) -> str:

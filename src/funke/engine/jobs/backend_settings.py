@@ -2,37 +2,165 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
+from typing import Any
 
 from funke.engine.config import flink_options as options
+from funke.engine.config import rocksdb_options as rocksdb
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.engine.state.backend_choice import BackendChoice, RocksDBSettings
+from funke.engine.state.rocksdb_tuning import COMPRESSIONS
 
-__all__ = ["backend_choice"]
+__all__ = ["DEFAULT_MAX_STATE_BYTES", "PICKLED_FACTORY", "backend_choice"]
 
-# Flink 1.x's names of backends that keep state in memory.
-_IN_MEMORY = ("hashmap", "filesystem", "jobmanager", "memory")
+DEFAULT_MAX_STATE_BYTES = 5 * 1024 * 1024
+# What stands before an options factory in the configuration: an object, not a name.
+PICKLED_FACTORY = "pickled:"
+
+# Flink 1.x's names stand for state in memory and a place for checkpoints. Flink also takes names of classes.
+_BACKENDS: dict[str, tuple[str, str | None]] = {
+    "hashmap": ("hashmap", None),
+    "rocksdb": ("rocksdb", None),
+    "jobmanager": ("hashmap", "jobmanager"),
+    "memory": ("hashmap", "jobmanager"),
+    "filesystem": ("hashmap", "filesystem"),
+    "hashmapstatebackendfactory": ("hashmap", None),
+    "embeddedrocksdbstatebackendfactory": ("rocksdb", None),
+    "rocksdbstatebackendfactory": ("rocksdb", "filesystem"),
+    "memorystatebackendfactory": ("hashmap", "jobmanager"),
+    "fsstatebackendfactory": ("hashmap", "filesystem"),
+}
+_STORAGES = {
+    "jobmanager": "jobmanager",
+    "filesystem": "filesystem",
+    "jobmanagercheckpointstoragefactory": "jobmanager",
+    "filesystemcheckpointstoragefactory": "filesystem",
+}
+_FLINK_PACKAGES = ("org.apache.flink.runtime.state.", "org.apache.flink.contrib.", "org.apache.flink.state.rocksdb.")
+
+_CACHED_TIMERS = RocksDBSettings().cached_timers
 
 
 def backend_choice(settings: Settings) -> BackendChoice:
-    """The backend of a job's keyed state."""
-    name = str(settings.get(options.STATE_BACKEND)).lower()
-    if name in _IN_MEMORY:
-        return BackendChoice()
-    if name != "rocksdb":
-        raise ConfigurationError(f"'{name}' is no state backend; choose hashmap or rocksdb")
-    defaults = RocksDBSettings()
-    rocksdb = RocksDBSettings(
-        memory_bytes=settings.get(options.ROCKSDB_MEMORY) or defaults.memory_bytes,
-        write_buffer_ratio=settings.get(options.ROCKSDB_WRITE_BUFFER_RATIO),
-        block_bytes=settings.get(options.ROCKSDB_BLOCK_SIZE),
-        background_jobs=max(1, settings.get(options.ROCKSDB_THREADS)),
-        has_bloom_filter=settings.get(options.ROCKSDB_BLOOM_FILTER),
-        predefined_options=str(settings.get(options.ROCKSDB_PREDEFINED_OPTIONS)).upper(),
+    """The backend of a job's keyed state, and what its checkpoints may be."""
+    configured = str(settings.get(options.STATE_BACKEND))
+    name, storage = _BACKENDS.get(_short_name(configured), ("", None))
+    if not name:
+        raise ConfigurationError(
+            f"'{configured}' is no state backend; choose hashmap or rocksdb (of Flink 1.x also jobmanager, filesystem)"
+        )
+    limit = _max_state_bytes(settings, storage)
+    if name == "hashmap":
+        is_asynchronous = settings.get(options.ASYNCHRONOUS_SNAPSHOTS)
+        return BackendChoice(is_asynchronous=is_asynchronous, max_state_bytes=limit)
+    directories = _local_directories(settings.get(rocksdb.LOCAL_DIRECTORIES))
+    return BackendChoice("rocksdb", _rocksdb_settings(settings), directories, max_state_bytes=limit)
+
+
+def _short_name(name: str) -> str:
+    short = name.rpartition(".")[2] if name.startswith(_FLINK_PACKAGES) else name
+    return short.lower()
+
+
+def _max_state_bytes(settings: Settings, storage_of_backend: str | None) -> int | None:
+    """What the storage 'jobmanager' takes; as in Flink, a backend of Flink 1.x decides before what storage is set."""
+    configured = settings.get(options.CHECKPOINT_STORAGE)
+    storage = storage_of_backend or (None if configured is None else _STORAGES.get(_short_name(configured)))
+    if configured is not None and storage is None:
+        raise ConfigurationError(f"'{configured}' is no checkpoint storage; choose jobmanager or filesystem")
+    if storage == "filesystem" and not settings.get(options.CHECKPOINTS_DIRECTORY):
+        raise ConfigurationError(
+            f"the checkpoint storage 'filesystem' needs a directory: set {options.CHECKPOINTS_DIRECTORY.key}"
+        )
+    if storage != "jobmanager":
+        return None
+    return int(settings.get(options.MAX_STATE_SIZE) or DEFAULT_MAX_STATE_BYTES)
+
+
+def _rocksdb_settings(settings: Settings) -> RocksDBSettings:
+    high_priority = _ratio(settings, rocksdb.HIGH_PRIORITY_RATIO)
+    write_buffers = _ratio(settings, rocksdb.WRITE_BUFFER_RATIO)
+    if not write_buffers or write_buffers + high_priority >= 1:
+        raise ConfigurationError(
+            f"{rocksdb.WRITE_BUFFER_RATIO.key} must be more than 0, and less than 1 together with "
+            f"{rocksdb.HIGH_PRIORITY_RATIO.key}; got {write_buffers} and {high_priority}"
+        )
+    return RocksDBSettings(
+        memory_bytes=_memory_per_slot(settings),
+        write_buffer_ratio=write_buffers,
+        holds_indexes=high_priority > 0,
+        has_partitioned_filters=settings.get(rocksdb.HAS_PARTITIONED_FILTERS),
+        write_batch_bytes=settings.get(rocksdb.WRITE_BATCH_SIZE),
+        predefined_options=settings.get(rocksdb.PREDEFINED_OPTIONS),
+        tuning=_tuning(settings),
+        options_factory=_options_factory(settings.get(rocksdb.OPTIONS_FACTORY)),
+        has_timers_in_memory=settings.get(rocksdb.TIMER_STORE) == "HEAP",
+        # Flink counts by key group: what is more or less there is so here.
+        cached_timers=max(
+            1, _CACHED_TIMERS * settings.get(rocksdb.TIMER_CACHE_SIZE) // rocksdb.TIMER_CACHE_SIZE.default
+        ),
     )
-    return BackendChoice("rocksdb", rocksdb, _local_directories(settings.get(options.ROCKSDB_LOCAL_DIRECTORY)))
+
+
+def _ratio(settings: Settings, option: Any) -> float:
+    ratio = float(settings.get(option))
+    if not 0 <= ratio < 1:
+        raise ConfigurationError(f"{option.key} must be at least 0 and less than 1, got {ratio}")
+    return ratio
+
+
+def _memory_per_slot(settings: Settings) -> int | None:
+    """What the databases of a slot share: a fixed size, or the slot's managed memory; None if they share nothing."""
+    slots = max(1, settings.get(options.TASK_SLOTS))
+    fixed = settings.get(rocksdb.MEMORY_PER_SLOT)
+    per_worker = settings.get(rocksdb.MEMORY_PER_WORKER)
+    if fixed or per_worker:
+        return int(fixed or per_worker // slots)
+    if not settings.get(rocksdb.IS_MEMORY_MANAGED):
+        return None
+    managed, worker = settings.get(options.MANAGED_MEMORY_SIZE), settings.get(options.WORKER_MEMORY_SIZE)
+    if managed is None and worker is not None:
+        managed = worker * settings.get(options.MANAGED_MEMORY_FRACTION)
+    if managed is None:
+        return RocksDBSettings().memory_bytes
+    if not managed:
+        raise ConfigurationError(
+            f"without managed memory ({options.MANAGED_MEMORY_SIZE.key}) RocksDB has none: give it some, set "
+            f"{rocksdb.IS_MEMORY_MANAGED.key} to false, or use the backend hashmap"
+        )
+    return int(managed // slots)
+
+
+def _tuning(settings: Settings) -> tuple[tuple[str, Any], ...]:
+    found = {
+        option.key.removeprefix(rocksdb.PREFIX): settings.get(option)
+        for option in rocksdb.TUNING
+        if settings.is_set(option)
+    }
+    if "compression.per.level" in found:
+        found["compression.per.level"] = _compressions(found["compression.per.level"])
+    if "thread.num" in found:
+        found["thread.num"] = max(1, found["thread.num"])
+    return tuple(found.items())
+
+
+def _compressions(names: list[str]) -> tuple[str, ...]:
+    chosen = tuple(name.strip().upper() for name in names) or ("NO_COMPRESSION",)
+    for name in chosen:
+        if name not in COMPRESSIONS:
+            raise ConfigurationError(f"'{name}' is no compression of RocksDB; choose of {', '.join(COMPRESSIONS)}")
+    return chosen
+
+
+def _options_factory(text: str | None) -> bytes | None:
+    if not text:
+        return None
+    if not text.startswith(PICKLED_FACTORY):
+        raise ConfigurationError(f"the options factory '{text}' was not loaded; give it to the environment")
+    return base64.b64decode(text.removeprefix(PICKLED_FACTORY))
 
 
 def _local_directories(text: str | None) -> tuple[str, ...]:

@@ -32,8 +32,8 @@ class Guard(Protocol):
     def check(self) -> None:
         """Raises when another driver runs the job."""
 
-    def put_checkpoint(self, folder: str) -> None:
-        """A checkpoint is complete."""
+    def put_checkpoint(self, folder: str, is_last: bool) -> None:
+        """A checkpoint is complete; the job ends with the last one."""
 
 
 @dataclass
@@ -83,6 +83,8 @@ class CheckpointKeeper:
         self.requests = SavepointRequests()
         self.figures = CheckpointFigures()
         self.attempt = 0
+        # Whether a source reads old data just now.
+        self.is_in_backlog = False
         # A job that was stopped with a savepoint ends with it, and commits once more if that failed.
         self.last_savepoint: Checkpoint | None = None
         self._last_request: SavepointRequest | None = None
@@ -121,12 +123,17 @@ class CheckpointKeeper:
 
     def ms_until_due(self) -> float | None:
         """How long nothing is due; None if nothing will be by itself."""
-        interval_ms = self.settings.interval_ms
+        interval_ms = self._interval_ms()
         if interval_ms is None or self._checkpoints_under_way() >= self.settings.max_concurrent:
             return None
         now = self._clock()
         since_start, since_end = (now - self._last_started) * 1000, (now - self._last_ended) * 1000
         return max(0.0, interval_ms - since_start, self.settings.min_pause_ms - since_end)
+
+    def _interval_ms(self) -> int | None:
+        if self.is_periodic and self.is_in_backlog and self.settings.backlog_interval_ms is not None:
+            return self.settings.backlog_interval_ms or None
+        return self.settings.interval_ms
 
     def _is_checkpoint_due(self) -> bool:
         return self.ms_until_due() == 0.0
@@ -153,7 +160,9 @@ class CheckpointKeeper:
         # A savepoint stands for itself: it shares no files.
         is_incremental = self.settings.is_incremental and kind == "checkpoint"
         target = folder or self.store.folder_of(self._last_id)
-        return CheckpointOrder(self._last_id, target, kind, self.settings.compress, is_incremental)
+        settings = self.settings
+        sizes = settings.inline_bytes, settings.buffer_bytes
+        return CheckpointOrder(self._last_id, target, kind, settings.compress, is_incremental, *sizes)
 
     def begin(
         self,
@@ -231,11 +240,11 @@ class CheckpointKeeper:
         commits = request is None or request.commits
         if commits and self._guard is not None:
             # The pointer, then the check, then what counts: older checkpoints go, sinks commit.
-            self._guard.put_checkpoint(written.path)
+            self._guard.put_checkpoint(written.path, is_last=request is not None)
             self._guard.check()
         if request is None:
             self._accept(written)
-        elif commits:
+        elif request.ends_job:
             self.last_savepoint, self._last_request = written, request
         if commits:
             self._commit_up_to(order.checkpoint_id, pending.epoch, committables, commit)
@@ -243,7 +252,7 @@ class CheckpointKeeper:
                 with contextlib.suppress(FunkeError, OSError):  # then a job that starts from it commits again
                     mark_committed(written)
             self._completed_news.append(order.checkpoint_id)
-        if request is not None:
+        if request is not None and not request.ends_job:
             request.succeed(written.path)
 
     def _accept(self, written: Checkpoint) -> None:
@@ -253,6 +262,14 @@ class CheckpointKeeper:
         for older in [p for p in self._pending.values() if p.order.checkpoint_id < written.checkpoint_id]:
             if older.request is None:
                 self._drop(older)
+        # Nothing newer was begun: what else is among the shared files belongs to checkpoints that were given up.
+        if written.checkpoint_id == self._last_id:
+            self._sweep()
+
+    def _sweep(self) -> None:
+        if self.settings.is_incremental:
+            with contextlib.suppress(FunkeError, OSError):
+                self.store.sweep(self._guard.check if self._guard is not None else lambda: None)
 
     def _note(self, pending: _Pending, written: Checkpoint) -> None:
         self._last_ended = self._clock()
@@ -326,21 +343,29 @@ class CheckpointKeeper:
             self._drop(pending)
             if pending.request is not None:
                 pending.request.fail(StateError(f"the savepoint failed: the job did ({reason})"))
+        self._sweep()
         self._uncommitted = []
         self._completed_news, self._aborted_news = [], []
         self._failures = 0
         self._last_started = self._clock()
 
-    def end(self, is_cancelled: bool, has_failed: bool) -> None:
-        """The job has ended: removes what nobody will need, as the retention says."""
+    def answer_requests(self) -> None:
+        """The job has ended: whoever wanted it to end with a savepoint learns where that is, the others that it has."""
         if self.last_savepoint is not None and self._last_request is not None:
-            # It was complete before a commit failed; a later attempt may have made up for that.
             self._last_request.succeed(self.last_savepoint.path)
         self.requests.close(JobExecutionError("the job has ended"))
+
+    def remove_temporary(self) -> None:
+        """Removes checkpoints that have no place of their own."""
+        if self.settings.is_temporary:
+            delete_folder(self.settings.folder)
+
+    def remove_unneeded(self, is_cancelled: bool, has_failed: bool) -> None:
+        """The job has ended: removes what nobody will need, as the retention says."""
         settings = self.settings
         is_kept = (is_cancelled and settings.is_kept_on_cancellation) or (has_failed and settings.is_kept_on_failure)
         if settings.is_temporary:
-            delete_folder(settings.folder)
+            self.remove_temporary()
         elif self.is_periodic and is_kept:
             _warn(f"checkpoints are kept in {self.store.folder}", "note")
         elif self.is_periodic:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
 
-__all__ = ["CheckpointSettings"]
+__all__ = ["CheckpointSettings", "local_copy_folders"]
+
+_MOST_INLINE_BYTES = _BUFFER_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,11 @@ class CheckpointSettings:
     compress: bool = False
     is_incremental: bool = False
     savepoint_folder: str | None = None
+    # While a source reads old data; 0 means no checkpoints then.
+    backlog_interval_ms: int | None = None
+    # Up to which size the state of a subtask needs no file; and how much is gathered for one.
+    inline_bytes: int = 0
+    buffer_bytes: int = 1 << 20
 
     @staticmethod
     def of(settings: Settings, default_folder: str | None = None) -> CheckpointSettings:
@@ -39,7 +46,9 @@ class CheckpointSettings:
         if is_temporary:
             folder = tempfile.mkdtemp(prefix="funke-checkpoints-")
         min_pause_ms = settings.get(options.CHECKPOINTING_MIN_PAUSE).to_millis()
+        backlog_interval = settings.get(options.CHECKPOINTING_INTERVAL_DURING_BACKLOG)
         retention = str(settings.get(options.EXTERNALIZED_CHECKPOINT_RETENTION)).upper()
+        inline_bytes = min(settings.get(options.INLINE_THRESHOLD), _MOST_INLINE_BYTES)
         return CheckpointSettings(
             interval_ms,
             settings.get(options.CHECKPOINTING_TIMEOUT).to_millis(),
@@ -55,4 +64,14 @@ class CheckpointSettings:
             settings.get(options.SNAPSHOT_COMPRESSION),
             settings.get(options.INCREMENTAL_CHECKPOINTS),
             settings.get(options.SAVEPOINT_DIRECTORY),
+            None if backlog_interval is None else backlog_interval.to_millis(),
+            inline_bytes,
+            max(settings.get(options.WRITE_BUFFER_SIZE) or _BUFFER_BYTES, inline_bytes),
         )
+
+
+def local_copy_folders(settings: Settings) -> tuple[str, ...]:
+    """Where workers keep copies of what they write to other file systems; nowhere unless that is switched on."""
+    if not settings.get(options.LOCAL_RECOVERY):
+        return ()
+    return tuple(settings.get(options.LOCAL_BACKUP_FOLDERS)) or (tempfile.gettempdir(),)

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from funke.engine.errors import StateError
+from funke.engine.errors import StateError, StorageUnavailableError
 from funke.engine.jobs.checkpoints import METADATA, Checkpoint, read_checkpoint, verify_files
-from funke.engine.runtime.snapshot_files import create_folder, delete_file, delete_folder, join_path, list_folder
+from funke.engine.runtime.snapshot_files import (
+    create_folder,
+    delete_file,
+    delete_folder,
+    join_path,
+    list_folder,
+    local_path,
+)
 
 __all__ = ["CheckpointStore"]
 
@@ -23,13 +31,17 @@ class CheckpointStore:
     folder: str
     retained: int = 1
     completed: list[Checkpoint] = field(default_factory=list)
-    # A checkpoint of another job, which this one starts from and must not delete.
+    # A checkpoint of another job, which this one starts from; it may delete it only if it has claimed it.
     origin: Checkpoint | None = None
+    is_origin_claimed: bool = False
     _has_lost: bool = False
 
     def make_folders(self) -> None:
-        """Makes the folders beside the checkpoints: for files that several share, and for those that slots own."""
-        for name in ("shared", "taskowned"):
+        """Makes the folders beside the checkpoints: for files that several share, and for those that slots own.
+
+        On other file systems they come with the first file.
+        """
+        for name in ("shared", "taskowned") if local_path(self.folder) is not None else ():
             create_folder(join_path(self.folder, name))
 
     def folder_of(self, checkpoint_id: int) -> str:
@@ -39,6 +51,9 @@ class CheckpointStore:
     def add(self, checkpoint: Checkpoint) -> None:
         """Takes in a completed checkpoint; those that are not needed any more go."""
         self.completed.append(checkpoint)
+        if self.origin is not None and self.is_origin_claimed and len(self.completed) >= self.retained:
+            self._delete(self.origin)
+            self.origin = None
         dropped = self.completed[: -self.retained]
         del self.completed[: -self.retained]
         for old in dropped:
@@ -48,8 +63,20 @@ class CheckpointStore:
         # A checkpoint that is still being written loses nothing: what it shares, the newest complete one shares too.
         still_used = {path for kept in self.completed for path in _shared_files(kept)}
         for path in _shared_files(old) - still_used:
-            delete_file(join_path(old.path, path))
+            delete_file(path)
         delete_folder(old.path)
+
+    def sweep(self, check: Callable[[], None]) -> None:
+        """Removes shared files that no checkpoint kept refers to: those of checkpoints that were given up.
+
+        Nothing may be under way. The check, that this driver still runs the job, comes after the listing: what another
+        driver's slots write is not in it.
+        """
+        folder = join_path(self.folder, "shared")
+        found = {join_path(folder, name) for name in list_folder(folder)}
+        check()
+        for path in found - {path for kept in self.completed for path in _shared_files(kept)}:
+            delete_file(path)
 
     def highest_id(self) -> int:
         """The highest number that was ever used here, by a complete checkpoint or another."""
@@ -76,6 +103,8 @@ class CheckpointStore:
                 continue
             try:
                 self.completed.append(read_checkpoint(path))
+            except StorageUnavailableError:
+                raise
             except StateError as error:
                 self._warn(error)
         if newest is not None and is_elsewhere:
@@ -91,6 +120,8 @@ class CheckpointStore:
             try:
                 verify_files(self.completed[-1])
                 return self.completed[-1]
+            except StorageUnavailableError:  # it may be there, and will be found when its place can be reached
+                raise
             except StateError as error:
                 self.discard(error)
         if self.origin is not None:
@@ -118,4 +149,4 @@ def _number(path: str) -> int:
 
 def _shared_files(checkpoint: Checkpoint) -> set[str]:
     paths = (path for handle in checkpoint.snapshots for path, _ in handle.files())
-    return {path for path in paths if path.startswith(_SHARED)}
+    return {join_path(checkpoint.path, path) for path in paths if path.startswith(_SHARED)}

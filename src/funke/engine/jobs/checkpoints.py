@@ -81,7 +81,7 @@ class Checkpoint:
     @property
     def state_size(self) -> int:
         """Bytes of everything that a restart would read."""
-        return sum(size for handle in self.snapshots for _, size in handle.files())
+        return sum(handle.total_size for handle in self.snapshots)
 
     def located(self) -> tuple[SnapshotHandle, ...]:
         """The snapshots with full paths."""

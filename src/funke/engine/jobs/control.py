@@ -10,11 +10,13 @@ import json
 import os
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeAlias
 
 from funke.engine.errors import FunkeError, JobExecutionError, StateError
+from funke.engine.graph.execution_graph import ExecutionVertex
 from funke.engine.jobs.savepoints import Afterwards
 from funke.engine.types.job_status import JobStatus
 
@@ -91,6 +93,9 @@ class CommandedJob(Protocol):
     def status(self) -> JobStatus:
         """Where the job stands."""
 
+    def executions(self) -> list[ExecutionVertex]:
+        """Where its subtasks stand."""
+
     def cancel(self) -> Future[None]:
         """Ends the job."""
 
@@ -108,6 +113,7 @@ def serve_commands(path: str, job: CommandedJob) -> None:
         path,
         {
             "status": lambda: job.status().name,
+            "tasks": lambda: Counter(each.state.name for each in job.executions()),
             "cancel": lambda: job.cancel().result(),
             "savepoint": lambda folder: job.savepoint(folder, "go on").result(),
             "stop": stop,

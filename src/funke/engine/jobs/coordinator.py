@@ -12,8 +12,10 @@ from typing import Any
 
 from funke.engine.connectors.feedback import FeedbackEnumerator
 from funke.engine.errors import JobCancelledError, JobExecutionError
+from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper, CommitAll
 from funke.engine.jobs.epoch_pacer import EpochPacer
+from funke.engine.jobs.job_executions import JobExecutions
 from funke.engine.jobs.job_failure import to_error
 from funke.engine.jobs.progress import ProgressLine
 from funke.engine.jobs.savepoints import SavepointRequest
@@ -74,11 +76,13 @@ class Coordinator:
         min_epoch_interval_ms: int,
         keeper: CheckpointKeeper,
         slots: int,
+        executions: JobExecutions,
         first_epoch: int = 0,
     ) -> None:
         self._keeper = keeper
         self._slots = range(slots)
         self._runner = runner
+        self._executions = executions
         self._levels = levels
         self._feeds = feeds
         self._commit = commit
@@ -164,17 +168,16 @@ class Coordinator:
 
     def _ends_with(self, request: SavepointRequest) -> bool:
         """Waits for the savepoint that the job is to end with; False if it failed and the job can go on."""
-        while not request.future.done():
+        while self._keeper.last_savepoint is None and not request.future.done():
             self._ask_slots()
             self._pause()
-        failure = request.future.exception()
-        if failure is None:
+        if self._keeper.last_savepoint is not None:
             if request.afterwards == "cancel":
                 raise JobCancelledError("the job was cancelled with a savepoint")
             self._runner.tell_news(self._take_news())
             return True
         if request.is_draining:
-            raise JobExecutionError(f"the job was drained, but {failure}")
+            raise JobExecutionError(f"the job was drained, but {request.future.exception()}")
         return False
 
     def _take_news(self) -> CheckpointNews:
@@ -203,6 +206,7 @@ class Coordinator:
 
     def _poll(self) -> list[tuple[SourceFeed, list[Any]]]:
         self._raise_if_cancelled()
+        self._keeper.is_in_backlog = any(feed.enumerator.is_processing_backlog for feed in self._feeds)
         open_feeds = max(1, sum(not feed.enumerator.is_finished for feed in self._feeds))
         budget = max(1, self._pacer.max_records // open_feeds)
         return [(feed, feed.poll(budget) if self._may_read(feed) else []) for feed in self._feeds]
@@ -285,12 +289,20 @@ class Coordinator:
             self._deliver_messages(results, is_complete=False)
             _raise_failure(results)
         self._accept_reports(results)
+        self._note_executions()
         self._keeper.prepared(header.checkpoint, self._deliver_messages(results))
         if header.checkpoint is not None:
             self._begin_checkpoint(header.checkpoint, request)
         self._take_acks(results)
         if header.is_final:
             self._keeper.commit_rest(self.figures.epochs, self._commit)
+
+    def _note_executions(self) -> None:
+        """Subtasks run once an epoch has; those of a source that has been read to its end have finished."""
+        self._executions.enter(ExecutionState.RUNNING)
+        over = {feed.segment.vertex_id for feed in self._feeds if feed.is_over and not feed.has_end_to_tell}
+        if over and not self.figures.has_unfinished:
+            self._executions.enter(ExecutionState.FINISHED, lambda each: each.vertex_id in over)
 
     def _begin_checkpoint(self, order: CheckpointOrder, request: SavepointRequest | None) -> None:
         sources = {feed.operator_id: encode(feed.snapshot()) for feed in self._feeds}

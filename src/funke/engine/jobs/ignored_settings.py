@@ -13,6 +13,7 @@ __all__ = ["warn_of_ignored"]
 
 _IGNORED: tuple[tuple[ConfigOption[Any], str], ...] = (
     (options.STATE_CHANGELOG, "checkpoints are written beside the work in any case"),
+    (options.LATENCY_INTERVAL, "there are no latency marks; records travel in epochs"),
 )
 
 

@@ -1,14 +1,51 @@
-"""The user's code in the form in which it travels to workers."""
+"""The user's code, and all that belongs to it, in the form in which it travels to workers."""
 
 from __future__ import annotations
 
+import secrets
+import sys
+
+from funke.engine.config import flink_options as options
+from funke.engine.config.settings import Settings
 from funke.engine.errors import SerializationError
 from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.graph.operations import Operation, ReadSource
+from funke.engine.jobs.backend_settings import backend_choice
+from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoint_settings import local_copy_folders
+from funke.engine.jobs.settings import JobSettings
 from funke.engine.planner.segments import Plan
-from funke.engine.runtime.worker_setup import pack_code
+from funke.engine.runtime.dependencies import Dependencies
+from funke.engine.runtime.snapshot_files import join_path
+from funke.engine.runtime.worker_setup import JobPackage, pack_code
 
-__all__ = ["pack_plan"]
+__all__ = ["pack_job", "pack_plan"]
+
+
+def pack_job(
+    job_id: str, settings: JobSettings, plan: Plan, dependencies: Dependencies, keeper: CheckpointKeeper
+) -> JobPackage:
+    """Everything workers must know of a job."""
+    configured = Settings(settings.configuration)
+    return JobPackage(
+        job_id=job_id,
+        job_name=settings.job_name,
+        attempt=settings.record.attempt if settings.record is not None else 0,
+        secret=secrets.token_bytes(32),
+        code=pack_plan(plan),
+        startup=settings.startup,
+        python_paths=tuple(path for path in dict.fromkeys((*dependencies.python_paths, *sys.path)) if path),
+        archives=dependencies.archives,
+        cached_files=dependencies.cached_files,
+        python_executable=settings.python_executable,
+        job_parameters=tuple(settings.job_parameters.items()),
+        auto_watermark_interval_ms=settings.auto_watermark_interval_ms,
+        is_batch=plan.is_batch,
+        backend=backend_choice(configured),
+        staging_folder=join_path(keeper.store.folder, "taskowned") if keeper.is_periodic else None,
+        local_folders=local_copy_folders(configured),
+        fault=configured.get(options.FAULT),
+    )
 
 
 def pack_plan(plan: Plan) -> bytes:
@@ -17,10 +54,10 @@ def pack_plan(plan: Plan) -> bytes:
     try:
         return pack_code(portable)
     except Exception as error:
-        culprit = _unserialisable(portable)
+        culprit, where = _unserialisable(portable)
         raise SerializationError(
             f"{culprit} cannot be sent to the workers: {type(error).__name__}: {error}; "
-            "create connections, locks and the like in open()"
+            f"create connections, locks and the like in open(){where}"
         ) from error
 
 
@@ -32,7 +69,7 @@ def _portable_operation(operator: ChainedOperator) -> Operation:
     return operator.operation
 
 
-def _unserialisable(plan: Plan) -> str:
+def _unserialisable(plan: Plan) -> tuple[str, str]:
     import cloudpickle
 
     for segment in plan.segments:
@@ -41,5 +78,5 @@ def _unserialisable(plan: Plan) -> str:
                 cloudpickle.dumps(operator.operation)
             except Exception:
                 where = f"\n  in your job: {operator.user_line}" if operator.user_line else ""
-                return f"the function of operator '{operator.name}'{where}"
-    return "the job"
+                return f"the function of operator '{operator.name}'", where
+    return "the job", ""

@@ -45,7 +45,9 @@ def to_error(failure: Failure) -> JobExecutionError:
     kind = SlotLostError if failure.is_slot_lost else JobExecutionError
     if failure.error_type == RestoreFailure.__name__:
         return DamagedCheckpointError(failure.message)
-    return kind(message, failure.operator_name or None, failure.traceback_text or None)
+    error = kind(message, failure.operator_name or None, failure.traceback_text or None)
+    error.slot = failure.slot
+    return error
 
 
 def is_worker_loss(failure: BaseException) -> bool:

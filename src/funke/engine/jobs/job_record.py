@@ -67,6 +67,20 @@ class JobRecord:
         return JobState(JobStatus.CREATED, started_ms=self.started_ms)
 
     @property
+    def has_checkpoints(self) -> bool:
+        """Whether there is something to go on from when the driver is gone."""
+        interval = Settings(self.configuration).get(options.CHECKPOINTING_INTERVAL)
+        return interval is not None and interval.to_millis() > 0
+
+    def observed_state(self) -> JobState:
+        """How the job stands for others: without checkpoints it has failed when its driver is gone."""
+        state, owner = self.state(), self.owner()
+        is_lost = owner is None or not owner.is_alive
+        if is_lost and not self.has_checkpoints and not state.status.is_globally_terminal_state():
+            return replace(state, status=JobStatus.FAILED, failures=(*state.failures, "its driver is gone"))
+        return state
+
+    @property
     def control_path(self) -> str:
         """Where the running driver listens."""
         return os.path.join(self.folder, "control")
@@ -81,6 +95,8 @@ class JobState:
     ended_ms: int | None = None
     # The folder of the last completed checkpoint.
     checkpoint: str | None = None
+    # It is the savepoint that the job was stopped with: all that is left to do is to commit what it holds.
+    is_stopped: bool = False
     failures: tuple[str, ...] = field(default_factory=tuple)
 
 
@@ -140,13 +156,18 @@ class OwnedRecord:
         self._state = replace(self._state, status=status)
         self._write()
 
-    def put_checkpoint(self, folder: str) -> None:
-        """Writes down that a checkpoint is complete, before anybody acts on it.
+    @property
+    def is_stopped(self) -> bool:
+        """Whether that is the savepoint with which the job ends."""
+        return self._state.is_stopped
+
+    def put_checkpoint(self, folder: str, is_last: bool = False) -> None:
+        """Writes down that a checkpoint is complete, before anybody acts on it; the job ends with the last one.
 
         The order counts: this, then `check`, then the commit. Whoever takes over reads the pointer after having taken
         the lease; so either they see this checkpoint, or `check` fails and nothing is committed.
         """
-        self._state = replace(self._state, checkpoint=folder)
+        self._state = replace(self._state, checkpoint=folder, is_stopped=is_last)
         self._write()
 
     def put_failure(self, failure: BaseException) -> None:
@@ -213,7 +234,7 @@ def _read_record(folder: str) -> JobRecord:
 
 def remove_oldest(home: str) -> None:
     """Forgets ended jobs beyond a number, the oldest first."""
-    ended = [record for record in read_records(home) if record.state().status.is_globally_terminal_state()]
+    ended = [record for record in read_records(home) if record.observed_state().status.is_globally_terminal_state()]
     for record in ended[:-_MOST_ENDED]:
         shutil.rmtree(record.folder, ignore_errors=True)
 

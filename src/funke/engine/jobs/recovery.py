@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from funke.engine.config import flink_options as options
+from funke.engine.config.secret_keys import is_secret
 from funke.engine.config.settings import Settings
 from funke.engine.errors import JobExecutionError, StateError
 from funke.engine.jobs.job_record import JobRecord, OwnedRecord, home_folder, read_records, remove_oldest
@@ -52,12 +53,16 @@ class ProgramRun:
         configured = Settings(settings.configuration)
         home = home_folder(configured)
         known = self._known(home, ordinal) if self._is_repeated else None
-        if known is not None:
+        if known is not None and known.has_checkpoints:
             return _continued(known, settings)
-        if not _is_checkpointing(configured):
-            return settings
-        remove_oldest(home)
-        return replace(settings, record=OwnedRecord.create(self._new_record(home, ordinal, settings)))
+        record = self._new_record(home, ordinal, settings)
+        try:
+            remove_oldest(home)
+            return replace(settings, record=OwnedRecord.create(record))
+        except OSError:
+            if record.has_checkpoints:
+                raise
+            return settings  # such a job is known to its own driver alone
 
     def _known(self, home: str, ordinal: int) -> JobRecord | None:
         records = (record for record in read_records(home) if record.run_id == self._run_id)
@@ -73,7 +78,8 @@ class ProgramRun:
             ordinal=ordinal,
             command=self._command,
             working_folder=self._working_folder,
-            configuration=dict(settings.configuration),
+            # The program, or what it is configured by, knows its secrets when it is run again.
+            configuration={key: value for key, value in settings.configuration.items() if not is_secret(key)},
             started_ms=int(time.time() * 1000),
         )
 
@@ -87,7 +93,8 @@ def _continued(record: JobRecord, settings: JobSettings) -> JobSettings | EndedJ
         owned.put_status(owned.restored.status)
         owned.release()
         return EndedJob(record)
-    return replace(settings, configuration=dict(record.configuration), record=owned)
+    secret = {key: value for key, value in settings.configuration.items() if is_secret(key)}
+    return replace(settings, configuration={**record.configuration, **secret}, record=owned)
 
 
 @functools.cache
@@ -107,16 +114,11 @@ def is_highly_available(settings: Settings) -> bool:
     return str(settings.get(options.HIGH_AVAILABILITY) or "NONE").upper() != "NONE"
 
 
-def _is_checkpointing(settings: Settings) -> bool:
-    interval = settings.get(options.CHECKPOINTING_INTERVAL)
-    return interval is not None and interval.to_millis() > 0
-
-
 def interrupted_runs(home: str) -> dict[str, list[JobRecord]]:
     """The runs of programs whose driver is gone while a job of theirs had not ended, with these jobs."""
     found: dict[str, list[JobRecord]] = {}
     for record in read_records(home):
-        if record.state().status.is_globally_terminal_state():
+        if record.observed_state().status.is_globally_terminal_state():
             continue
         owner = record.owner()
         if owner is None or not owner.is_alive:
@@ -163,6 +165,18 @@ class EndedJob:
         """What the job has sent to the driver went with the driver of that time."""
         raise StateError(f"job {self.job_id} had ended before the program was run again; its results were not kept")
         yield []
+
+    def savepoint(self, folder: str | None, afterwards: str) -> Future[str]:
+        """There is nothing left to write down."""
+        raise StateError(f"job {self.job_id} has ended")
+
+    def exceptions(self) -> list[Any]:
+        """Only their texts were kept."""
+        return []
+
+    def executions(self) -> list[Any]:
+        """None are left."""
+        return []
 
     def accumulators(self) -> dict[str, Any]:
         """None were kept."""

@@ -23,10 +23,11 @@ from funke.engine.errors import (
     SerializationError,
     SparkUnavailableError,
     StateError,
+    StorageUnavailableError,
     UnsupportedFeatureError,
 )
+from funke.engine.graph.execution_graph import ExecutionState, ExecutionVertex
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs.backend_settings import backend_choice
 from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoint_store import CheckpointStore
@@ -34,7 +35,8 @@ from funke.engine.jobs.checkpoints import Checkpoint, read_checkpoint, verify_fi
 from funke.engine.jobs.control import serve_commands
 from funke.engine.jobs.coordinator import Coordinator
 from funke.engine.jobs.ignored_settings import warn_of_ignored
-from funke.engine.jobs.job_code import pack_plan
+from funke.engine.jobs.job_code import pack_job
+from funke.engine.jobs.job_executions import JobExecutions
 from funke.engine.jobs.job_failure import DamagedCheckpointError, is_worker_loss, to_job_error
 from funke.engine.jobs.job_lifecycle import ExceptionEntry, JobLifecycle
 from funke.engine.jobs.job_metrics import checkpoint_metrics, job_metrics
@@ -52,9 +54,9 @@ from funke.engine.planner.segments import to_plan
 from funke.engine.runtime.dependencies import distribute, stage
 from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import arm
+from funke.engine.runtime.local_copies import remove_copies
 from funke.engine.runtime.snapshot_files import join_path
-from funke.engine.runtime.spark_session import spark_session
-from funke.engine.runtime.worker_setup import JobPackage
+from funke.engine.runtime.spark_session import spark_session, use_storage_settings
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
 
@@ -84,8 +86,36 @@ class RunningJob:
         self.settings = settings
         self._record = record
         configured = Settings(settings.configuration)
+        use_storage_settings(settings.configuration)
+        with ExitStack() as undoing:
+            self._plan_job(graph, configured, undoing)
+            warn_of_ignored(configured)
+            self._restart = restart_strategy(configured, self._keeper.is_periodic)
+            undoing.pop_all()
+        self._commits = JobCommits(
+            self.job_graph, partial(spark_session, settings.configuration), configured.get(options.COMMITTER_RETRIES)
+        )
+        self._is_recovered = record is not None and record.checkpoint is not None
+        first = JobStatus.RECONCILING if self._is_recovered else JobStatus.CREATED
+        self._lifecycle = JobLifecycle(first, record.put_status if record is not None else lambda status: None)
+        self._executions = JobExecutions(self.job_graph, self._plan)
+        self.result_future: Future[JobSummary] = Future()
+        self._coordinator: Coordinator | None = None
+        self._runner: EpochRunner | None = None
+        self._cancelling = threading.Event()
+        if record is not None and record.restored.status is JobStatus.CANCELLING:
+            self._cancelling.set()
+        self._has_run = False
+        self._results = ResultQueues()
+        self._has_ended = False
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name=f"funke-job-{self.job_id[:8]}", daemon=True)
+
+    def _plan_job(self, graph: StreamGraph, configured: Settings, undoing: ExitStack) -> None:
+        settings = self.settings
         self.job_graph = to_job_graph(graph)
         self._keeper = self._create_keeper(configured)
+        undoing.callback(self._keeper.remove_temporary)
         start = self._start_point(configured)
         if start is not None:
             is_unclaimed_allowed = configured.get(options.IGNORE_UNCLAIMED_STATE)
@@ -95,28 +125,8 @@ class RunningJob:
         self._dependencies = stage(
             settings.python_files, settings.python_archives, settings.python_requirements, settings.cached_files
         )
-        try:
-            self._package = self._pack()
-        except BaseException:
-            self._dependencies.remove()
-            raise
-        self._commits = JobCommits(
-            self.job_graph, partial(spark_session, settings.configuration), configured.get(options.COMMITTER_RETRIES)
-        )
-        self._is_recovered = record is not None and record.checkpoint is not None
-        first = JobStatus.RECONCILING if self._is_recovered else JobStatus.CREATED
-        self._lifecycle = JobLifecycle(first, record.put_status if record is not None else lambda status: None)
-        self.result_future: Future[JobSummary] = Future()
-        self._coordinator: Coordinator | None = None
-        self._runner: EpochRunner | None = None
-        self._cancelling = threading.Event()
-        self._has_run = False
-        warn_of_ignored(configured)
-        self._restart = restart_strategy(configured, self._keeper.is_periodic)
-        self._results = ResultQueues()
-        self._has_ended = False
-        self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._run, name=f"funke-job-{self.job_id[:8]}", daemon=True)
+        undoing.callback(self._dependencies.remove)
+        self._package = pack_job(self.job_id, settings, self._plan, self._dependencies, self._keeper)
 
     def _create_keeper(self, configured: Settings) -> CheckpointKeeper:
         own_folder = join_path(self._record.record.folder, "checkpoints") if self._record is not None else None
@@ -128,7 +138,10 @@ class RunningJob:
             store.find(self._record.checkpoint)
         if settings.interval_ms is not None:
             store.make_folders()
-        return CheckpointKeeper(self.job_id, settings, store, guard=self._record)
+        keeper = CheckpointKeeper(self.job_id, settings, store, guard=self._record)
+        if self._record is not None and self._record.checkpoint is not None and self._record.is_stopped:
+            keeper.last_savepoint = read_checkpoint(self._record.checkpoint)
+        return keeper
 
     def _start_point(self, configured: Settings) -> Checkpoint | None:
         """What the job begins with: its own last checkpoint, if another driver has run it, or what the user names."""
@@ -136,28 +149,8 @@ class RunningJob:
         if path and not self._keeper.store.completed:
             self._keeper.store.origin = read_checkpoint(path)
             verify_files(self._keeper.store.origin)
+            self._keeper.store.is_origin_claimed = configured.get(options.STATE_CLAIM_MODE) == "CLAIM"
         return self._keeper.store.latest()
-
-    def _pack(self) -> JobPackage:
-        settings = self.settings
-        return JobPackage(
-            job_id=self.job_id,
-            job_name=settings.job_name,
-            attempt=self._record.attempt if self._record is not None else 0,
-            secret=secrets.token_bytes(32),
-            code=pack_plan(self._plan),
-            startup=settings.startup,
-            python_paths=tuple(path for path in dict.fromkeys((*self._dependencies.python_paths, *sys.path)) if path),
-            archives=self._dependencies.archives,
-            cached_files=self._dependencies.cached_files,
-            python_executable=settings.python_executable,
-            job_parameters=tuple(settings.job_parameters.items()),
-            auto_watermark_interval_ms=settings.auto_watermark_interval_ms,
-            is_batch=self._plan.is_batch,
-            backend=backend_choice(Settings(settings.configuration)),
-            staging_folder=join_path(self._keeper.store.folder, "taskowned") if self._keeper.is_periodic else None,
-            fault=Settings(settings.configuration).get(options.FAULT),
-        )
 
     def start(self) -> RunningJob:
         """Starts the job."""
@@ -191,6 +184,7 @@ class RunningJob:
                 return
             except Exception as failure:
                 self._keeper.end_attempt(to_job_error(failure))
+                self._executions.fail(failure)
                 if not self._is_restarting_after(failure):
                     raise
             attempt = self._record.advance() if self._record is not None else self._package.attempt + 1
@@ -223,7 +217,7 @@ class RunningJob:
     def _may_restart_after(self, failure: Exception) -> bool:
         """Whether another attempt could end otherwise: what fails before the job ever ran mostly fails again."""
         has_run = self._has_run or self._is_recovered
-        if isinstance(failure, SparkUnavailableError):
+        if isinstance(failure, (SparkUnavailableError, StorageUnavailableError)):
             return has_run
         return not isinstance(failure, _FINAL_FAILURES) and (has_run or is_worker_loss(failure))
 
@@ -240,9 +234,11 @@ class RunningJob:
                 status, result = JobStatus.SUSPENDED, lost
                 self._enter_last(status)
             self._has_ended = True
+        self._keeper.answer_requests()
         # After the status: a driver that dies in between must not look for what is gone.
         if status is not JobStatus.SUSPENDED:
-            self._keeper.end(status is JobStatus.CANCELED, status is JobStatus.FAILED)
+            self._keeper.remove_unneeded(status is JobStatus.CANCELED, status is JobStatus.FAILED)
+            remove_copies(self._package.local_folders, self.job_id, self._plan.slots)
         if self._record is not None:
             self._record.release()
         if isinstance(result, JobSummary):
@@ -260,6 +256,7 @@ class RunningJob:
         self._lifecycle.enter(status)
 
     def _run_attempt(self) -> None:
+        self._raise_if_cancelled()
         start = self._keeper.last_savepoint or self._keeper.store.latest()
         if start is not None:
             self._commits.recover(start)
@@ -267,6 +264,7 @@ class RunningJob:
                 return
             self._package = replace(self._package, restore=start.located(), restored_checkpoint_id=start.checkpoint_id)
         self._keeper.attempt = self._package.attempt
+        self._executions.begin(self._package.attempt)
         with ExitStack() as cleaning:
             spark = spark_session(self.settings.configuration)
             distribute(spark, self._dependencies, self.settings.jars)
@@ -277,18 +275,26 @@ class RunningJob:
                     cleaning.callback(feeds[-1].enumerator.close)
             runner, coordinator = self._prepare(spark, feeds, start)
             cleaning.callback(runner.close)
+            self._executions.enter(ExecutionState.DEPLOYING)
             runner.deploy()
+            self._executions.enter(ExecutionState.INITIALIZING)
             with self._lock:
-                if self._cancelling.is_set():
-                    raise JobCancelledError("the job was cancelled")
+                self._raise_if_cancelled()
                 self._lifecycle.enter(JobStatus.RUNNING)
             self._has_run = True
             coordinator.run()
+            self._executions.enter(ExecutionState.FINISHED)
+
+    def _raise_if_cancelled(self) -> None:
+        if self._cancelling.is_set():
+            raise JobCancelledError("the job was cancelled")
 
     def _prepare(
         self, spark: SparkSession, feeds: list[SourceFeed], start: Checkpoint | None
     ) -> tuple[EpochRunner, Coordinator]:
-        runner = EpochRunner(spark, self._plan, self._package)
+        # Where local copies of the state are, it need not be fetched.
+        hosts = self._runner.hosts if self._runner is not None and self._package.local_folders else None
+        runner = EpochRunner(spark, self._plan, self._package, hosts)
         coordinator = Coordinator(
             runner,
             {segment.id: segment.level for segment in self._plan.segments},
@@ -299,6 +305,7 @@ class RunningJob:
             self.settings.buffer_timeout_ms,
             self._keeper,
             self._plan.slots,
+            self._executions,
             start.epoch if start is not None else 0,
         )
         with self._lock:
@@ -316,6 +323,14 @@ class RunningJob:
     def exceptions(self) -> list[ExceptionEntry]:
         """The last failures of the job, newest first."""
         return self._lifecycle.exceptions
+
+    def executions(self) -> list[ExecutionVertex]:
+        """Every subtask with its attempt and state."""
+        return self._executions.current
+
+    def prior_executions(self, vertex_id: int, subtask: int) -> list[ExecutionVertex]:
+        """The runs of a subtask in earlier attempts, oldest first."""
+        return self._executions.prior(vertex_id, subtask)
 
     def savepoint(self, folder: str | None = None, afterwards: Afterwards = "go on") -> Future[str]:
         """Asks for a savepoint; the future ends with its path, and the job goes on or ends as `afterwards` says."""

@@ -12,7 +12,13 @@ from typing import BinaryIO, TypeVar
 
 from funke.engine.errors import StateError
 from funke.engine.jobs.checkpoints import Checkpoint, OperatorEntry, read_checkpoint
-from funke.engine.runtime.snapshot_files import SnapshotHandle, copy_file, local_path, open_for_reading
+from funke.engine.runtime.snapshot_files import (
+    SnapshotHandle,
+    copy_file,
+    local_path,
+    open_for_reading,
+    open_snapshot_file,
+)
 from funke.engine.state.snapshot_format import SnapshotReader, SnapshotWriter
 
 __all__ = ["Savepoint", "copy_snapshot", "open_savepoint", "open_snapshot", "write_snapshot"]
@@ -70,9 +76,9 @@ def open_savepoint(path: str) -> Savepoint:
 
 
 @contextlib.contextmanager
-def open_snapshot(path: str) -> Iterator[SnapshotReader]:
-    """Opens one snapshot file."""
-    with open_for_reading(path) as file:
+def open_snapshot(path: str, inline: bytes | None = None) -> Iterator[SnapshotReader]:
+    """Opens one snapshot."""
+    with open_snapshot_file(path, inline) as file:
         yield SnapshotReader(file, path)
 
 

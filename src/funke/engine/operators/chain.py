@@ -157,7 +157,7 @@ class OperatorChain:
 
 
 def _output_of(spec: ChainedOperator) -> Output:
-    output = Output()
+    output = Output(spec.has_side_outputs)
     is_typed = spec.output_type is not None and not isinstance(spec.operation, ReadSource)
     if is_typed and spec.output_type is not None and spec.output_type.coercer() is not None:
         output.coerce = spec.output_type.coerce_list

@@ -28,6 +28,8 @@ class KeyedOperator(FunctionOperator):
 
     backend: KeyedBackend
     timer_service: KeyedTimerService
+    # Whether an entry of a timer is (stored key, namespace), or the stored key alone.
+    has_timers_in_namespaces = False
 
     def __init__(self, function: Any, *key_selectors: KeySelector) -> None:
         super().__init__(function)
@@ -37,7 +39,7 @@ class KeyedOperator(FunctionOperator):
     def setup(self, context: OperatorContext) -> None:
         """Makes the backend and the timers."""
         super().setup(context)
-        self.timer_service = KeyedTimerService(self.backend, context.task.clock)
+        self.timer_service = KeyedTimerService(self.backend, context.task.clock, self.has_timers_in_namespaces)
 
     def create_backend(self) -> KeyedBackend:
         """The backend for keyed state."""
@@ -85,14 +87,14 @@ class KeyedOperator(FunctionOperator):
         return self.timer_service.processing_timers.next_time()
 
     def on_event_timer(self, time: int, entry: Any) -> None:
-        """An event-time timer is due; `entry` is the stored key."""
+        """An event-time timer is due; `entry` says whose."""
 
     def on_processing_timer(self, time: int, entry: Any) -> None:
-        """A processing-time timer is due; `entry` is the stored key."""
+        """A processing-time timer is due; `entry` says whose."""
 
     def key_of_timer(self, entry: Any) -> Any:
         """The stored key in a timer's entry."""
-        return entry
+        return entry[0] if self.has_timers_in_namespaces else entry
 
     def finish_key(self, key: Any) -> None:
         """In batch mode, the current key has no more records: fires all its timers and forgets its state."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from funke.engine.graph.operations import Filter, FlatMap, KeySelector, Map
@@ -26,6 +27,9 @@ class MapOperator(FunctionOperator):
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Maps every record."""
         self.records_in += len(values)
+        if self.output.has_side_outputs:
+            self.results.send_each(map(self._map, values), timestamps)
+            return
         if self._is_safe:
             self.output.emit(list(map(self._map, values)), timestamps)
             return
@@ -104,15 +108,19 @@ class KeyedMapOperator(KeyedOperator):
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Maps every record under its key."""
         self.records_in += len(values)
-        map_value, backend, is_careful = self._map, self.backend, self.guard.is_careful
-        results: list[Any] = []
-        append = results.append
-        for key, value in zip(self.keys_of(values), values, strict=True):
-            backend.current_key = key
-            result = map_value(value)
-            append(detached(result) if is_careful else result)
+        if self.output.has_side_outputs:
+            self.results.send_each(self._results(values), timestamps)
+            return
+        is_careful = self.guard.is_careful
+        results = [detached(result) if is_careful else result for result in self._results(values)]
         self.guard.check(results)
         self.output.emit(results, timestamps)
+
+    def _results(self, values: list[Any]) -> Iterator[Any]:
+        map_value, backend = self._map, self.backend
+        for key, value in zip(self.keys_of(values), values, strict=True):
+            backend.current_key = key
+            yield map_value(value)
 
 
 class KeyedFlatMapOperator(KeyedOperator):

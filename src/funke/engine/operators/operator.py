@@ -87,9 +87,11 @@ class OperatorContext:
 class Output:
     """Hands an operator's results to the operators chained behind it and to the exits of the segment."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_side_outputs: bool = False) -> None:
         self._main: list[_Wire] = []
         self._sides: dict[str, list[_Wire]] = {}
+        # Once the program asked for a side output, pairs with a tag are no records, whether or not this job reads it.
+        self.has_side_outputs = has_side_outputs
         self.records_out = 0
         self.coerce: Callable[[list[Any]], list[Any]] | None = None
         self.current_watermark = MIN_WATERMARK
@@ -98,11 +100,7 @@ class Output:
         """Adds a receiver of the main output, or of the side output `tag_id`."""
         wires = self._main if tag_id is None else self._sides.setdefault(tag_id, [])
         wires.append(_Wire(target, name, user_line))
-
-    @property
-    def has_side_outputs(self) -> bool:
-        """Whether anybody reads a side output."""
-        return bool(self._sides)
+        self.has_side_outputs = self.has_side_outputs or tag_id is not None
 
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Sends a batch to the main output."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import repeat
 from typing import Any
 
 from funke.engine.operators.operator import Output
@@ -19,7 +20,7 @@ class ResultBatch:
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        # As in PyFlink, a pair with a tag is an ordinary record while nobody reads a side output of this operator.
+        # As in PyFlink, a pair with a tag is an ordinary record while the program wants no side output of the operator.
         self._has_side_outputs = output.has_side_outputs
         self.values: list[Any] = []
         self.timestamps: list[int] = []
@@ -44,6 +45,12 @@ class ResultBatch:
         values.append(detached(value))
         if timestamp is not None:
             timestamps.append(timestamp)
+
+    def send_each(self, results: Iterable[Any], timestamps: list[int] | None) -> None:
+        """Takes one result for each record, and sends them."""
+        for result, timestamp in zip(results, repeat(None) if timestamps is None else timestamps):
+            self.take((result,), timestamp)
+        self.send()
 
     def send(self) -> None:
         """Sends everything, and starts anew."""

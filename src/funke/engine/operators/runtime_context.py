@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from funke.engine.errors import StateError
 from funke.engine.operators.functions.distributed_cache import DistributedCache
 from funke.engine.operators.functions.runtime_context import RuntimeContext
+from funke.engine.operators.keyed_states import KeyedStates
 from funke.engine.operators.operator import OperatorContext
-from funke.engine.state.descriptors import (
-    AggregatingStateDescriptor,
-    ListStateDescriptor,
-    MapStateDescriptor,
-    ReducingStateDescriptor,
-    StateDescriptor,
-    ValueStateDescriptor,
-)
-from funke.engine.state.interfaces import AggregatingState, ListState, MapState, ReducingState, ValueState
+from funke.engine.state.descriptors import StateDescriptor
 from funke.engine.state.keyed_backend import KeyedBackend
 from funke.engine.types.metrics import MetricRegistry
 
 __all__ = ["StreamingRuntimeContext"]
 
 
-class StreamingRuntimeContext(RuntimeContext):
+class StreamingRuntimeContext(KeyedStates, RuntimeContext):
     """The runtime context of one function; it has state when its stream is keyed."""
 
     def __init__(self, context: OperatorContext, backend: KeyedBackend | None = None) -> None:
@@ -69,33 +62,10 @@ class StreamingRuntimeContext(RuntimeContext):
         """Return the group in which the function registers its metrics."""
         return self._metrics
 
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
-        """Return a handle on one value per key."""
-        return self._keyed(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
-        """Return a handle on one list per key."""
-        return self._keyed(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
-        """Return a handle on one map per key."""
-        return self._keyed(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
-        """Return a handle on one value per key that a reduce function keeps up to date."""
-        return self._keyed(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState[Any, Any]:
-        """Return a handle on one accumulator per key that an aggregate function keeps up to date."""
-        return self._keyed(state_descriptor)  # type: ignore[no-any-return]
-
-    def _keyed(self, descriptor: StateDescriptor) -> Any:
+    def _state(self, descriptor: StateDescriptor) -> Any:
         if self._backend is None:
-            self._refuse(descriptor)
+            raise StateError(
+                f"operator '{self._context.operator_name}' asks for state '{descriptor.name}', but this state is only "
+                "accessible by functions executed on a KeyedStream; call key_by() first"
+            )
         return self._backend.get_state(descriptor)
-
-    def _refuse(self, descriptor: StateDescriptor) -> NoReturn:
-        raise StateError(
-            f"operator '{self._context.operator_name}' asks for state '{descriptor.name}', but this state is only "
-            "accessible by functions executed on a KeyedStream; call key_by() first"
-        )

@@ -1,139 +1,28 @@
-"""Timers: queues ordered by time, without duplicates, and the service through which functions set them."""
+"""The service through which functions set timers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from heapq import heapify, heappop, heappush
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from funke.engine.errors import StateError
 from funke.engine.operators.clock import Clock
 from funke.engine.operators.functions.runtime_context import TimerService
 from funke.engine.operators.operator import MIN_WATERMARK
 from funke.engine.state.keyed_backend import KeyedBackend
-from funke.engine.state.storage_keys import group_of
+from funke.engine.state.timer_queue import EVENT_TIME, PROCESSING_TIME
 
-__all__ = ["KeyedTimerService", "NonKeyedTimerService", "TimerQueue"]
-
-
-class TimerQueue:
-    """Timers of one clock. An entry says whose timer it is: a stored key, or a (stored key, namespace).
-
-    Timers at the same time share a bucket, so setting one of many timers for the end of the same window costs a dict
-    access; the heap holds each time once.
-    """
-
-    def __init__(self) -> None:
-        self._times: list[int] = []
-        self._buckets: dict[int, dict[Any, None]] = {}
-        self._empty_buckets = 0
-        self._firing_time: int | None = None
-        self._firing: dict[Any, None] = {}
-
-    def __len__(self) -> int:
-        return sum(map(len, self._buckets.values())) + len(self._firing)
-
-    def register(self, time: int, entry: Any) -> None:
-        """Sets a timer; one that is set already stays as it is."""
-        if time == self._firing_time and entry in self._firing:
-            return
-        bucket = self._buckets.get(time)
-        if bucket is None:
-            self._buckets[time] = {entry: None}
-            heappush(self._times, time)
-            return
-        if not bucket:
-            self._empty_buckets -= 1
-        bucket[entry] = None
-
-    def delete(self, time: int, entry: Any) -> None:
-        """Removes a timer, if it is set."""
-        if time == self._firing_time:
-            self._firing.pop(entry, None)
-        bucket = self._buckets.get(time)
-        if bucket and entry in bucket:
-            del bucket[entry]
-            if not bucket:
-                self._note_empty_bucket()
-
-    def next_time(self) -> int | None:
-        """The time of the earliest timer."""
-        times = self._times
-        while times and not self._buckets[times[0]]:
-            del self._buckets[heappop(times)]
-            self._empty_buckets -= 1
-        return times[0] if times else None
-
-    def fire(self, until: int, on_timer: Callable[[int, Any], None]) -> None:
-        """Calls `on_timer(time, entry)` for every timer at or before `until`, in order of time.
-
-        Timers that are set on the way fire too if they are due, those that are deleted do not.
-        """
-        while (time := self.next_time()) is not None and time <= until:
-            heappop(self._times)
-            self._firing_time, self._firing = time, self._buckets.pop(time)
-            try:
-                self._fire_bucket(time, on_timer)
-            finally:
-                self._put_back()
-
-    def _fire_bucket(self, time: int, on_timer: Callable[[int, Any], None]) -> None:
-        firing, times = self._firing, self._times
-        for entry in list(firing):
-            if entry in firing:
-                del firing[entry]
-                on_timer(time, entry)
-                if times and times[0] < time and self._buckets[times[0]]:
-                    return
-
-    def _put_back(self) -> None:
-        # What is left was interrupted, by an earlier timer or by a failure.
-        time, left = self._firing_time, self._firing
-        self._firing_time, self._firing = None, {}
-        for entry in left:
-            self.register(time, entry)  # type: ignore[arg-type]
-
-    def _note_empty_bucket(self) -> None:
-        # Timers that are moved again and again leave empty buckets; they are swept when they are the majority.
-        self._empty_buckets += 1
-        if self._empty_buckets > 1000 and self._empty_buckets * 2 > len(self._times):
-            self._buckets = {time: bucket for time, bucket in self._buckets.items() if bucket}
-            self._times = list(self._buckets)
-            heapify(self._times)
-            self._empty_buckets = 0
-
-    def drop(self, is_dropped: Callable[[Any], bool]) -> None:
-        """Removes the timers of some entries."""
-        for time, bucket in list(self._buckets.items()):
-            for entry in [entry for entry in bucket if is_dropped(entry)]:
-                self.delete(time, entry)
-
-    def items(self) -> Iterator[tuple[int, Any]]:
-        """All timers, unordered."""
-        return ((time, entry) for time, bucket in self._buckets.items() for entry in bucket)
-
-    def snapshot(self, max_parallelism: int, key_of: Callable[[Any], Any]) -> dict[int, list[tuple[int, Any]]]:
-        """All timers by key group."""
-        groups: dict[int, list[tuple[int, Any]]] = {}
-        for time, entry in self.items():
-            groups.setdefault(group_of(key_of(entry), max_parallelism), []).append((time, entry))
-        return groups
-
-    def restore(self, timers: Iterable[tuple[int, Any]]) -> None:
-        """Takes back one key group."""
-        for time, entry in timers:
-            self.register(time, entry)
+__all__ = ["KeyedTimerService", "NonKeyedTimerService"]
 
 
 class KeyedTimerService(TimerService):
     """Sets timers for the backend's current key; knows both clocks."""
 
-    def __init__(self, backend: KeyedBackend, clock: Clock) -> None:
+    def __init__(self, backend: KeyedBackend, clock: Clock, has_namespaces: bool = False) -> None:
         self._backend = backend
         self._clock = clock
         self.watermark = MIN_WATERMARK
-        self.event_timers = TimerQueue()
-        self.processing_timers = TimerQueue()
+        self.event_timers = backend.create_timers(EVENT_TIME, has_namespaces)
+        self.processing_timers = backend.create_timers(PROCESSING_TIME, has_namespaces)
 
     def current_processing_time(self) -> int:
         """Return the processing time in milliseconds."""

@@ -129,6 +129,7 @@ def _vertex(
                 edge.source if edge else None,
                 edge.tag if edge else None,
                 node.uid,
+                node.has_side_outputs,
             )
         )
         waiting[:0] = [(out.target, out) for out in outgoing[node_id] if id(out) in chained]

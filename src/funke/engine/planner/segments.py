@@ -212,12 +212,3 @@ def _slot_offsets(drafts: list[_Draft]) -> tuple[dict[str, int], int]:
         offsets[group] = total
         total += size
     return offsets, total
-
-
-def source_nodes(graph: JobGraph) -> dict[int, Any]:
-    """The sources of a job by node id."""
-    return {
-        vertex.operators[0].node_id: vertex.operators[0].operation.source
-        for vertex in graph.vertices
-        if isinstance(vertex.operators[0].operation, ReadSource)
-    }

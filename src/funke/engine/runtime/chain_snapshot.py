@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import BinaryIO, cast
 
+from funke.engine.errors import StateError
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.runtime.checkpoint_order import CheckpointOrder
 from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle, copy_file, join_path
@@ -26,6 +30,8 @@ class ChainSnapshot:
     folder: str
     name: str
     known: frozenset[str] = frozenset()
+    # What may be written of one operator's keyed state, and of its other state; None for any size.
+    max_state_bytes: int | None = None
     # What was written, as opposed to what the checkpoint consists of.
     new_bytes: int = 0
     _owners: dict[str, None] = field(default_factory=dict)
@@ -33,26 +39,24 @@ class ChainSnapshot:
 
     def write(self, chain: OperatorChain, subtask: int, parallelism: int) -> SnapshotHandle | None:
         """Writes everything; None, and no file, when no operator of the chain has state."""
-        os.makedirs(self.folder, exist_ok=True)
-        path = os.path.join(self.folder, self.name)
-        part = f"{path}.part"
-        with open(part, "wb", 1 << 20) as out:
-            writer = SnapshotWriter(out, self.order.compress)
+        out = _SnapshotOutput(os.path.join(self.folder, self.name), self.order.inline_bytes, self.order.buffer_bytes)
+        with contextlib.closing(out):
+            writer = SnapshotWriter(cast(BinaryIO, out), self.order.compress)
+            sizes: Counter[tuple[str, str]] = Counter()
             for operator_id, own in chain.snapshot().items():
-                writer.write_own(operator_id, own)
-                self._owners[operator_id] = None
+                sizes[operator_id, "state"] += writer.write_own(operator_id, own)
             for operator_id, key_group, content in self._keyed(chain):
-                writer.write_keyed(operator_id, key_group, content)
-                self._owners[operator_id] = None
+                sizes[operator_id, "keyed state"] += writer.write_keyed(operator_id, key_group, content)
+            for operator_id, files in self._native:
+                sizes[operator_id, "keyed state"] += sum(file.size for file in files)
+            self._owners.update((operator_id, None) for operator_id, _ in sizes)
+            self._require_sizes(chain, sizes)
+            if not self._owners:
+                return None
             size = writer.finish()
-            out.flush()
-            os.fsync(out.fileno())
-        if not self._owners:
-            os.unlink(part)
-            return None
-        os.rename(part, path)
+            inline = out.finish()
         self.new_bytes += size
-        return SnapshotHandle(tuple(self._owners), subtask, parallelism, self.name, size, tuple(self._native))
+        return SnapshotHandle(tuple(self._owners), subtask, parallelism, self.name, size, tuple(self._native), inline)
 
     def _keyed(self, chain: OperatorChain) -> Iterator[tuple[str, int, GroupPart]]:
         for spec in chain.specs:
@@ -63,9 +67,18 @@ class ChainSnapshot:
             if files:
                 copied = tuple(self._copied(spec.operator_id, file) for file in files)
                 self._native.append((spec.operator_id, copied))
-                self._owners[spec.operator_id] = None
             for group, part in operator.snapshot_timers() if files else operator.snapshot_keyed():
                 yield spec.operator_id, group, part
+
+    def _require_sizes(self, chain: OperatorChain, sizes: Mapping[tuple[str, str], int]) -> None:
+        for (operator_id, kind), size in sizes.items():
+            if self.max_state_bytes is not None and size > self.max_state_bytes:
+                name = next(spec.name for spec in chain.specs if spec.operator_id == operator_id)
+                raise StateError(
+                    f"the {kind} of operator '{name}' takes {size} bytes in one subtask, and the "
+                    f"checkpoint storage 'jobmanager' allows {self.max_state_bytes}; use FileSystemCheckpointStorage, "
+                    "or raise max_state_size"
+                )
 
     def _copied(self, operator_id: str, file: LocalFile) -> NativeFile:
         size = os.path.getsize(file.path)
@@ -75,3 +88,41 @@ class ChainSnapshot:
             copy_file(file.path, join_path(self.folder, target))
             self.new_bytes += size
         return NativeFile(target, file.name, size)
+
+
+class _SnapshotOutput:
+    """Keeps what is written in memory as long as it is little; then it becomes a file, complete or not at all."""
+
+    def __init__(self, path: str, inline_bytes: int, buffer_bytes: int) -> None:
+        self._path = path
+        self._inline_bytes = inline_bytes
+        self._buffer_bytes = buffer_bytes
+        self._held = bytearray()
+        self._file: BinaryIO | None = None
+
+    def write(self, data: bytes) -> int:
+        """Takes a piece."""
+        if self._file is not None:
+            return self._file.write(data)
+        self._held += data
+        if len(self._held) > self._inline_bytes:
+            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            self._file = open(f"{self._path}.part", "wb", self._buffer_bytes)  # noqa: SIM115
+            self._file.write(self._held)
+        return len(data)
+
+    def finish(self) -> bytes | None:
+        """Everything, if it is little; else None, and the file is there."""
+        if self._file is None:
+            return bytes(self._held)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        os.rename(f"{self._path}.part", self._path)
+        return None
+
+    def close(self) -> None:
+        """Removes what was not finished."""
+        if self._file is not None:
+            self._file.close()
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{self._path}.part")

@@ -24,6 +24,9 @@ class CheckpointOrder:
     compress: bool = False
     # Files that never change may be written once and shared with later checkpoints.
     is_incremental: bool = False
+    # State up to this size travels in the acknowledgement and needs no file.
+    inline_bytes: int = 0
+    buffer_bytes: int = 1 << 20
 
 
 @dataclass(frozen=True)

@@ -240,6 +240,7 @@ def _lost(address: SlotAddress, error: BaseException) -> Frame:
         f"slot {address.slot} (process {address.pid} on {address.host}) is gone: {error}",
         "",
         is_slot_lost=True,
+        slot=address.slot,
     )
     return Frame(0, RESULT, 0, encode(failure))
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import threading
 import time
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from funke.engine.errors import SlotLostError
 from funke.engine.planner.segments import Plan
@@ -27,8 +28,10 @@ from funke.engine.runtime.spark_session import is_embedded
 from funke.engine.runtime.worker_setup import JobPackage, end_quietly_with_spark
 
 if TYPE_CHECKING:
-    from pyspark import RDD, Broadcast
+    from pyspark import RDD, Broadcast, SparkContext
     from pyspark.sql import DataFrame, SparkSession
+
+T = TypeVar("T")
 
 _EXECUTOR_WAIT_S = 10.0
 # After a failure an executor may be gone for good.
@@ -40,7 +43,9 @@ _EPOCH_END_S = 3.0
 class EpochRunner:
     """One job attempt on Spark: its slots, and the epochs that run over them."""
 
-    def __init__(self, spark: SparkSession, plan: Plan, package: JobPackage) -> None:
+    def __init__(
+        self, spark: SparkSession, plan: Plan, package: JobPackage, wanted_hosts: Mapping[int, str] | None = None
+    ) -> None:
         self._spark = spark
         self._context = spark.sparkContext
         self._plan = plan
@@ -49,6 +54,9 @@ class EpochRunner:
         self._secret = package.secret
         self._group = package.key
         self.addresses: dict[int, SlotAddress] = {}
+        # By slot: where its state is near, and where it has been started.
+        self._wanted_hosts = wanted_hosts or {}
+        self.hosts: dict[int, str] = {}
         self._is_deployed = threading.Event()
         self._is_idle = threading.Event()
         self._is_idle.set()
@@ -75,11 +83,20 @@ class EpochRunner:
 
         self._enter_group("deploy")
         self._await_executors()
-        started = self._context.parallelize(range(self._plan.slots), self._plan.slots).mapPartitions(start).collect()
+        started = self._slot_numbers().mapPartitions(start).collect()
         self.addresses = {address.slot: address for address in started if isinstance(address, SlotAddress)}
+        self.hosts = {address.slot: address.host for address in self.addresses.values()}
         failure = next((result for result in started if isinstance(result, Failure)), None)
         if failure is not None:
             raise SlotLostError(f"a worker process cannot be started: {failure.error_type}: {failure.message}")
+
+    def _slot_numbers(self) -> RDD[int]:
+        """One partition per slot, preferably on the host where the slot was before."""
+        slots = range(self._plan.slots)
+        if is_embedded(self._spark) or not self._wanted_hosts:
+            return self._context.parallelize(slots, self._plan.slots)
+        hosts = [[self._wanted_hosts[slot]] if slot in self._wanted_hosts else [] for slot in slots]
+        return placed_rdd(self._context, slots, hosts)
 
     def _await_executors(self) -> None:
         """On a cluster, waits a while for as many cores as there are slots, so that slots spread over executors."""
@@ -182,6 +199,19 @@ class EpochRunner:
 
 def _end_quietly(addresses: Iterable[SlotAddress], secret: bytes) -> None:
     end_slots(list(addresses), secret)
+
+
+def placed_rdd(context: SparkContext, values: Iterable[T], hosts: Iterable[list[str]]) -> RDD[T]:
+    """An RDD of one value per partition, each of which Spark runs on one of the given hosts if it can."""
+    from pyspark import RDD
+    from pyspark.serializers import CPickleSerializer
+
+    jvm: Any = context._jvm
+    to_seq, any_class = jvm.org.apache.spark.api.python.PythonUtils.toSeq, jvm.scala.reflect.ClassTag.Any()
+    placed = [jvm.scala.Tuple2(bytearray(pickle.dumps(value)), to_seq(names)) for value, names in zip(values, hosts)]
+    scala_rdd = context._jsc.sc().makeRDD(to_seq(placed), any_class)
+    java_rdd = jvm.org.apache.spark.api.java.JavaRDD(scala_rdd, any_class)
+    return RDD(java_rdd, context, CPickleSerializer())
 
 
 def _as_is(slot: int) -> int:

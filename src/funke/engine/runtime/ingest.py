@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -50,8 +51,10 @@ def run_ingest(package: JobPackage, order: bytes, read_batches: Iterator[Any] | 
     A failure becomes a row, not a failed Spark task. The order is decoded only once the user's classes are there.
     """
     outbox: list[Frame] = []
+    slot: int | None = None
     try:
         ingest = _Ingest(unpack(package, for_ingest=True), package, decode(order), outbox)
+        slot = ingest.slot
         reach("before-ingest")
         for _ in ingest.run(read_batches):
             yield from outbox
@@ -59,7 +62,7 @@ def run_ingest(package: JobPackage, order: bytes, read_batches: Iterator[Any] | 
         yield from outbox
         reach("after-ingest")
     except Exception as error:
-        yield _result(to_failure(error))
+        yield _result(to_failure(error, slot))
 
 
 def _result(content: Any) -> Frame:
@@ -80,6 +83,8 @@ class _Ingest:
         self._source_output: Output = self._chain.outputs[self._segment.operators[0].node_id]
         self._watermarks = SplitWatermarks(operation.watermarks or WatermarkSpec(), task, self._source_output)
         self._pacer = SlicePacer()
+        # How long the epoch may still take.
+        self._left_s = math.inf
         self._records = 0
         self._has_read = False
         self._is_idle = False
@@ -89,6 +94,11 @@ class _Ingest:
             self._is_idle = False
             self._watermarks.announce(order.restored_watermark)
             announce_event_time(self._chain)
+
+    @property
+    def slot(self) -> int:
+        """The slot of the subtask."""
+        return self._segment.first_slot + self._order.subtask
 
     def _task_info(self, package: JobPackage) -> TaskInfo:
         return TaskInfo(
@@ -139,15 +149,18 @@ class _Ingest:
         for split in self._order.splits:
             if not split.is_last:
                 self._watermarks.register(split.id)
-        deadline = None if self._order.deadline_ms is None else started + self._order.deadline_ms / 1000
-        if getattr(self._reader, "reads_whole_splits", False):  # starting in the middle would cost as much as reading
-            deadline = None
+        if self._order.deadline_ms is not None and not getattr(self._reader, "reads_whole_splits", False):
+            self._left_s = self._order.deadline_ms / 1000
         for position, split in enumerate(self._order.splits):
             skip = self._order.skips[position] if self._order.skips else 0
-            if deadline is not None and time.perf_counter() > deadline:
+            if self._left_s < 0:
                 outcomes.append(ReadOutcome(split, skip, is_complete=False))
+                continue
+            rest = self._reader.behind(split, skip)
+            if rest is None:
+                yield from self._read(split, self._reader.read(split), outcomes, skip)
             else:
-                yield from self._read(split, self._reader.read(split), outcomes, skip, deadline)
+                yield from self._read(split, self._reader.read(rest), outcomes, skip, skip)
         if read_batches is not None:
             split = Split("spark", None, is_last=False)
             yield from self._read(split, read_batches, outcomes)
@@ -172,13 +185,15 @@ class _Ingest:
         batches: Iterator[Any],
         outcomes: list[ReadOutcome],
         skip: int = 0,
-        deadline: float | None = None,
+        position: int = 0,
     ) -> Iterator[None]:
+        """Reads a split whose batches begin at a position, and processes what comes behind the records to skip."""
         self._watermarks.start_split(split.id)
-        position = 0
         result = None
         iterator = iter(batches)
+        counts_reading = getattr(self._reader, "goes_on_anywhere", False)
         while True:
+            began = time.perf_counter()
             try:
                 values, timestamps = next(iterator)
             except StopIteration as end:
@@ -193,11 +208,16 @@ class _Ingest:
                 known = min(skip - position, len(values))
                 position += known
                 values, timestamps = values[known:], None if timestamps is None else timestamps[known:]
+            # What was read slowly and would have to be read again is processed all the same.
+            began = began if counts_reading else time.perf_counter()
             for some, stamps in self._pacer.slices(values, timestamps):
                 self._watermarks.process_batch(some, stamps)
                 position += len(some)
                 self._records += len(some)
-                if deadline is not None and time.perf_counter() > deadline:
+                now = time.perf_counter()
+                self._left_s -= now - began
+                began = now
+                if self._left_s < 0:
                     outcomes.append(ReadOutcome(split, position, is_complete=False))
                     return
             yield

@@ -28,6 +28,8 @@ class Failure:
     message: str
     traceback_text: str
     is_slot_lost: bool = False
+    # Where it happened; for an ingest task, the slot of the subtask that it reads for.
+    slot: int | None = None
 
 
 @dataclass(frozen=True)
@@ -71,14 +73,14 @@ class IngestReport:
     metrics: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
-def to_failure(error: BaseException) -> Failure:
+def to_failure(error: BaseException, slot: int | None = None) -> Failure:
     """Describes an exception with the part of its traceback that belongs to the user."""
     name, line = "", None
     cause: BaseException = error
     if isinstance(error, OperatorFailure):
         name, line = error.operator_name, error.user_line
         cause = error.__cause__ or error
-    return Failure(name, line, *describe(cause), _user_traceback(cause))
+    return Failure(name, line, *describe(cause), _user_traceback(cause), slot=slot)
 
 
 def describe(error: BaseException) -> tuple[str, str]:

@@ -209,11 +209,11 @@ class _ByUser(_Indexed):
         count = len(self._channels)
         partition, key_selector = self._partitioner.partition, self._partitioner.key_selector
         indices = [partition(key_selector(value), count) for value in values]
-        wrong = next((index for index in indices if not 0 <= index < count), None)
-        if wrong is not None:
-            raise JobExecutionError(
-                f"partition_custom() chose receiver {wrong}: with {count} receivers, return 0 to {count - 1}"
-            )
+        for index in indices:
+            if not isinstance(index, int) or not 0 <= index < count:
+                raise JobExecutionError(
+                    f"partition_custom() chose receiver {index!r}: with {count} receivers, return 0 to {count - 1}"
+                )
         return indices
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -20,11 +20,14 @@ from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrde
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.frames import RESULT, Frame
 from funke.engine.runtime.ingest import announce_event_time, make_exits, operator_metrics
+from funke.engine.runtime.local_copies import LocalCopies
 from funke.engine.runtime.results import DriverMessage, SubtaskReport, to_failure
 from funke.engine.runtime.router import Router, senders_to
 from funke.engine.runtime.snapshot_taking import SnapshotTaker, WrittenSnapshots
 from funke.engine.runtime.state_restore import Place, restore_chain
 from funke.engine.runtime.worker_setup import JobPackage
+
+_SNAPSHOT_POLL_S = 0.001
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,9 @@ class Slot:
     _clock: SystemClock = field(default_factory=SystemClock)
 
     def __post_init__(self) -> None:
-        self.snapshots = SnapshotTaker(self.number, self.folder, self.package.restore)
+        package, folders = self.package, self.package.local_folders
+        self._copies = LocalCopies(folders, package.job_id, package.attempt, self.number) if folders else None
+        self.snapshots = SnapshotTaker(self.number, self.folder, package.restore, self._copies)
         self._prepare_s = 0.0
 
     def open(self) -> None:
@@ -96,7 +101,7 @@ class Slot:
         gate = InputGate(chain.head, head.name, head.user_line, channels, fire_timers)
         subtask = _Subtask(segment, index, chain, gate, routers)
         place = Place(index, segment.parallelism, segment.max_parallelism)
-        is_restored = restore_chain(chain, self.package.restore, place, self.folder)
+        is_restored = restore_chain(chain, self.package.restore, place, self.folder, self._copies)
         chain.open()
         if is_restored:
             announce_event_time(chain)
@@ -155,7 +160,7 @@ class Slot:
             self.send_acks(send)
         except Exception as error:
             self._outbox.clear()
-            send(Frame(0, RESULT, 0, encode(to_failure(error))))
+            send(Frame(0, RESULT, 0, encode(to_failure(error, self.number))))
             for _ in frames:  # the sender must not be left waiting
                 pass
             raise
@@ -180,6 +185,8 @@ class Slot:
             subtask.chain.end_input()
         subtask.chain.end_epoch()
         if header.is_final:
+            # The last checkpoint takes the place of those that are being written, which read files of the state.
+            self.snapshots.close()
             subtask.chain.close()
         elif header.checkpoint is not None:
             preparing = time.perf_counter()
@@ -195,15 +202,25 @@ class Slot:
         stall_ms, self._prepare_s = self._prepare_s * 1000, 0.0
         known = self.snapshots.known_files(order.folder)
         self.snapshots.start(order, partial(self._write, order, known), stall_ms)
+        if not self.package.backend.is_asynchronous:
+            self._await_snapshot(order.checkpoint_id)
         reach("after-snapshot")
+
+    def _await_snapshot(self, checkpoint_id: int) -> None:
+        """Lets processing stand still until a snapshot is written."""
+        while (ack := next((a for a in self.snapshots.acks() if a.checkpoint_id == checkpoint_id), None)) is None:
+            time.sleep(_SNAPSHOT_POLL_S)
+        self.snapshots.acknowledge(replace(ack, stall_ms=ack.stall_ms + ack.write_ms))
 
     def _write(self, order: CheckpointOrder, known: frozenset[str], folder: str) -> WrittenSnapshots:
         handles, new_bytes = [], 0
+        # Savepoints are not kept where checkpoints are.
+        limit = self.package.backend.max_state_bytes if order.kind == "checkpoint" else None
         for subtask in self.subtasks:
             segment = subtask.segment
             # With the attempt in its name, no other driver or slot ever writes this file.
             name = f"{segment.id}-{subtask.index}-{self.package.attempt}"
-            snapshot = ChainSnapshot(order, folder, name, known)
+            snapshot = ChainSnapshot(order, folder, name, known, limit)
             handle = snapshot.write(subtask.chain, subtask.index, segment.parallelism)
             reach("in-snapshot")
             if handle is not None:

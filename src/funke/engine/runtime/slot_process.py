@@ -91,7 +91,7 @@ class _SlotProcess:
             reach("slot-start")
             self._slot.open()
         except Exception as error:
-            self._startup_failure = to_failure(error)
+            self._startup_failure = to_failure(error, self._birth.slot)
 
     def serve(self) -> None:
         """Takes one delivery after the other."""
@@ -143,7 +143,7 @@ class _SlotProcess:
             self._is_broken = True
         if size <= _MOST_KEPT_BYTES and not self._is_broken:
             self._kept = kept
-        connection.send_end()
+        self._send_end(connection)
 
     def _tell(self, connection: FrameSocket, news: CheckpointNews) -> None:
         """Between two epochs: takes news of checkpoints, and answers with what is known about snapshots."""
@@ -160,13 +160,17 @@ class _SlotProcess:
             answers = [Frame(0, RESULT, 0, pickle.dumps(refusal, 5))]
         self._answer(connection, answers)
 
-    @staticmethod
-    def _answer(connection: FrameSocket, answers: list[Frame]) -> None:
+    def _answer(self, connection: FrameSocket, answers: list[Frame]) -> None:
         """Sends frames that do not depend on what is delivered; that is read to its end all the same."""
         for _ in _frames(connection):
             pass
         for frame in answers:
             connection.send(frame)
+        self._send_end(connection)
+
+    def _send_end(self, connection: FrameSocket) -> None:
+        # Before: whoever has the answer may tell the slot to end, which closes functions only if none is running.
+        self._is_serving = False
         connection.send_end()
 
     def _accept(self, listener: socket.socket) -> None:

@@ -1,15 +1,17 @@
-"""Files of checkpoints, on the local file system or any that pyarrow can open, and handles to what they hold."""
+"""Files of checkpoints, on the local file system or any that a URI leads to, and handles to what they hold."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, BinaryIO
 
-from funke.engine.errors import StateError
+from funke.engine.connectors.remote.file_systems import download, is_uri, open_file_system, upload
+from funke.engine.errors import StateError, StorageUnavailableError
 
 __all__ = [
     "NativeFile",
@@ -24,11 +26,12 @@ __all__ = [
     "list_folder",
     "local_path",
     "open_for_reading",
+    "open_snapshot_file",
     "read_bytes",
     "write_atomically",
 ]
 
-_COPY_BYTES = 1 << 20
+_BEGUN = "_begun"
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,10 @@ class NativeFile:
 
 @dataclass(frozen=True)
 class SnapshotHandle:
-    """Where the state of a subtask is, and whose it is. Paths are relative to the checkpoint's folder."""
+    """Where the state of a subtask is, and whose it is. Paths are relative to the checkpoint's folder.
+
+    A small one has its content with it; then there is no file, and the path is only its name.
+    """
 
     operator_ids: tuple[str, ...]
     subtask: int
@@ -51,6 +57,12 @@ class SnapshotHandle:
     size: int
     # By operator id, what its backend keeps in files of its own, in place of keyed state in the snapshot.
     native: tuple[tuple[str, tuple[NativeFile, ...]], ...] = ()
+    inline: bytes | None = None
+
+    @property
+    def total_size(self) -> int:
+        """Bytes of everything that belongs to it."""
+        return self.size + sum(file.size for _, files in self.native for file in files)
 
     def within(self, folder: str) -> SnapshotHandle:
         """The same handle with full paths."""
@@ -61,8 +73,9 @@ class SnapshotHandle:
         return replace(self, path=join_path(folder, self.path), native=native)
 
     def files(self) -> Iterator[tuple[str, int]]:
-        """Path and size of everything that belongs to it."""
-        yield self.path, self.size
+        """Path and size of every file that belongs to it."""
+        if self.inline is None:
+            yield self.path, self.size
         for _, files in self.native:
             for file in files:
                 yield file.path, file.size
@@ -92,7 +105,10 @@ def write_atomically(path: str, data: bytes) -> None:
     local = local_path(path)
     try:
         if local is None:
-            _write_remote(path, data)
+            # Other file systems show a file only once it is complete.
+            system, name = open_file_system(path)
+            with system.open_output_stream(name) as out:
+                out.write(data)
             return
         os.makedirs(os.path.dirname(local), exist_ok=True)
         part = f"{local}.part"
@@ -108,7 +124,10 @@ def write_atomically(path: str, data: bytes) -> None:
 def read_bytes(path: str) -> bytes:
     """The content of a file."""
     with open_for_reading(path) as file:
-        return file.read()
+        try:
+            return file.read()
+        except OSError as error:
+            raise _unreadable(path, error) from error
 
 
 def open_for_reading(path: str) -> BinaryIO:
@@ -117,11 +136,16 @@ def open_for_reading(path: str) -> BinaryIO:
     try:
         if local is not None:
             return open(local, "rb")
-        system, name = _remote(path)
+        system, name = open_file_system(path)
         opened: BinaryIO = system.open_input_file(name)
         return opened
     except OSError as error:
-        raise StateError(f"'{path}' cannot be read: {error}") from error
+        raise _unreadable(path, error) from error
+
+
+def open_snapshot_file(path: str, inline: bytes | None) -> BinaryIO:
+    """Opens a snapshot, which may be no file."""
+    return open_for_reading(path) if inline is None else io.BytesIO(inline)
 
 
 def file_size(path: str) -> int | None:
@@ -129,8 +153,11 @@ def file_size(path: str) -> int | None:
     local = local_path(path)
     if local is not None:
         return os.path.getsize(local) if os.path.isfile(local) else None
-    system, name = _remote(path)
-    found = system.get_file_info(name)
+    try:
+        system, name = open_file_system(path)
+        found = system.get_file_info(name)
+    except OSError as error:
+        raise _unreadable(path, error) from error
     return int(found.size) if found.is_file else None
 
 
@@ -139,7 +166,7 @@ def copy_file(source: str, target: str) -> None:
     local = local_path(target)
     try:
         if local is None:
-            _copy_to_remote(source, target)
+            upload(source, target)
             return
         os.makedirs(os.path.dirname(local), exist_ok=True)
         part = f"{local}.part"
@@ -163,10 +190,9 @@ def fetch_file(source: str, target: str, may_link: bool) -> None:
                     return
             shutil.copyfile(local, target)
             return
-        with open_for_reading(source) as content, open(target, "wb") as out:
-            shutil.copyfileobj(content, out, _COPY_BYTES)
+        download(source, target)
     except OSError as error:
-        raise StateError(f"'{source}' cannot be read: {error}") from error
+        raise _unreadable(source, error) from error
 
 
 def list_folder(path: str) -> list[str]:
@@ -176,21 +202,31 @@ def list_folder(path: str) -> list[str]:
         return os.listdir(local) if os.path.isdir(local) else []
     from pyarrow import fs
 
-    system, name = _remote(path)
-    found = system.get_file_info(fs.FileSelector(name, allow_not_found=True))
+    try:
+        system, name = open_file_system(path)
+        found = system.get_file_info(fs.FileSelector(name, allow_not_found=True))
+    except OSError as error:
+        raise _unreadable(path, error) from error
     return [item.base_name for item in found]
 
 
 def create_folder(path: str) -> bool:
-    """Makes a folder; False if it is there already, which only local file systems can tell."""
+    """Makes a folder; False if it is there already, which two can tell at the same time only if it is local."""
     local = local_path(path)
-    if local is not None:
-        try:
+    try:
+        if local is not None:
             os.makedirs(local)
-        except FileExistsError:
-            return False
-        except OSError:  # whoever wants to write into it will say so
             return True
+        system, name = open_file_system(path)
+        if _is_there(system, name):
+            return False
+        # Object stores have no empty folders.
+        with system.open_output_stream(f"{name}/{_BEGUN}") as out:
+            out.write(b"\n")
+    except FileExistsError:
+        return False
+    except OSError:  # whoever wants to write into it will say so
+        return True
     return True
 
 
@@ -200,8 +236,8 @@ def delete_folder(path: str) -> None:
     if local is not None:
         shutil.rmtree(local, ignore_errors=True)
         return
-    system, name = _remote(path)
     with contextlib.suppress(OSError):
+        system, name = open_file_system(path)
         system.delete_dir(name)
 
 
@@ -212,7 +248,7 @@ def delete_file(path: str) -> None:
         if local is not None:
             os.unlink(local)
         else:
-            system, name = _remote(path)
+            system, name = open_file_system(path)
             system.delete_file(name)
 
 
@@ -220,29 +256,17 @@ def local_path(path: str) -> str | None:
     """The path for the operating system; None for a file system of another kind."""
     if path.startswith("file:"):
         return "/" + path[len("file:") :].lstrip("/")
-    return None if "://" in path else path
+    return None if is_uri(path) else path
 
 
-def _remote(path: str) -> tuple[Any, str]:
+def _is_there(system: Any, name: str) -> bool:
     from pyarrow import fs
 
-    found: tuple[Any, str] = fs.FileSystem.from_uri(path)
-    return found
+    return bool(system.get_file_info(name).type != fs.FileType.NotFound)
 
 
-def _write_remote(path: str, data: bytes) -> None:
-    # Object stores show a file only once it is complete; on others the rename does it.
-    system, name = _remote(path)
-    system.create_dir(name.rpartition("/")[0], recursive=True)
-    with system.open_output_stream(f"{name}.part") as out:
-        out.write(data)
-    system.move(f"{name}.part", name)
-
-
-def _copy_to_remote(source: str, target: str) -> None:
-    system, name = _remote(target)
-    system.create_dir(name.rpartition("/")[0], recursive=True)
-    with open(source, "rb") as content, system.open_output_stream(f"{name}.part") as out:
-        while chunk := content.read(_COPY_BYTES):
-            out.write(chunk)
-    system.move(f"{name}.part", name)
+def _unreadable(path: str, error: OSError) -> StateError:
+    """A file that is not there is damage; that its file system does not answer is none, except on the own machine."""
+    is_there_nothing = isinstance(error, FileNotFoundError) or local_path(path) is not None
+    kind = StateError if is_there_nothing else StorageUnavailableError
+    return kind(f"'{path}' cannot be read: {error}")

@@ -20,8 +20,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from funke.engine.errors import StateError
 from funke.engine.runtime.chain_snapshot import SHARED
 from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder, SnapshotAck
+from funke.engine.runtime.local_copies import LocalCopies
 from funke.engine.runtime.snapshot_files import SnapshotHandle, copy_file, join_path, local_path
 
 __all__ = ["SnapshotTaker", "WriteSnapshots", "WrittenSnapshots"]
@@ -41,20 +43,25 @@ _MOST_WAIT_S = 2.0
 
 @dataclass
 class _Work:
-    """A child that is writing."""
+    """A child that is writing, or has written what is now copied elsewhere."""
 
     order: CheckpointOrder
     pid: int
     stall_ms: float
     started: float
     waiting: threading.Thread | None = None
+    has_ended: bool = False
+    is_unwanted: bool = False
 
 
 class SnapshotTaker:
     """The snapshots of one slot that are being written, and those that nobody has confirmed yet."""
 
-    def __init__(self, slot: int, spool: str, restored: Iterable[SnapshotHandle] = ()) -> None:
+    def __init__(
+        self, slot: int, spool: str, restored: Iterable[SnapshotHandle] = (), copies: LocalCopies | None = None
+    ) -> None:
         self._slot = slot
+        self._copies = copies
         # Full paths of shared files that the newest completed checkpoint refers to.
         self._shared = {path for handle in restored for path, _ in handle.files() if "/shared/" in path}
         self._spool = spool
@@ -111,6 +118,8 @@ class SnapshotTaker:
             unwanted = [work for number, work in self._running.items() if number in news.aborted]
         for work in unwanted:
             self._kill(work)
+        if self._copies is not None and (news.completed or news.aborted):
+            self._copies.supersede(newest, news.aborted)
 
     def close(self) -> None:
         """Stops everything that is being written, and waits until nobody touches the files of the state any more."""
@@ -122,10 +131,28 @@ class SnapshotTaker:
             if work.waiting is not None:
                 work.waiting.join(_MOST_WAIT_S)
 
+    def _upload(self, work: _Work, handles: tuple[SnapshotHandle, ...], spool: str) -> None:
+        """Copies what is new; shared files that are there already were not written again."""
+        order = work.order
+        written = [path for handle in handles for path, _ in handle.files() if os.path.exists(join_path(spool, path))]
+        try:
+            for path in written:
+                if work.is_unwanted:
+                    raise StateError("the checkpoint was given up")
+                copy_file(join_path(spool, path), join_path(order.folder, path))
+            if self._copies is not None and order.kind == "checkpoint":
+                with contextlib.suppress(OSError):  # it is complete without
+                    self._copies.keep(order.checkpoint_id, order.folder, handles, spool)
+        finally:
+            for path in written:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(join_path(spool, path))
+
     def _kill(self, work: _Work) -> None:
+        work.is_unwanted = True
         # Under the lock: once a child was waited for, its number may belong to somebody else.
         with self._lock:
-            if self._running.get(work.order.checkpoint_id) is work:
+            if not work.has_ended:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(work.pid, signal.SIGKILL)
 
@@ -135,13 +162,13 @@ class SnapshotTaker:
             answer = pipe.read()
         with self._lock:
             status = os.waitpid(work.pid, 0)[1]
-            del self._running[work.order.checkpoint_id]
+            work.has_ended = True
         number = work.order.checkpoint_id
         result: WrittenSnapshots | str
         try:
             result = pickle.loads(answer)
             if is_remote and not isinstance(result, str):
-                _upload(result[0], target, work.order.folder)
+                self._upload(work, result[0], target)
         except EOFError:
             result = f"the process that wrote it ended with status {status}"
         except Exception as error:
@@ -151,19 +178,13 @@ class SnapshotTaker:
         write_ms = (time.perf_counter() - work.started) * 1000
         ack = SnapshotAck(number, self._slot, stall_ms=work.stall_ms, write_ms=write_ms, folder=work.order.folder)
         if isinstance(result, str):
-            self.acknowledge(replace(ack, failure=result))
+            ack = replace(ack, failure=result)
         else:
-            self.acknowledge(replace(ack, handles=result[0], new_bytes=result[1]))
-
-
-def _upload(handles: tuple[SnapshotHandle, ...], spool: str, folder: str) -> None:
-    """Copies what is new; shared files that are there already were not written again."""
-    for handle in handles:
-        for path, _ in handle.files():
-            local = join_path(spool, path)
-            if os.path.exists(local):
-                copy_file(local, join_path(folder, path))
-                os.unlink(local)
+            ack = replace(ack, handles=result[0], new_bytes=result[1])
+        with self._lock:
+            del self._running[number]
+            if not work.is_unwanted:
+                self._acks[number] = ack
 
 
 def _be_child(write: WriteSnapshots, folder: str, writing: int) -> NoReturn:

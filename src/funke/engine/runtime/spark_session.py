@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from funke.engine.connectors.remote.access import access_of, install_access
 from funke.engine.errors import SparkUnavailableError
 
 if TYPE_CHECKING:
@@ -70,6 +72,15 @@ def spark_session(configuration: dict[str, str]) -> SparkSession:
     return session
 
 
+def use_storage_settings(configuration: Mapping[str, str]) -> None:
+    """Lets this process reach file systems as a configuration says, and the session, if there is one."""
+    from pyspark import SparkContext
+
+    context = SparkContext._active_spark_context
+    of_session = dict(context.getConf().getAll()) if context is not None and context._jsc is not None else {}
+    install_access(access_of(of_session, configuration))
+
+
 def _forget_dead_session() -> None:
     """After the death of Spark's process the next attempt of a job gets a new one; PySpark alone would keep failing."""
     from pyspark import SparkContext
@@ -89,4 +100,7 @@ def is_embedded(spark: SparkSession) -> bool:
 
 
 def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    # Py4J's own message names a Java class; what happened is in the exception it carries.
+    cause = getattr(error, "java_exception", None)
+    text = str(error) if cause is None else str(cause.getMessage() or cause)
+    return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)

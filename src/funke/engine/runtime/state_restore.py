@@ -9,11 +9,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
-from funke.engine.errors import StateError
+from funke.engine.errors import StateError, StorageUnavailableError
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.operator import Operator
 from funke.engine.runtime.fault_points import reach
-from funke.engine.runtime.snapshot_files import SnapshotHandle, fetch_file, open_for_reading
+from funke.engine.runtime.local_copies import LocalCopies
+from funke.engine.runtime.snapshot_files import SnapshotHandle, fetch_file, open_snapshot_file
 from funke.engine.state.operator_state import OperatorStateSnapshot, redistribute
 from funke.engine.state.snapshot_format import GroupPart, SnapshotReader
 
@@ -47,10 +48,17 @@ class _OwnGroups:
         return isinstance(key_group, int) and self._owns(key_group)
 
 
-def restore_chain(chain: OperatorChain, handles: Iterable[SnapshotHandle], place: Place, scratch: str) -> bool:
+def restore_chain(
+    chain: OperatorChain,
+    handles: Iterable[SnapshotHandle],
+    place: Place,
+    scratch: str,
+    copies: LocalCopies | None = None,
+) -> bool:
     """Reads the snapshots that hold state of the chain's operators and hands each what belongs to this subtask.
 
-    Tells whether there was any. Files of a state backend's own are put into `scratch` for as long as it takes.
+    Tells whether there was any. Files of a state backend's own are put into `scratch` for as long as it takes. What is
+    among the copies on this host is taken from there.
     """
     wanted = {
         spec.operator_id: chain.operators[spec.node_id] for spec in chain.specs if spec.node_id in chain.operators
@@ -60,19 +68,26 @@ def restore_chain(chain: OperatorChain, handles: Iterable[SnapshotHandle], place
         reach("restore")
     try:
         with ExitStack() as closing:
-            opened = [(handle, _open(handle, closing)) for handle in useful]
+            opened = [(handle, _open(handle, closing, copies)) for handle in useful]
             for operator_id, operator in wanted.items():
                 found = [(handle, reader) for handle, reader in opened if operator_id in handle.operator_ids]
                 _restore_own(operator, {h.subtask: (h.parallelism, r.own(operator_id)) for h, r in found}, place)
-                _restore_native(operator, operator_id, [handle for handle, _ in found], place, scratch)
+                _restore_native(operator, operator_id, [handle for handle, _ in found], place, scratch, copies)
                 operator.restore_keyed(_keyed(operator_id, [reader for _, reader in found], place))
+    except StorageUnavailableError:
+        raise
     except StateError as error:
         raise RestoreFailure(str(error)) from error
     return bool(useful)
 
 
 def _restore_native(
-    operator: Operator, operator_id: str, handles: list[SnapshotHandle], place: Place, scratch: str
+    operator: Operator,
+    operator_id: str,
+    handles: list[SnapshotHandle],
+    place: Place,
+    scratch: str,
+    copies: LocalCopies | None,
 ) -> None:
     """Lays out the backend's own files, one folder for each old subtask that had key groups of this one."""
     with tempfile.TemporaryDirectory(prefix="restore-", dir=scratch) as folder:
@@ -82,8 +97,9 @@ def _restore_native(
             if files and _overlaps(handle, place):
                 folders.append(os.path.join(folder, str(handle.subtask)))
                 for file in files:
+                    source = _nearest(file.path, file.size, copies)
                     # What checkpoints share never changes.
-                    fetch_file(file.path, os.path.join(folders[-1], file.name), may_link="/shared/" in file.path)
+                    fetch_file(source, os.path.join(folders[-1], file.name), may_link="/shared/" in file.path)
         if folders:
             operator.restore_native(folders, _OwnGroups(place))
 
@@ -93,8 +109,13 @@ def _overlaps(handle: SnapshotHandle, place: Place) -> bool:
     return any(place.owns(group) and old.owns(group) for group in range(place.max_parallelism))
 
 
-def _open(handle: SnapshotHandle, closing: ExitStack) -> SnapshotReader:
-    return SnapshotReader(closing.enter_context(open_for_reading(handle.path)), handle.path)
+def _open(handle: SnapshotHandle, closing: ExitStack, copies: LocalCopies | None) -> SnapshotReader:
+    path = handle.path if handle.inline is not None else _nearest(handle.path, handle.size, copies)
+    return SnapshotReader(closing.enter_context(open_snapshot_file(path, handle.inline)), path)
+
+
+def _nearest(path: str, size: int, copies: LocalCopies | None) -> str:
+    return (copies.find(path, size) if copies is not None else None) or path
 
 
 def _keyed(operator_id: str, readers: list[SnapshotReader], place: Place) -> Iterator[tuple[int, GroupPart]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import cloudpickle
 
+from funke.engine.connectors.remote.access import StorageAccess, install_access, installed_access
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.cached_files import CachedFile
 from funke.engine.runtime.fault_points import arm
@@ -45,6 +46,10 @@ class JobPackage:
     restored_checkpoint_id: int | None = None
     # Where sinks keep what waits for its commit; None when the job takes no checkpoints.
     staging_folder: str | None = None
+    # Where slots keep copies of what they have written to other file systems; nowhere if there are none.
+    local_folders: tuple[str, ...] = ()
+    # How other file systems are reached.
+    storage: StorageAccess = field(default_factory=installed_access)
     # What is to go wrong, in tests.
     fault: str | None = None
 
@@ -93,6 +98,7 @@ def unpack(package: JobPackage, *, for_ingest: bool) -> Plan:
     if known is not None:
         return known
     arm(package.fault)
+    install_access(package.storage)
     wanted = [path for path in package.python_paths if path not in sys.path and os.path.exists(path)]
     sys.path[:0] = wanted
     for hook in package.startup:

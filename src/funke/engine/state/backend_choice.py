@@ -25,6 +25,10 @@ class BackendChoice:
     rocksdb: RocksDBSettings = field(default_factory=RocksDBSettings)
     # Where the working files of RocksDB stand; the system's folder for temporary files if there is none.
     local_directories: tuple[str, ...] = ()
+    # Whether processing goes on while a checkpoint is written.
+    is_asynchronous: bool = True
+    # What a checkpoint takes of one operator's keyed state, or of its other state, in one subtask; None for any size.
+    max_state_bytes: int | None = None
 
     def folder_for(self, job_id: str, operator_id: str, subtask: int, attempt: int) -> str | None:
         """A folder for the working files of one operator; None for a backend without files."""

@@ -12,6 +12,7 @@ from funke.engine.state.native_files import LocalFile
 from funke.engine.state.part_chunks import joined_parts
 from funke.engine.state.snapshot_format import GroupPart, TableId
 from funke.engine.state.storage_keys import original_key, storage_key
+from funke.engine.state.timer_queue import TimerQueue, Timers
 
 __all__ = ["KeyedBackend"]
 
@@ -41,6 +42,10 @@ class KeyedBackend(ABC):
 
         A handle with a namespace is good until the next `prune`.
         """
+
+    def create_timers(self, number: int, has_namespaces: bool) -> Timers:
+        """An empty queue of timers for stored keys, or for (stored key, namespace); each number is asked for once."""
+        return TimerQueue()
 
     def merge_namespaces(self, descriptor: StateDescriptor, target: Hashable, sources: Iterable[Hashable]) -> None:
         """Moves the current key's list, reducing or aggregating state of all `sources` into `target`."""

@@ -25,9 +25,12 @@ from funke.engine.state.rocksdb_states import FrozenTable, create_rocksdb_state
 from funke.engine.state.rocksdb_store import RocksDBStore
 from funke.engine.state.rocksdb_sweeper import Sweeper
 from funke.engine.state.rocksdb_tables import RocksDBTable, entries_of
-from funke.engine.state.snapshot_format import GroupPart, TableId
+from funke.engine.state.rocksdb_timer_rows import TIMERS, decode_timer, group_of_row, group_of_timer, timers_prefix
+from funke.engine.state.rocksdb_timers import RocksDBTimerQueue
+from funke.engine.state.snapshot_format import GroupPart, TableId, empty_part
 from funke.engine.state.state_kinds import kind_of, require_kind
 from funke.engine.state.storage_keys import group_of
+from funke.engine.state.timer_queue import EVENT_TIME, TimerQueue, Timers
 from funke.engine.state.ttl_state import TtlState, create_ttl_state
 from funke.engine.state.value_codec import pack, unpack
 
@@ -59,6 +62,7 @@ class RocksDBBackend(KeyedBackend):
         self._states: dict[str, StateInfo] = {}
         self._groups: set[int] = set()
         self._sweepers: dict[str, Sweeper] = {}
+        self._timers: dict[int, Timers] = {}
         self._pid = os.getpid()
         self._instance = uuid.uuid4().hex
         # Files that came with a native snapshot, by their name here.
@@ -79,6 +83,21 @@ class RocksDBBackend(KeyedBackend):
         if handle is None or self._kinds[descriptor.name] != kind_of(descriptor):
             handle = self._open(descriptor, namespace)
         return handle
+
+    def create_timers(self, number: int, has_namespaces: bool) -> Timers:
+        """An empty queue of timers, which are in RocksDB unless the settings say otherwise."""
+        if self._settings.has_timers_in_memory:
+            self._timers[number] = TimerQueue()
+        else:
+            self._timers[number] = RocksDBTimerQueue(
+                lambda: self.store,
+                number,
+                has_namespaces,
+                self._max_parallelism,
+                self._groups,
+                self._settings.cached_timers,
+            )
+        return self._timers[number]
 
     def _open(self, descriptor: StateDescriptor, namespace: Hashable) -> Any:
         kind = require_kind(descriptor, self._kinds)
@@ -183,7 +202,9 @@ class RocksDBBackend(KeyedBackend):
         return self._copies[next(reversed(self._copies))]
 
     def _fresh_rows(self) -> dict[bytes, bytes | None]:
-        return {row: value for table in list(self._tables.values()) for row, value in table.fresh_rows()}
+        queues = [queue for queue in self._timers.values() if isinstance(queue, RocksDBTimerQueue)]
+        sources: list[RocksDBTable | RocksDBTimerQueue] = [*self._tables.values(), *queues]
+        return {row: value for source in sources for row, value in source.fresh_rows()}
 
     def snapshot_parts(self) -> Iterator[tuple[int, GroupPart]]:
         """All state by key group, in chunks; expired entries are left out."""
@@ -193,8 +214,12 @@ class RocksDBBackend(KeyedBackend):
         states = {state.number: state for state in self._states.values()}
         tables: dict[TableId, dict[Any, Any]] = {}
         last_group, size = -1, 0
+        timers = _TimerParts()
         for row, value in self._latest.rows(self._fresh_rows(), is_elsewhere):
             group, number, namespace, encoded = split_row(row)
+            if group == TIMERS:
+                yield from timers.add(row, number)
+                continue
             if (group != last_group or size >= CHUNK_ENTRIES) and tables:
                 yield last_group, GroupPart(tables, [], [])
                 tables, size = {}, 0
@@ -209,6 +234,7 @@ class RocksDBBackend(KeyedBackend):
                     size += 1
         if tables:
             yield last_group, GroupPart(tables, [], [])
+        yield from timers.parts.items()
 
     def _any_ttl_handle(self, state: StateInfo) -> Any:
         if not state.has_ttl:
@@ -240,9 +266,19 @@ class RocksDBBackend(KeyedBackend):
         copies = [DatabaseCopy.open(folder) for folder in folders]
         if len(copies) == 1 and self._store is None and all(group in groups for group in copies[0].groups):
             self._adopt(copies[0])
-            return
-        for copy in copies:
-            self._take_rows(copy, groups)
+        else:
+            for copy in copies:
+                self._take_rows(copy, groups)
+        for number, queue in self._timers.items():
+            if isinstance(queue, RocksDBTimerQueue):
+                queue.take_over()
+            else:
+                self._take_timers(number, queue)
+
+    def _take_timers(self, number: int, queue: Timers) -> None:
+        """Moves timers from the database, where the job had them before, into memory."""
+        queue.restore(decode_timer(row) for row, _ in self.store.scan(timers_prefix(number)))
+        self.store.delete_prefix(timers_prefix(number))
 
     def _adopt(self, copy: DatabaseCopy) -> None:
         """Goes on with the files of a snapshot whose key groups are all wanted."""
@@ -257,11 +293,13 @@ class RocksDBBackend(KeyedBackend):
         names = {state.number: state for state in copy.states}
         batch: list[tuple[bytes, bytes | None]] = []
         for row, value in copy.rows(copy.overlay(), is_elsewhere=False):
-            group, number, namespace, encoded = split_row(row)
+            group = group_of_row(row)
             if group not in groups:
                 continue
-            mine = self._number_for(names[number])
-            batch.append((row_prefix(group, mine, namespace) + encoded, value))
+            kind, number, namespace, encoded = split_row(row)
+            if kind != TIMERS:
+                row = row_prefix(group, self._number_for(names[number]), namespace) + encoded
+            batch.append((row, value))
             self._groups.add(group)
             if len(batch) >= _RESTORE_BATCH:
                 self.store.write(batch)
@@ -293,3 +331,19 @@ class RocksDBBackend(KeyedBackend):
             self._store.close()
             self._store = None
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class _TimerParts:
+    """Collects timers by key group and gives away a group's part as soon as it is large enough."""
+
+    def __init__(self) -> None:
+        self.parts: dict[int, GroupPart] = {}
+
+    def add(self, row: bytes, number: int) -> Iterator[tuple[int, GroupPart]]:
+        """Adds a timer of a queue; yields the part that is full, if any."""
+        group = group_of_timer(row)
+        part = self.parts.setdefault(group, empty_part())
+        timers = part.event_timers if number == EVENT_TIME else part.processing_timers
+        timers.append(decode_timer(row))
+        if len(timers) >= CHUNK_ENTRIES:
+            yield group, self.parts.pop(group)

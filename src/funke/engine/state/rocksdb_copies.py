@@ -12,6 +12,7 @@ from funke.engine.errors import StateError
 from funke.engine.state.native_files import LocalFile
 from funke.engine.state.rocksdb_dump import read_rows, read_rows_elsewhere
 from funke.engine.state.rocksdb_store import RocksDBStore
+from funke.engine.state.rocksdb_timer_rows import group_of_row
 from funke.engine.state.value_codec import pack, unpack
 
 __all__ = ["DatabaseCopy", "StateInfo", "prepare_copy"]
@@ -71,7 +72,8 @@ class DatabaseCopy:
     ) -> tuple[LocalFile, ...]:
         """All files, with a description and the rows of `overlay`; tables have names of their own in all snapshots."""
         shared = {name: origins.get(name, f"{instance}-{name}") for name in self._database_files() if _is_table(name)}
-        contents = ([tuple(state) for state in self.states], sorted(self.groups), self.max_parallelism, shared)
+        groups = self.groups.union(map(group_of_row, overlay))
+        contents = ([tuple(state) for state in self.states], sorted(groups), self.max_parallelism, shared)
         self._write(_CONTENTS, pack(contents))
         self._write(_OVERLAY, pack(dict(overlay)))
         names = [*self._database_files(), _CONTENTS, _OVERLAY]

@@ -8,22 +8,15 @@ from itertools import takewhile
 from typing import Any
 
 from funke.engine.errors import StateError
+from funke.engine.state.rocksdb_memory import slot_memory
 from funke.engine.state.rocksdb_rows import after_prefix
 from funke.engine.state.rocksdb_settings import RocksDBSettings
+from funke.engine.state.rocksdb_tuning import create_options
 
 __all__ = ["RocksDBStore"]
 
-_MIB = 1 << 20
-_LARGEST_BUFFER = 4 * _MIB
-# Flink's sets of settings for kinds of disks; those for spinning disks ask for larger files.
-_FILE_BYTES = {
-    "DEFAULT": 8 * _MIB,
-    "FLASH_SSD_OPTIMIZED": 8 * _MIB,
-    "SPINNING_DISK_OPTIMIZED": 64 * _MIB,
-    "SPINNING_DISK_OPTIMIZED_HIGH_MEM": 256 * _MIB,
-}
-# What the databases of a process share, by settings.
-_SHARED: dict[RocksDBSettings, tuple[Any, Any]] = {}
+# What Flink's users know as the limit of a key and of a value.
+_LARGEST_ROW = (1 << 31) - 1
 
 
 def _rocksdict() -> Any:
@@ -44,63 +37,50 @@ class RocksDBStore:
         os.makedirs(folder, exist_ok=True)
         self._unlogged = self._rocks.WriteOptions()
         self._unlogged.disable_wal = True
-        self._db = self._rocks.Rdict(folder, self._options(settings))
+        self._batch_bytes = min(settings.write_batch_bytes or _LARGEST_ROW, _LARGEST_ROW)
+        # What the user's options factory wants to be kept until the database is closed.
+        self._kept: list[Any] = []
+        shared = settings.memory_bytes
+        self._memory = None if shared is None else slot_memory(self._rocks, shared, settings.write_buffer_ratio)
+        self._db = self._rocks.Rdict(folder, create_options(self._rocks, settings, self._memory, self._kept))
+        if self._memory is not None:
+            self._memory.users.add(self)
         self.get = self._db.get
 
-    def _options(self, settings: RocksDBSettings) -> Any:
-        rocks = self._rocks
-        cache, buffers = self._shared(settings)
-        table = rocks.BlockBasedOptions()
-        table.set_block_cache(cache)
-        table.set_block_size(settings.block_bytes)
-        table.set_cache_index_and_filter_blocks(True)
-        table.set_pin_l0_filter_and_index_blocks_in_cache(True)
-        # In parts: the whole filter of a file does not fit into a shard of the cache, and would be read every time.
-        table.set_index_type(rocks.BlockBasedIndexType.two_level_index_search())
-        table.set_partition_filters(True)
-        table.set_pin_top_level_index_and_filter(True)
-        table.set_format_version(5)
-        if settings.has_bloom_filter:
-            table.set_bloom_filter(10, False)
-        options = rocks.Options(raw_mode=True)
-        options.create_if_missing(True)
-        options.set_block_based_table_factory(table)
-        options.set_write_buffer_manager(buffers)
-        # Small ones: what is in the buffer when a checkpoint begins is written to a file while processing waits.
-        buffer_bytes = int(settings.memory_bytes * settings.write_buffer_ratio / 4)
-        options.set_write_buffer_size(min(_LARGEST_BUFFER, buffer_bytes))
-        options.set_max_write_buffer_number(4)
-        options.set_compression_type(getattr(rocks.DBCompressionType, settings.compression)())
-        options.set_max_background_jobs(settings.background_jobs)
-        # Small files, so that an incremental checkpoint need not write again what did not change.
-        options.set_target_file_size_base(_FILE_BYTES[settings.predefined_options])
-        options.set_level_compaction_dynamic_level_bytes(True)
-        options.set_max_open_files(256)
-        options.set_keep_log_file_num(1)
-        options.set_max_log_file_size(_MIB)
-        options.set_stats_dump_period_sec(0)
-        options.set_is_fd_close_on_exec(True)
-        return options
+    def measure(self, name: str) -> int:
+        """A figure that RocksDB knows about itself, by RocksDB's name for it."""
+        return int(self._db.property_int_value(f"rocksdb.{name}") or 0)
 
-    def _shared(self, settings: RocksDBSettings) -> tuple[Any, Any]:
-        found = _SHARED.get(settings)
-        if found is None:
-            cache = self._rocks.Cache(settings.memory_bytes)
-            size = int(settings.memory_bytes * settings.write_buffer_ratio)
-            buffers = self._rocks.WriteBufferManager.new_write_buffer_manager_with_cache(size, False, cache)
-            found = _SHARED[settings] = cache, buffers
-        return found
+    def buffered_bytes(self) -> int:
+        """The size of what is not yet in files."""
+        return self.measure("cur-size-all-mem-tables")
 
-    def write(self, rows: Iterable[tuple[bytes, bytes | None]]) -> None:
-        """Puts rows; None deletes."""
-        batch = self._rocks.WriteBatch(raw_mode=True)
+    def empty_buffers(self) -> None:
+        """Writes everything into files, and waits for it."""
+        self._db.flush(True)
+
+    def write(self, rows: Iterable[tuple[bytes, bytes | None]]) -> int:
+        """Puts rows; None deletes. Returns how many bytes were put."""
+        batch, size, earlier = self._rocks.WriteBatch(raw_mode=True), 0, 0
         for row, value in rows:
             if value is None:
                 batch.delete(row)
-            else:
-                batch.put(row, value)
+                continue
+            size += len(row) + len(value)
+            if size > self._batch_bytes:
+                _require_size(row, value)
+                self._write(batch)
+                fresh = len(row) + len(value)
+                batch, size, earlier = self._rocks.WriteBatch(raw_mode=True), fresh, earlier + size - fresh
+            batch.put(row, value)
         if len(batch):
-            self._db.write(batch, self._unlogged)
+            self._write(batch)
+        return earlier + size
+
+    def _write(self, batch: Any) -> None:
+        self._db.write(batch, self._unlogged)
+        if self._memory is not None:
+            self._memory.relieve()
 
     def delete_prefix(self, prefix: bytes) -> None:
         """Deletes all rows that begin with `prefix`."""
@@ -108,10 +88,10 @@ class RocksDBStore:
         if end is not None:
             self._db.delete_range(prefix, end, self._unlogged)
 
-    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """All rows that begin with `prefix`, in order, as they are now."""
+    def scan(self, prefix: bytes, start: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """All rows that begin with `prefix`, in order, as they are now; those before `start` are left out."""
         # Not an upper bound in the read options: the iterator would use it after it was freed.
-        return takewhile(lambda found: found[0].startswith(prefix), self._db.items(from_key=prefix))
+        return takewhile(lambda found: found[0].startswith(prefix), self._db.items(from_key=start or prefix))
 
     def link_to(self, folder: str) -> None:
         """Makes a copy of the database: its files are linked, since they never change."""
@@ -119,4 +99,18 @@ class RocksDBStore:
 
     def close(self) -> None:
         """Closes the database."""
+        if self._memory is not None:
+            self._memory.users.discard(self)
         self._db.close()
+        for kept in self._kept:
+            if hasattr(kept, "close"):
+                kept.close()
+
+
+def _require_size(row: bytes, value: bytes) -> None:
+    size = max(len(row), len(value))
+    if size > _LARGEST_ROW:
+        raise StateError(
+            f"the state of one key takes {size} bytes, and RocksDB allows {_LARGEST_ROW} for a key and for a value; "
+            "keep large lists and maps in several keys"
+        )

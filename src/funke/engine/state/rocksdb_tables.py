@@ -33,6 +33,9 @@ MISS: Any = type("_Miss", (), {})()
 _CHUNK = 2000
 # Entries as RocksDB has them per entry that it does not have: these cost nothing at a checkpoint.
 _CLEAN_PER_FRESH = 3
+# How many entries RocksDB need not have follows from their size, once some are known.
+_FRESH_BYTES = 8 << 20
+_FEW = 100
 
 
 class Packed:
@@ -51,9 +54,12 @@ class RocksDBTable:
         "__weakref__",
         "_groups",
         "_max_parallelism",
+        "_most",
         "_namespace",
         "_number",
         "_prefixes",
+        "_seen",
+        "_seen_bytes",
         "_store",
         "clean",
         "fresh",
@@ -67,7 +73,7 @@ class RocksDBTable:
         namespace: bytes,
         max_parallelism: int,
         groups: set[int],
-        limit: int,
+        most: int,
     ) -> None:
         self._store = store
         self._number = number
@@ -75,7 +81,10 @@ class RocksDBTable:
         self._max_parallelism = max_parallelism
         # The key groups of which the database has rows, shared by all tables.
         self._groups = groups
-        self.limit = limit
+        self._most = most
+        self.limit = min(most, _FEW)
+        # Entries whose size is known, since the limit was last set.
+        self._seen = self._seen_bytes = 0
         self._prefixes: dict[int, bytes] = {}
         # Entries that RocksDB does not have yet, and entries as it has them.
         self.fresh: dict[Any, Any] = {}
@@ -168,7 +177,9 @@ class RocksDBTable:
         """Writes what RocksDB does not have yet; it stays in the cache, what was there before goes."""
         fresh = self.fresh
         if fresh:
-            self._store.write(self._rows(fresh))
+            self._seen_bytes += self._store.write(self._rows(fresh))
+            self._seen += len(fresh)
+            self._set_limit()
             self.fresh = {}
             self.clean.update(fresh)
             if len(self.clean) > self.limit * _CLEAN_PER_FRESH:
@@ -213,11 +224,20 @@ class RocksDBTable:
             found = unpack(value)
             if is_bucket(encoded):
                 found = found.get(key, ABSENT)
+        self._seen += 1
+        self._seen_bytes += len(encoded) + len(value or b"")
         clean = self.clean
         if len(clean) >= self.limit * _CLEAN_PER_FRESH:
-            clean.clear()
+            self._set_limit()
+            if len(clean) >= self.limit * _CLEAN_PER_FRESH:
+                clean.clear()
         clean[key] = found
         return found
+
+    def _set_limit(self) -> None:
+        fitting = _FRESH_BYTES * self._seen // (self._seen_bytes or 1)
+        self.limit = min(self._most, max(_FEW, fitting))
+        self._seen = self._seen_bytes = 0
 
     def _rows(self, entries: dict[Any, Any]) -> Iterator[tuple[bytes, bytes | None]]:
         buckets: dict[bytes, dict[Any, Any]] = {}

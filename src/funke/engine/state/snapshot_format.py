@@ -77,18 +77,18 @@ class SnapshotWriter:
         self._size = 0
         self._write(_HEADER.pack(_MAGIC, _VERSION, 0))
 
-    def write_own(self, operator_id: str, content: Any) -> None:
-        """Adds the state of an operator that is not keyed."""
-        self._write_frame(_OWN, operator_id, 0, pack(content))
+    def write_own(self, operator_id: str, content: Any) -> int:
+        """Adds the state of an operator that is not keyed; returns how many bytes it takes."""
+        return self._write_frame(_OWN, operator_id, 0, pack(content))
 
-    def write_keyed(self, operator_id: str, key_group: int, part: GroupPart) -> None:
-        """Adds keyed state and timers; a key group may come in several chunks."""
+    def write_keyed(self, operator_id: str, key_group: int, part: GroupPart) -> int:
+        """Adds keyed state and timers; a key group may come in several chunks. Returns how many bytes they take."""
         content = (
             [(tuple(table_id), table) for table_id, table in part.tables.items()],
             part.event_timers,
             part.processing_timers,
         )
-        self._write_frame(_KEYED, operator_id, key_group, pack(content))
+        return self._write_frame(_KEYED, operator_id, key_group, pack(content))
 
     def finish(self) -> int:
         """Writes the index; returns the size of the file."""
@@ -99,10 +99,12 @@ class SnapshotWriter:
         self._write(_FOOTER.pack(index_offset, zlib.crc32(offset), _END_MAGIC))
         return self._size
 
-    def _write_frame(self, kind: int, operator_id: str, key_group: int, content: bytes) -> None:
+    def _write_frame(self, kind: int, operator_id: str, key_group: int, content: bytes) -> int:
         operator = self._operators.setdefault(operator_id, len(self._operators))
-        self._places.append(_Place(kind, operator, key_group, self._size))
+        place = _Place(kind, operator, key_group, self._size)
+        self._places.append(place)
         self._write_content(kind, operator, key_group, content)
+        return self._size - place.offset
 
     def _write_content(self, kind: int, operator: int, key_group: int, content: bytes) -> None:
         flags = 0

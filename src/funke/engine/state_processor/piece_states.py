@@ -102,7 +102,7 @@ def open_piece(piece: StatePiece, names: StateNames) -> Iterator[PieceStates]:
     if piece.native:
         with native_backend(piece.native, piece.max_parallelism) as backend:
             states = PieceStates(piece, backend, names)
-            with open_snapshot(piece.path) as reader:
+            with open_snapshot(piece.path, piece.inline) as reader:
                 states.load_timers(reader.keyed(piece.operator_id))
             yield states
     else:

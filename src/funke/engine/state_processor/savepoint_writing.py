@@ -12,7 +12,7 @@ from funke.engine.jobs.checkpoints import METADATA, Checkpoint, OperatorEntry, w
 from funke.engine.jobs.savepoint_files import Savepoint, copy_snapshot, write_snapshot
 from funke.engine.runtime.snapshot_files import SnapshotHandle, file_size, join_path
 from funke.engine.state.snapshot_format import SnapshotWriter
-from funke.engine.state_processor.state_parts import StatePiece, pieces_of_file, read_chunks, read_own
+from funke.engine.state_processor.state_parts import piece_of, pieces_of_file, read_chunks, read_own
 
 __all__ = ["Changes", "CopyOrder", "copy_orders", "copy_snapshot_file", "refuse_existing", "write_metadata"]
 
@@ -66,16 +66,17 @@ def copy_snapshot_file(order: CopyOrder) -> SnapshotHandle:
     handle, target = order.handle, join_path(order.folder, order.name)
     is_unchanged = order.new_ids == {operator_id: operator_id for operator_id in handle.operator_ids}
     if is_unchanged and not handle.native:
-        copy_snapshot(handle.path, target)
-        size = handle.size
-    else:
-        size = write_snapshot(target, lambda writer: _transfer(order, writer))
-    return replace(handle, operator_ids=tuple(order.new_ids.values()), path=order.name, size=size, native=())
+        if handle.inline is None:
+            copy_snapshot(handle.path, target)
+        return replace(handle, path=order.name)
+    size = write_snapshot(target, lambda writer: _transfer(order, writer))
+    ids = tuple(order.new_ids.values())
+    return replace(handle, operator_ids=ids, path=order.name, size=size, native=(), inline=None)
 
 
 def _transfer(order: CopyOrder, writer: SnapshotWriter) -> None:
     for old, new in order.new_ids.items():
-        own = read_own(StatePiece(order.handle.path, old, order.handle.subtask, order.max_parallelism))
+        own = read_own(piece_of(order.handle, old, order.max_parallelism))
         if own is not None:
             writer.write_own(new, own)
         for piece in pieces_of_file(order.handle, old, order.max_parallelism):

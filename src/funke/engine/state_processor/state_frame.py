@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
+from funke.engine.connectors.remote.access import install_access, installed_access
 from funke.engine.errors import TypeMismatchError
 from funke.engine.runtime.worker_setup import main_classes
 from funke.engine.state_processor.state_parts import StatePiece, read_chunks
@@ -74,15 +75,17 @@ def _names_in(piece: StatePiece) -> set[str]:
 
 
 class _UserClasses:
-    """What a worker needs to unpickle state: classes of the user's script, and the places to import others from."""
+    """What a worker needs to read state: classes of the user's script, places to import from, access to storage."""
 
     def __init__(self) -> None:
         self._classes = main_classes()
         self._paths = [path for path in sys.path if path]
+        self._storage = installed_access()
 
     def install(self) -> None:
         """Makes them known in this process."""
         sys.path.extend(path for path in self._paths if path not in sys.path)
+        install_access(self._storage)
         for name, value in self._classes.items():
             setattr(sys.modules["__main__"], name, value)
 

@@ -11,7 +11,16 @@ from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle
 from funke.engine.state.snapshot_format import GroupPart
 from funke.engine.state_processor.native_state import native_parts
 
-__all__ = ["PIECE_BYTES", "StatePiece", "keyed_pieces", "own_pieces", "pieces_of_file", "read_chunks", "read_own"]
+__all__ = [
+    "PIECE_BYTES",
+    "StatePiece",
+    "keyed_pieces",
+    "own_pieces",
+    "piece_of",
+    "pieces_of_file",
+    "read_chunks",
+    "read_own",
+]
 
 # What a reading task may hold in memory at once, as it stands in the file.
 PIECE_BYTES = 16 << 20
@@ -19,7 +28,7 @@ PIECE_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class StatePiece:
-    """Some key groups of an operator in one snapshot file, or, without key groups, its state that is not keyed."""
+    """Some key groups of an operator in one snapshot, or, without key groups, its state that is not keyed."""
 
     path: str
     operator_id: str
@@ -32,11 +41,19 @@ class StatePiece:
     size: int = 0
     # Whether it is the first of its operator: what all subtasks hold alike is read from there.
     is_first: bool = True
+    # The snapshot, if it is no file.
+    inline: bytes | None = None
 
     @property
     def is_keyed(self) -> bool:
         """Whether it holds keyed state."""
         return bool(self.groups or self.native)
+
+
+def piece_of(handle: SnapshotHandle, operator_id: str, max_parallelism: int, **further: Any) -> StatePiece:
+    """A piece of a snapshot."""
+    place = handle.path, operator_id, handle.subtask, max_parallelism
+    return StatePiece(*place, inline=handle.inline, **further)
 
 
 def keyed_pieces(savepoint: Savepoint, operator_id: str) -> list[StatePiece]:
@@ -53,14 +70,14 @@ def own_pieces(savepoint: Savepoint, operator_id: str) -> list[StatePiece]:
     """One piece for every subtask of an operator."""
     max_parallelism = savepoint.operator(operator_id).max_parallelism
     return [
-        StatePiece(handle.path, operator_id, handle.subtask, max_parallelism, is_first=number == 0)
+        piece_of(handle, operator_id, max_parallelism, is_first=number == 0)
         for number, handle in enumerate(savepoint.snapshots_of(operator_id))
     ]
 
 
 def read_chunks(piece: StatePiece) -> Iterator[tuple[int, GroupPart]]:
     """The keyed state of a piece, chunk by chunk."""
-    with open_snapshot(piece.path) as reader:
+    with open_snapshot(piece.path, piece.inline) as reader:
         yield from reader.keyed(piece.operator_id, None if piece.native else frozenset(piece.groups))
     if piece.native:
         yield from native_parts(piece.native, piece.max_parallelism)
@@ -68,7 +85,7 @@ def read_chunks(piece: StatePiece) -> Iterator[tuple[int, GroupPart]]:
 
 def read_own(piece: StatePiece) -> Any:
     """The state of a subtask that is not keyed; None if it has none."""
-    with open_snapshot(piece.path) as reader:
+    with open_snapshot(piece.path, piece.inline) as reader:
         return reader.own(piece.operator_id)
 
 
@@ -78,9 +95,9 @@ def pieces_of_file(handle: SnapshotHandle, operator_id: str, max_parallelism: in
     if native:
         # RocksDB reads from the disk, so one piece may be as large as it likes.
         size = sum(file.size for file in native)
-        yield StatePiece(handle.path, operator_id, handle.subtask, max_parallelism, native=native, size=size)
+        yield piece_of(handle, operator_id, max_parallelism, native=native, size=size)
         return
-    with open_snapshot(handle.path) as reader:
+    with open_snapshot(handle.path, handle.inline) as reader:
         groups = reader.key_groups(operator_id)
     if not groups:
         return
@@ -90,4 +107,4 @@ def pieces_of_file(handle: SnapshotHandle, operator_id: str, max_parallelism: in
     for start in range(0, len(groups), per_piece):
         chosen = groups[start : start + per_piece]
         size = group_bytes * len(chosen)
-        yield StatePiece(handle.path, operator_id, handle.subtask, max_parallelism, chosen, size=size)
+        yield piece_of(handle, operator_id, max_parallelism, groups=chosen, size=size)

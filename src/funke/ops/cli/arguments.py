@@ -91,6 +91,10 @@ _WITH_VALUE: dict[str, _Setter] = {
     "--class": _unsupported("-c/--class", "programs are written in Python; name a .py file"),
     "-s": _option("execution.state-recovery.path"),
     "--fromSavepoint": _option("execution.state-recovery.path"),
+    "-claimMode": _option("execution.state-recovery.claim-mode"),
+    "-rm": _option("execution.state-recovery.claim-mode"),
+    "--restoreMode": _option("execution.state-recovery.claim-mode"),
+    "--claimMode": _option("execution.state-recovery.claim-mode"),
 }
 _WITHOUT_VALUE: dict[str, _Setter] = {
     "-d": _unsupported("-d/--detached", "the program and its jobs end together"),

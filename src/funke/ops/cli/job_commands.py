@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import time
 
 from funke.engine.config.job_defaults import job_defaults
 from funke.engine.config.settings import Settings
-from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.errors import ConfigurationError, StateError, UnsupportedFeatureError
 from funke.engine.jobs.control import ask
 from funke.engine.jobs.job_record import JobRecord, JobState, home_folder, read_records
 from funke.ops.cli.known_jobs import find_job
@@ -58,7 +59,7 @@ def _by_kind(home: str) -> tuple[_Listed, _Listed, _Listed]:
     lost: _Listed = []
     ended: _Listed = []
     for record in read_records(home):
-        state, owner = record.state(), record.owner()
+        state, owner = record.observed_state(), record.owner()
         if state.status.is_globally_terminal_state():
             ended.append((record, state))
         else:
@@ -83,12 +84,15 @@ def show_status(arguments: list[str]) -> None:
     parser.add_argument("job_id")
     given = parser.parse_args(arguments)
     record = find_job(home_of(given.properties), given.job_id)
-    state, owner = record.state(), record.owner()
+    state, owner = record.observed_state(), record.owner()
     print(f"Job: {record.job_id} : {record.name}")
     print(f"Status: {state.status.name}")
     if owner is not None:
         alive = "runs" if owner.is_alive else "is gone"
         print(f"Driver: process {owner.pid} on {owner.host}, attempt {owner.attempt}, {alive}")
+    with contextlib.suppress(StateError):  # nobody answers for a job without a driver
+        tasks = ask(record.control_path, "tasks")
+        print("Tasks: " + ", ".join(f"{number} {state}" for state, number in tasks.items()))
     print(f"Last checkpoint: {state.checkpoint or 'none'}")
     for failure in state.failures:
         print(f"Failure: {failure.splitlines()[0]}")
@@ -146,7 +150,7 @@ def _absolute(folder: str | None) -> str | None:
 
 
 def _ask(record: JobRecord, command: str, **arguments: object) -> object:
-    owner, state = record.owner(), record.state()
+    owner, state = record.owner(), record.observed_state()
     if state.status.is_globally_terminal_state():
         raise ConfigurationError(f"job {record.job_id} has ended: {state.status.name}")
     if owner is None or not owner.is_alive:

@@ -39,11 +39,12 @@ usage: funke run [options] program.py [arguments of the program]
   stop       end a running job with a savepoint; -d: let all timers fire before
   recover    go on with jobs whose driver is gone; --watch: stay, and do so whenever one is
 
-The commands from list to recover know jobs with checkpointing. A job is named by its id or the start of it.
+A job is named by its id or the start of it. Only jobs with checkpointing can be recovered.
 
 options of run and info, before the program:
   -p, --parallelism N        subtasks per operator
   -s, --fromSavepoint PATH   savepoint or checkpoint to start from
+  -claimMode MODE            NO_CLAIM, or CLAIM: then the job owns, and removes some time, what it starts from
   -n, --allowNonRestoredState  leave out state that no operator claims
   -D key=value               any option of Flink's or Spark's configuration
   -py, --python FILE         the program, as flink run names it

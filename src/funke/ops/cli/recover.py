@@ -41,7 +41,7 @@ def recover(arguments: list[str]) -> None:
 
 
 def _interrupted(home: str, record: JobRecord) -> JobRecord:
-    state, owner = record.state(), record.owner()
+    state, owner = record.observed_state(), record.owner()
     if state.status.is_globally_terminal_state():
         raise ConfigurationError(f"job {record.job_id} has ended ({state.status.name}); there is nothing to recover")
     if owner is not None and owner.is_alive:

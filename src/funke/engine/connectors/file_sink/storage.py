@@ -1,4 +1,4 @@
-"""Where part files are kept: the local file system, or anything pyarrow.fs has a URI for."""
+"""Where part files are kept: the local file system, or anything that a URI leads to."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from abc import ABC, abstractmethod
 from typing import IO, Any
 from urllib.parse import unquote, urlparse
 
-from funke.engine.errors import ConfigurationError, SinkError
+from funke.engine.connectors.remote.file_systems import open_file_system
+from funke.engine.errors import SinkError
 
 __all__ = ["ArrowStorage", "LocalStorage", "Storage", "open_storage", "to_absolute_path"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
-_ARROW_SCHEMES = frozenset({"s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss"})
 
 
 class Storage(ABC):
@@ -121,7 +121,7 @@ class LocalStorage(Storage):
 
 
 class ArrowStorage(Storage):
-    """Files of a store that pyarrow.fs reaches; object stores cannot write on after a restart."""
+    """Files of another file system; object stores cannot write on after a restart."""
 
     can_resume = False
 
@@ -183,23 +183,15 @@ def to_absolute_path(path: str) -> str:
     matched = _SCHEME.match(path)
     if matched is None:
         return os.path.abspath(path)
-    scheme = matched[1].lower()
-    if scheme == "file":
-        return os.path.abspath(unquote(urlparse(path).path))
-    if scheme not in _ARROW_SCHEMES:
-        known = ", ".join(sorted(_ARROW_SCHEMES))
-        raise ConfigurationError(f"the file sink cannot write to {path!r}: schemes it knows are file, {known}")
-    return path
+    return os.path.abspath(unquote(urlparse(path).path)) if matched[1].lower() == "file" else path
 
 
 def open_storage(base_path: str) -> Storage:
     """Connects to the storage of a base path that `to_absolute_path` has made."""
     if _SCHEME.match(base_path) is None:
         return LocalStorage(base_path)
-    from pyarrow.fs import FileSystem
-
     try:
-        file_system, root = FileSystem.from_uri(base_path)
-    except Exception as error:
+        file_system, root = open_file_system(base_path)
+    except OSError as error:
         raise SinkError(f"the storage of {base_path!r} cannot be reached: {error}") from error
     return ArrowStorage(file_system, root)

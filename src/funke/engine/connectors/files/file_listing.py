@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 from pyarrow import fs
 
+from funke.engine.connectors.remote.file_systems import open_file_system
 from funke.engine.errors import SourceError
 from funke.engine.formats.input_file import InputFile
 
@@ -61,8 +62,8 @@ def _open_file_system(path: str) -> tuple[Any, str, str | None]:
     folder = address[: address.rindex("/", 0, wildcard.start())] if wildcard else address
     root = folder + mark + options
     try:
-        file_system, inner_path = fs.FileSystem.from_uri(root)
-    except (OSError, ValueError, pa.ArrowException) as error:
+        file_system, inner_path = open_file_system(root)
+    except OSError as error:
         raise SourceError(f"cannot read files: '{path}' leads to no file system: {error}") from error
     return file_system, inner_path.rstrip("/") + address[len(folder) :], root
 

@@ -56,6 +56,8 @@ class IntervalJoinOperator(KeyedOperator):
     A key has one clean-up timer per side, at the time when its oldest element goes.
     """
 
+    has_timers_in_namespaces = True
+
     def __init__(self, operation: IntervalJoin) -> None:
         super().__init__(operation.function, *operation.key_selectors)
         lower, upper = operation.lower_ms, operation.upper_ms
@@ -160,10 +162,6 @@ class IntervalJoinOperator(KeyedOperator):
         del timestamps[:released], values[:released]
         state.update(buffer)
         self._release_later(side, timestamps[0])
-
-    def key_of_timer(self, entry: Any) -> Any:
-        """The stored key of a timer, whose entry is (stored key, side)."""
-        return entry[0]
 
     def _send(self, pairs: Iterator[_Pair]) -> None:
         """Calls the function for every pair; results carry the later timestamp of both."""

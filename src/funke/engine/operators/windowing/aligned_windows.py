@@ -250,6 +250,8 @@ class AlignedWindowOperator(WindowOperator):
         waiting: set[tuple[Any, TimeWindow]] = set()
         fired: set[tuple[Any, TimeWindow]] = set()
         windows: set[TimeWindow] = set()
+        if next(self.timer_service.event_timers.items(), None) is not None:
+            raise self.other_windows_error()
         self.backend.restore(self._without_timers(parts, waiting, fired, windows))
         for window in windows:
             if window.start not in self._tables:

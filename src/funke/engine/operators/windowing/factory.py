@@ -50,9 +50,7 @@ def create_window(operation: Window, is_in_memory: bool = True) -> WindowOperato
         )
     if _fires_by_the_clock(operation):
         return _by_processing_time(operation, is_in_memory)
-    if not _is_default(operation):
-        return WindowOperator(operation)
-    return _with_default_trigger(operation) if is_in_memory else _outside_memory(operation)
+    return _by_event_time(operation, is_in_memory) if _is_default(operation) else WindowOperator(operation)
 
 
 def _is_default(operation: Window) -> bool:
@@ -91,25 +89,16 @@ def _by_processing_time(operation: Window, is_in_memory: bool) -> WindowOperator
     return WindowOperator(operation)
 
 
-def _outside_memory(operation: Window) -> WindowOperator:
-    assigner = operation.assigner
-    if type(assigner) is TumblingEventTimeWindows:
-        return AlignedWindowOperator(operation, assigner._size, assigner._size, assigner._offset)
-    if type(assigner) is SlidingEventTimeWindows:
-        return AlignedWindowOperator(operation, assigner._size, assigner._slide, assigner._offset)
-    return WindowOperator(operation)
-
-
-def _with_default_trigger(operation: Window) -> WindowOperator:
+def _by_event_time(operation: Window, is_in_memory: bool) -> WindowOperator:
     assigner = operation.assigner
     if type(assigner) is TumblingEventTimeWindows:
         return AlignedWindowOperator(operation, assigner._size, assigner._size, assigner._offset)
     if type(assigner) is SlidingEventTimeWindows:
         is_combined = operation.reduce is not None or operation.aggregate is not None
         is_shareable = is_combined and operation.allowed_lateness_ms == 0 and assigner._slide < assigner._size
-        kind = SlidingWindowOperator if is_shareable else AlignedWindowOperator
+        kind = SlidingWindowOperator if is_in_memory and is_shareable else AlignedWindowOperator
         return kind(operation, assigner._size, assigner._slide, assigner._offset)
-    if type(assigner) in (EventTimeSessionWindows, DynamicEventTimeSessionWindows):
+    if is_in_memory and type(assigner) in (EventTimeSessionWindows, DynamicEventTimeSessionWindows):
         sessions = LateSessionWindowOperator if operation.allowed_lateness_ms else SessionWindowOperator
         return sessions(operation, getattr(assigner, "_session_gap", None))
     return WindowOperator(operation)

@@ -13,7 +13,6 @@ from typing import Any
 from funke.engine.graph.operations import Window
 from funke.engine.operators.operator import MAX_WATERMARK
 from funke.engine.operators.record_copy import are_plain
-from funke.engine.operators.timers import TimerQueue
 from funke.engine.operators.windowing.combining import combining_of
 from funke.engine.operators.windowing.session_calendar import CONTENTS, END, KEY, START, Session, SessionCalendar
 from funke.engine.operators.windowing.window_operator import CONTENTS as CONTENTS_NAME
@@ -23,6 +22,7 @@ from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.part_chunks import PartChunks
 from funke.engine.state.snapshot_format import GroupPart, TableId
 from funke.engine.state.state_kinds import kind_of
+from funke.engine.state.timer_queue import TimerQueue
 from funke.engine.types.type_information import PickledBytesTypeInfo
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
 

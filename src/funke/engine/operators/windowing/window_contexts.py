@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from funke.engine.errors import StateError
 from funke.engine.operators.functions.runtime_context import RuntimeContext
+from funke.engine.operators.keyed_states import KeyedStates
 from funke.engine.operators.timers import KeyedTimerService
 from funke.engine.operators.windowing.assigner import WindowAssigner
 from funke.engine.operators.windowing.evictor import Evictor
@@ -14,20 +15,10 @@ from funke.engine.operators.windowing.trigger import Trigger
 from funke.engine.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
-    MapStateDescriptor,
     ReducingStateDescriptor,
     StateDescriptor,
-    ValueStateDescriptor,
 )
-from funke.engine.state.interfaces import (
-    AggregatingState,
-    KeyedStateStore,
-    ListState,
-    MapState,
-    ReducingState,
-    State,
-    ValueState,
-)
+from funke.engine.state.interfaces import KeyedStateStore, State
 from funke.engine.state.keyed_backend import KeyedBackend
 
 __all__ = [
@@ -166,56 +157,18 @@ class OperatorWindowContext:
         return self._global_state
 
 
-class WindowState(KeyedStateStore):
+class WindowState(KeyedStates):
     """State of the current key and window, which `state_of` finds."""
 
     def __init__(self, state_of: Callable[[StateDescriptor], Any]) -> None:
-        self._state = state_of
+        self._state_of = state_of
 
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
-        """Return a handle on one value."""
-        return self._state(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
-        """Return a handle on one list."""
-        return self._state(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
-        """Return a handle on one map."""
-        return self._state(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
-        """Return a handle on one value that a reduce function keeps up to date."""
-        return self._state(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState[Any, Any]:
-        """Return a handle on one accumulator."""
-        return self._state(state_descriptor)  # type: ignore[no-any-return]
+    def _state(self, descriptor: StateDescriptor) -> Any:
+        return self._state_of(descriptor)
 
 
-class _NoWindowState(KeyedStateStore):
+class _NoWindowState(KeyedStates):
     """Refuses: windows that merge have no state of their own, because nobody could say how to merge it."""
 
-    @staticmethod
-    def _refuse() -> NoReturn:
+    def _state(self, descriptor: StateDescriptor) -> NoReturn:
         raise StateError("Per-window state is not allowed when using merging windows; use global_state()")
-
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> NoReturn:
-        """Raise."""
-        self._refuse()
-
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> NoReturn:
-        """Raise."""
-        self._refuse()
-
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> NoReturn:
-        """Raise."""
-        self._refuse()
-
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> NoReturn:
-        """Raise."""
-        self._refuse()
-
-    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> NoReturn:
-        """Raise."""
-        self._refuse()

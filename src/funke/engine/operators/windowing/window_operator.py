@@ -57,6 +57,8 @@ _PURGE, _FIRE_AND_PURGE = TriggerResult.PURGE, TriggerResult.FIRE_AND_PURGE
 class WindowOperator(KeyedOperator):
     """Runs a Window operation; results carry the time of the element or timer that fired the window."""
 
+    has_timers_in_namespaces = True
+
     def __init__(self, operation: Window) -> None:
         super().__init__(operation.window_function, operation.key_selector)
         self.assigner = operation.assigner
@@ -296,17 +298,20 @@ class WindowOperator(KeyedOperator):
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         """Takes back the key groups of this subtask."""
-        super().restore_keyed(parts)
-        timers = self.timer_service.event_timers, self.timer_service.processing_timers
-        if any(entry[0] == EVERY_KEY for queue in timers for _, entry in queue.items()):
-            raise StateError(
-                f"the windows of operator '{self.context.operator_name}' have another trigger, lateness or state "
-                "backend than in the checkpoint; start from a savepoint, which allows for it"
-            )
+        super().restore_keyed(map(self._require_keys, parts))
 
-    def key_of_timer(self, entry: Any) -> Any:
-        """The stored key in a timer's entry."""
-        return entry[0]
+    def _require_keys(self, chunk: tuple[int, GroupPart]) -> tuple[int, GroupPart]:
+        part = chunk[1]
+        if any(entry[0] == EVERY_KEY for _, entry in (*part.event_timers, *part.processing_timers)):
+            raise self.other_windows_error()
+        return chunk
+
+    def other_windows_error(self) -> StateError:
+        """Files of RocksDB are from an operator that keeps timers in another way."""
+        return StateError(
+            f"the windows of operator '{self.context.operator_name}' have another trigger, lateness or state "
+            "backend than in the checkpoint; start from a savepoint, which allows for it"
+        )
 
     def finish_key(self, key: Any) -> None:
         """In batch mode, fires the windows of the key."""

@@ -1,0 +1,253 @@
+"""Hadoop's file systems with pyarrow's interface: a small JVM beside this process runs the client that Spark brings.
+
+Slots have no JVM, and the driver's may die and be replaced; so each process that needs Hadoop's client starts one of
+its own, which ends with the process.
+"""
+
+from __future__ import annotations
+
+import functools
+import glob
+import os
+import tempfile
+import threading
+from collections.abc import Callable
+from typing import IO, Any, TypeVar
+
+import pyarrow as pa
+from pyarrow import fs
+
+from funke.engine.connectors.remote.access import StorageAccess
+
+__all__ = ["HadoopFiles"]
+
+T = TypeVar("T")
+
+_JVM_OPTIONS = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m"]
+
+
+class HadoopFiles(fs.FileSystemHandler):  # type: ignore[misc]
+    """Files of any file system that Hadoop's client reaches; paths are complete URIs."""
+
+    def __init__(self, access: StorageAccess) -> None:
+        self._access = access
+        self._lock = threading.Lock()
+        # Java's file systems, each by scheme and host.
+        self._systems: dict[str, Any] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HadoopFiles) and other._access == self._access
+
+    def __hash__(self) -> int:
+        return hash(self._access)
+
+    def get_type_name(self) -> str:
+        """The kind of file system."""
+        return "hadoop"
+
+    def normalize_path(self, path: str) -> str:
+        """URIs stay as they are."""
+        return path
+
+    # Files as a whole
+
+    def upload(self, local: str, path: str) -> None:
+        """Copies a local file; it appears under its name when it is complete."""
+
+        def copy(system: Any, target: Any) -> None:
+            part = self._path(f"{path}.part")
+            system.copyFromLocalFile(False, True, self._path(_local_uri(local)), part)
+            if system.exists(target):
+                system.delete(target, False)
+            if not system.rename(part, target):
+                raise OSError(f"'{path}.part' cannot be renamed")
+
+        self._call(path, copy)
+
+    def download(self, path: str, local: str) -> None:
+        """Copies a file to a local one."""
+        target = _local_uri(local)
+        self._call(path, lambda system, source: system.copyToLocalFile(False, source, self._path(target), True))
+
+    # pyarrow's interface
+
+    def open_input_file(self, path: str) -> Any:
+        """A local copy, which is gone when it is closed."""
+        with tempfile.NamedTemporaryFile(prefix="funke-hadoop-") as local:
+            self.download(path, local.name)
+            return pa.PythonFile(open(local.name, "rb"), mode="r")
+
+    def open_input_stream(self, path: str) -> Any:
+        """The same."""
+        return self.open_input_file(path)
+
+    def open_output_stream(self, path: str, metadata: Any) -> Any:
+        """A local file that is copied when it is closed."""
+        return pa.PythonFile(_Upload(self, path), mode="w")
+
+    def open_append_stream(self, path: str, metadata: Any) -> Any:
+        """Not all of Hadoop's file systems can do that, so none is asked to."""
+        raise OSError(f"'{path}' cannot be written on: its file system is written file by file")
+
+    def get_file_info(self, paths: list[str]) -> list[Any]:
+        """What is at some paths."""
+        return [self._call(path, functools.partial(_info_at, path)) for path in paths]
+
+    def get_file_info_selector(self, selector: Any) -> list[Any]:
+        """What is in a folder."""
+        folder = selector.base_dir.rstrip("/")
+        found = []
+        try:
+            statuses = self._call(folder, lambda system, target: list(system.listStatus(target)))
+        except FileNotFoundError:
+            if selector.allow_not_found:
+                return []
+            raise
+        for status in statuses:
+            info = _info_of(f"{folder}/{status.getPath().getName()}", status)
+            found.append(info)
+            if selector.recursive and info.type == fs.FileType.Directory:
+                found += self.get_file_info_selector(fs.FileSelector(info.path, recursive=True))
+        return found
+
+    def create_dir(self, path: str, recursive: bool) -> None:
+        """Makes a folder, and those above it."""
+        self._call(path, lambda system, target: system.mkdirs(target))
+
+    def delete_dir(self, path: str) -> None:
+        """Removes a folder with all it holds."""
+        self._call(path, lambda system, target: system.delete(target, True))
+
+    def delete_dir_contents(self, path: str, missing_dir_ok: bool = False) -> None:
+        """Removes all that a folder holds."""
+        for info in self.get_file_info_selector(fs.FileSelector(path, allow_not_found=missing_dir_ok)):
+            self.delete_dir(info.path)
+
+    def delete_root_dir_contents(self) -> None:
+        """Nobody wants that."""
+        raise OSError("the contents of a whole file system are not removed")
+
+    def delete_file(self, path: str) -> None:
+        """Removes a file."""
+        self._call(path, lambda system, target: system.delete(target, False))
+
+    def move(self, src: str, dest: str) -> None:
+        """Renames a file."""
+        if not self._call(src, lambda system, source: system.rename(source, self._path(dest))):
+            raise OSError(f"'{src}' cannot be renamed to '{dest}'")
+
+    def copy_file(self, src: str, dest: str) -> None:
+        """Copies a file by way of this machine."""
+        with tempfile.NamedTemporaryFile(prefix="funke-hadoop-") as local:
+            self.download(src, local.name)
+            self.upload(local.name, dest)
+
+    # The JVM
+
+    def _path(self, uri: str) -> Any:
+        return _gateway(self._access.classpath).jvm.org.apache.hadoop.fs.Path(uri)
+
+    def _call(self, uri: str, use: Callable[[Any, Any], T]) -> T:
+        """Calls Hadoop with the file system of a URI and its path; what Java raises becomes an OSError."""
+        from py4j.protocol import Py4JError, Py4JJavaError
+
+        try:
+            with self._lock:
+                path = self._path(uri)
+                system = self._system(path.toUri())
+            return use(system, path)
+        except Py4JJavaError as error:
+            text = str(error.java_exception.toString())
+            kind = FileNotFoundError if "FileNotFoundException" in text.partition(":")[0] else OSError
+            raise kind(f"Hadoop's client cannot access '{uri}': {text}") from None
+        except (Py4JError, ConnectionError) as error:
+            with self._lock:  # the next call starts another process
+                self._systems.clear()
+                _gateway.cache_clear()
+            raise OSError(f"the process of Hadoop's client ended while it accessed '{uri}': {error}") from error
+
+    def _system(self, uri: Any) -> Any:
+        name = f"{uri.getScheme()}://{uri.getAuthority()}"
+        if name not in self._systems:
+            hadoop = _gateway(self._access.classpath).jvm.org.apache.hadoop
+            settings = hadoop.conf.Configuration()
+            for key, value in self._access.hadoop:
+                settings.set(key, value)
+            # Hadoop would give out one that was made with other settings.
+            self._systems[name] = hadoop.fs.FileSystem.newInstance(uri, settings)
+        return self._systems[name]
+
+
+class _Upload:
+    """A file to write to, which is copied to its place when it is closed."""
+
+    def __init__(self, files: HadoopFiles, path: str) -> None:
+        self._files = files
+        self._path = path
+        self._local: IO[bytes] = tempfile.NamedTemporaryFile(prefix="funke-hadoop-")  # noqa: SIM115
+        self.closed = False
+
+    def write(self, data: bytes) -> int:
+        return self._local.write(data)
+
+    def flush(self) -> None:
+        self._local.flush()
+
+    def tell(self) -> int:
+        return self._local.tell()
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            with self._local:
+                self._local.flush()
+                self._files.upload(self._local.name, self._path)
+
+
+def _info_at(path: str, system: Any, target: Any) -> Any:
+    if not system.exists(target):
+        return fs.FileInfo(path, fs.FileType.NotFound)
+    return _info_of(path, system.getFileStatus(target))
+
+
+def _info_of(path: str, status: Any) -> Any:
+    kind = fs.FileType.File if status.isFile() else fs.FileType.Directory
+    return fs.FileInfo(path, kind, size=status.getLen() if status.isFile() else None)
+
+
+def _local_uri(path: str) -> str:
+    return f"file://{os.path.abspath(path)}"
+
+
+@functools.lru_cache(maxsize=8)
+def _gateway(classpath: tuple[str, ...]) -> Any:
+    """Starts a JVM that ends when this process does; returns the way to it."""
+    from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+    jars = os.path.join(_spark_home(), "jars")
+    server = glob.glob(os.path.join(jars, "py4j*.jar"))
+    if not server:
+        raise OSError(f"Spark's jars, with Hadoop's client among them, are not in '{jars}'; set SPARK_HOME")
+    further = (os.environ.get("HADOOP_CONF_DIR"), *classpath, os.environ.get("SPARK_DIST_CLASSPATH"))
+    home = os.environ.get("JAVA_HOME")
+    try:
+        port, token, process = launch_gateway(
+            jarpath=server[0],
+            classpath=os.pathsep.join([*(path for path in further if path), os.path.join(jars, "*")]),
+            javaopts=_JVM_OPTIONS,
+            die_on_exit=True,
+            java_path=os.path.join(home, "bin", "java") if home else "java",
+            # Ctrl-C ends the driver in its own time, which still has files to remove.
+            create_new_process_group=True,
+            enable_auth=True,
+            return_proc=True,
+        )
+    except Exception as error:
+        raise OSError(f"Java, which Hadoop's client needs, does not start: {error}") from error
+    return JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token), java_process=process)
+
+
+def _spark_home() -> str:
+    import pyspark
+
+    return os.environ.get("SPARK_HOME") or os.path.dirname(pyspark.__file__)

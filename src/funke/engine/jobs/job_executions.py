@@ -1,0 +1,83 @@
+"""Where every subtask of a job stands by Flink's state machine of tasks, now and in the attempts before."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+
+from funke.engine.errors import JobExecutionError
+from funke.engine.graph.execution_graph import ExecutionState, ExecutionVertex, to_execution_graph
+from funke.engine.graph.job_graph import JobGraph
+from funke.engine.planner.segments import Plan
+
+__all__ = ["JobExecutions"]
+
+_S = ExecutionState
+_ACTIVE = (_S.CREATED, _S.SCHEDULED, _S.DEPLOYING, _S.INITIALIZING, _S.RUNNING)
+_NEXT: dict[ExecutionState, frozenset[ExecutionState]] = {
+    **{state: frozenset({*_ACTIVE[number + 1 :], _S.CANCELING, _S.FAILED}) for number, state in enumerate(_ACTIVE)},
+    _S.RUNNING: frozenset({_S.FINISHED, _S.CANCELING, _S.FAILED}),
+    _S.CANCELING: frozenset({_S.CANCELED, _S.FAILED}),
+    _S.FINISHED: frozenset(),
+    _S.CANCELED: frozenset(),
+    _S.FAILED: frozenset(),
+}
+_MOST_PRIOR = 16
+
+
+class JobExecutions:
+    """The subtasks of a job; each attempt runs them anew, and the earlier runs are kept for a while."""
+
+    def __init__(self, graph: JobGraph, plan: Plan) -> None:
+        self._lock = threading.Lock()
+        vertices = to_execution_graph(graph).vertices
+        self._current = {(each.vertex_id, each.subtask): each for vertex in vertices for each in vertex.subtasks}
+        self._vertex_of = {op.name: vertex.vertex.id for vertex in vertices for op in vertex.vertex.operators}
+        self._first_slot = {segment.vertex_id: segment.first_slot for segment in plan.segments}
+        self._prior: deque[tuple[ExecutionVertex, ...]] = deque(maxlen=_MOST_PRIOR)
+
+    @property
+    def current(self) -> list[ExecutionVertex]:
+        """Every subtask in its latest attempt."""
+        with self._lock:
+            return list(self._current.values())
+
+    def prior(self, vertex_id: int, subtask: int) -> list[ExecutionVertex]:
+        """The earlier runs of a subtask, oldest first."""
+        with self._lock:
+            runs = [each for attempt in self._prior for each in attempt]
+        return [each for each in runs if (each.vertex_id, each.subtask) == (vertex_id, subtask)]
+
+    def begin(self, attempt: int) -> None:
+        """An attempt begins: all subtasks wait to be deployed."""
+        with self._lock:
+            if any(each.state is not _S.CREATED for each in self._current.values()):
+                self._prior.append(tuple(self._current.values()))
+            for place, each in self._current.items():
+                self._current[place] = replace(each, attempt=attempt, state=_S.SCHEDULED)
+
+    def enter(self, state: ExecutionState, which: Callable[[ExecutionVertex], bool] = lambda each: True) -> None:
+        """Subtasks go on to another state; those whose state does not lead there stay as they are."""
+        with self._lock:
+            for place, each in self._current.items():
+                if state in _NEXT[each.state] and which(each):
+                    self._current[place] = replace(each, state=state)
+
+    def fail(self, failure: Exception) -> None:
+        """The attempt is over: what failed, if that is known, has failed, and all other subtasks are cancelled."""
+        if isinstance(failure, JobExecutionError) and failure.slot is not None:
+            slot, vertex_id = failure.slot, self._vertex_of.get(failure.operator or "")
+            self.enter(
+                _S.FAILED,
+                lambda each: (
+                    each.subtask == slot - self._first_slot[each.vertex_id] and vertex_id in (None, each.vertex_id)
+                ),
+            )
+        self.cancel()
+
+    def cancel(self) -> None:
+        """All subtasks that have not ended are told to, and have."""
+        self.enter(_S.CANCELING)
+        self.enter(_S.CANCELED)
