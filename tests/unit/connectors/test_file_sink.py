@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from funke.engine.connectors.file_sink.bucket_assigner import BasePathBucketAssigner, DateTimeBucketAssigner
-from funke.engine.connectors.file_sink.encoders import FunctionEncoder, SimpleStringEncoder
+from funke.engine.connectors.file_sink.encoders import SimpleStringEncoder
 from funke.engine.connectors.file_sink.part_name import OutputFileConfig
 from funke.engine.connectors.file_sink.rolling_policy import RollingPolicy
 from funke.engine.connectors.file_sink.sink import FileSink, StreamingFileSink
@@ -292,10 +292,9 @@ def test_the_older_sink_goes_on_counting_after_a_restart(tmp_path):
     assert files_below(tmp_path) == {"part-0-0": b"a\n", "part-0-1": b"b\n"}
 
 
-def test_charsets_and_own_encoders(tmp_path):
+def test_charsets(tmp_path):
     latin = SimpleStringEncoder("ISO-8859-1").bind(Types.STRING())
     assert latin(["é", "€"]) == b"\xe9\n?\n"
-    assert FunctionEncoder(lambda value: b"<%d>" % value).bind(None)([1, 2]) == b"<1><2>"
     with pytest.raises(ConfigurationError, match="no-such-charset"):
         SimpleStringEncoder("no-such-charset")
 

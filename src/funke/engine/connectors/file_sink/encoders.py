@@ -14,7 +14,7 @@ from funke.engine.types.text_form import text_writer
 if TYPE_CHECKING:
     from funke.engine.types.type_information import TypeInformation
 
-__all__ = ["BatchEncoder", "Encoder", "FunctionEncoder", "SimpleStringEncoder"]
+__all__ = ["BatchEncoder", "Encoder", "SimpleStringEncoder"]
 
 BatchEncoder = Callable[[list[Any]], bytes]
 
@@ -49,15 +49,3 @@ class SimpleStringEncoder(Encoder):
             return ("\n".join(map(to_text, values)) + "\n").encode(charset, "replace")
 
         return encode
-
-
-@dataclass(frozen=True)
-class FunctionEncoder(Encoder):
-    """Calls a function that returns the bytes of one record, line break included if there is to be one."""
-
-    function: Callable[[Any], bytes]
-
-    def bind(self, input_type: TypeInformation | None) -> BatchEncoder:
-        """Joins what the function returns."""
-        function = self.function
-        return lambda values: b"".join(map(function, values))
