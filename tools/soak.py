@@ -119,6 +119,9 @@ def _kill_at_random(job: KillableJob, chance: random.Random, seconds: float, tal
             _await_checkpoint(job, end)
         time.sleep(min(chance.expovariate(1.0), max(0.0, end - time.monotonic())))
         living = [kind for kind, pids in job.processes().items() if pids]
+        if _checkpoint(job) is None:
+            # Without Spark a job that has never run does not begin: there is nothing to bring back.
+            living = [kind for kind in living if kind != "executor"]
         if living and time.monotonic() < end:
             (victim,) = chance.choices(living, [_VICTIMS[kind] for kind in living])
             tally.kills[victim] += job.kill(victim)
