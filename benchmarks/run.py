@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import statistics
 import subprocess
 import sys
 import time
@@ -31,6 +32,8 @@ WARM_UP_ROWS = 20_000
 PYFLINK_ROWS = 200_000
 WINDOW_ROWS = 500_000
 PYFLINK_WINDOW_ROWS = 100_000
+# The median counts: Funke's jobs take two seconds, and machines have moods.
+FUNKE_RUNS = 3
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,8 @@ class Bench:
         """Rows per second of a job on Funke."""
         command = [sys.executable, "-m", "funke", "run", *([f"-D{option}"] if option else []), program]
         details = [f"{keys} keys", f"{parallelism} slots", f"{rows} rows" if rows else "", option or ""]
-        return self._timed(f"funke {job} {', '.join(filter(None, details))}", command, job, keys, parallelism, rows)
+        name = f"funke {job} {', '.join(filter(None, details))}"
+        return self._timed(name, command, job, keys, parallelism, rows, FUNKE_RUNS)
 
     def state_figures(self, *arguments: str) -> dict[str, float]:
         """What programs/state.py measures."""
@@ -113,10 +117,17 @@ class Bench:
         return self._measure("bare loop", [sys.executable, "bare_loop.py", self.input()], self._rows)
 
     def _timed(
-        self, name: str, command: list[str], job: str, keys: int, parallelism: int, rows: int | None = None
+        self,
+        name: str,
+        command: list[str],
+        job: str,
+        keys: int,
+        parallelism: int,
+        rows: int | None = None,
+        runs: int = 1,
     ) -> float:
         arguments = [job, self.input(keys, rows), str(parallelism), self._small_file()]
-        return self._measure(name, [*command, *arguments], rows or self._rows)
+        return self._measure(name, [*command, *arguments], rows or self._rows, runs)
 
     def _small_file(self) -> str:
         path = FOLDER / "data" / f"warm-up-{WARM_UP_ROWS}.txt"
@@ -124,10 +135,16 @@ class Bench:
             path.write_text("".join(f"key-{row % 10},{row},{row}.5\n" for row in range(WARM_UP_ROWS)))
         return str(path)
 
-    def _measure(self, name: str, command: list[str], rows: int) -> float:
+    def _measure(self, name: str, command: list[str], rows: int, runs: int = 1) -> float:
         if name in self.speeds:
             return self.speeds[name]
         print(f"  {name} ...", end="", flush=True)
+        speed = rows / statistics.median(self._seconds(name, command) for _ in range(runs))
+        print(f" {speed:,.0f} rows/s")
+        self.speeds[name] = speed
+        return speed
+
+    def _seconds(self, name: str, command: list[str]) -> float:
         # PyFlink starts its workers as `python`, which must be the one of its own environment; and left to itself it
         # runs all of a local job's workers as threads of the client, which is slower still.
         path = os.path.dirname(command[0]) + os.pathsep + os.environ.get("PATH", "")
@@ -136,10 +153,7 @@ class Bench:
         line = next((line for line in result.stdout.splitlines() if line.startswith("SECONDS")), None)
         if line is None:
             raise SystemExit(f"\n{name} failed:\n{result.stdout}\n{result.stderr}")
-        speed = rows / float(line.split()[1])
-        print(f" {speed:,.0f} rows/s")
-        self.speeds[name] = speed
-        return speed
+        return float(line.split()[1])
 
     def _pyflink_python(self) -> str:
         python = os.environ.get("PYFLINK_PYTHON")

@@ -74,11 +74,13 @@ class JobRecord:
 
     def observed_state(self) -> JobState:
         """How the job stands for others: without checkpoints it has failed when its driver is gone."""
-        state, owner = self.state(), self.owner()
-        is_lost = owner is None or not owner.is_alive
-        if is_lost and not self.has_checkpoints and not state.status.is_globally_terminal_state():
-            return replace(state, status=JobStatus.FAILED, failures=(*state.failures, "its driver is gone"))
-        return state
+        state = self.state()
+        if state.status.is_globally_terminal_state() or self.has_checkpoints:
+            return state
+        owner = self.owner()
+        if owner is not None and owner.is_alive:
+            return state
+        return replace(state, status=JobStatus.FAILED, failures=(*state.failures, "its driver is gone"))
 
     @property
     def control_path(self) -> str:

@@ -13,6 +13,7 @@ from funke.engine.connectors.remote.access import access_of, install_access
 from funke.engine.errors import SparkUnavailableError
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 # Blocks are already compact and mostly stay on the machine: compressing them again costs more than it saves.
@@ -69,6 +70,7 @@ def spark_session(configuration: dict[str, str]) -> SparkSession:
         raise SparkUnavailableError(f"Spark did not start on master '{master}': {_first_line(error)}") from error
     if not is_embedded(session):
         session.sparkContext.setLogLevel("ERROR")
+    _settings_of(session.sparkContext)
     return session
 
 
@@ -77,8 +79,16 @@ def use_storage_settings(configuration: Mapping[str, str]) -> None:
     from pyspark import SparkContext
 
     context = SparkContext._active_spark_context
-    of_session = dict(context.getConf().getAll()) if context is not None and context._jsc is not None else {}
+    of_session = _settings_of(context) if context is not None and context._jsc is not None else {}
     install_access(access_of(of_session, configuration))
+
+
+def _settings_of(context: SparkContext) -> dict[str, str]:
+    """All settings of a session; asked for once, since that takes many calls to Java."""
+    found: dict[str, str] | None = getattr(context, "_funke_settings", None)
+    if found is None:
+        found = context._funke_settings = dict(context.getConf().getAll())  # type: ignore[attr-defined]
+    return found
 
 
 def _forget_dead_session() -> None:
