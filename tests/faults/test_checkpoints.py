@@ -6,23 +6,22 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from funke.common import Configuration, Encoder, JobClient, Time, Types, WatermarkStrategy
+from funke.common import Configuration, JobClient, Time, Types, WatermarkStrategy
 from funke.common.job_status import JobStatus
 from funke.common.watermark_strategy import TimestampAssigner
 from funke.datastream import KeyedProcessFunction, MapFunction, RuntimeContext, StreamExecutionEnvironment
 from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
-from funke.datastream.connectors.file_system import FileSink, RollingPolicy
 from funke.datastream.connectors.python import PythonSink, PythonSinkWriter, PythonSource
 from funke.datastream.state import ValueStateDescriptor
 from funke.datastream.window import TumblingEventTimeWindows
 from funke.engine.errors import JobExecutionError
 from funke.engine.jobs.checkpoints import read_checkpoint
+from tests.harness.exact_files import committed, sink, wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -42,13 +41,6 @@ class SlowToWrite:
     def __reduce__(self) -> Any:
         time.sleep(self.seconds)
         return SlowToWrite, (self.seconds,)
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
 
 
 class Counting(KeyedProcessFunction):
@@ -89,16 +81,6 @@ class Counting(KeyedProcessFunction):
 
 def expected() -> Counter[str]:
     return Counter(f"{value % KEYS}:{value // KEYS + 1}" for value in range(RECORDS))
-
-
-def committed(folder: Path) -> Counter[str]:
-    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
-    return Counter(line for path in files for line in path.read_text().splitlines())
-
-
-def sink(folder: Path) -> FileSink:
-    policy = RollingPolicy.on_checkpoint_rolling_policy()
-    return FileSink.for_row_format(str(folder), Encoder.simple_string_encoder()).with_rolling_policy(policy).build()
 
 
 def new_environment(folder: Path, interval_ms: int = 200, **options: str) -> StreamExecutionEnvironment:

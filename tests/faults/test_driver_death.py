@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from funke.engine.types.job_status import JobStatus
+from tests.harness.exact_files import wait_until
 from tools.killable_job import KillableJob
 
 pytestmark = [
@@ -38,13 +39,6 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
     yield start
     for job in started:
         job.close()
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 40) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
 
 
 def has_checkpoint(job: KillableJob) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from funke.datastream.state_backend import (
     StateBackend,
 )
 from funke.engine.errors import JobExecutionError
+from tests.harness.exact_files import wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -161,13 +161,6 @@ def test_synchronous_snapshots_hold_up_the_work(spark: Any, tmp_path: Path, is_a
         assert client.get_metrics()["lastCheckpointStall"] >= 300
     assert is_disturbed() == is_asynchronous, "records are processed while state is written, or they are not"
     client.cancel().result()
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
 
 
 class Tuned(RocksDBOptionsFactory):

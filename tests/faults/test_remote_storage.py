@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from funke.common import Configuration, Encoder, Types, WatermarkStrategy
+from funke.common import Configuration, Types, WatermarkStrategy
 from funke.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
-from funke.datastream.connectors.file_system import FileSink, RollingPolicy
 from funke.datastream.state import ValueStateDescriptor
 from funke.engine.connectors.remote.access import access_of, install_access
 from funke.engine.connectors.sink import WriterContext
@@ -25,6 +23,7 @@ from funke.engine.errors import StateError
 from funke.engine.jobs.checkpoints import read_checkpoint
 from funke.engine.runtime.snapshot_files import list_folder
 from funke.state_api import SavepointReader
+from tests.harness.exact_files import committed, sink, wait_until
 from tests.harness.s3_server import S3Server
 
 pytestmark = pytest.mark.spark
@@ -108,23 +107,6 @@ def counts(env: StreamExecutionEnvironment, function: Count, records: int = RECO
     source = DataGeneratorSource(lambda index: index, records, Types.LONG(), rate_limiter_strategy=pace)
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
     return stream.key_by(lambda number: number % KEYS).process(function, Types.STRING()).uid("count")
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
-
-
-def sink(folder: Path) -> FileSink:
-    policy = RollingPolicy.on_checkpoint_rolling_policy()
-    return FileSink.for_row_format(str(folder), Encoder.simple_string_encoder()).with_rolling_policy(policy).build()
-
-
-def committed(folder: Path) -> Counter[str]:
-    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
-    return Counter(line for path in files for line in path.read_text().splitlines())
 
 
 def expected(records: int = RECORDS) -> Counter[str]:

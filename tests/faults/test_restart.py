@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from funke.common import Configuration, Encoder, Types, WatermarkStrategy
+from funke.common import Configuration, Types, WatermarkStrategy
 from funke.common.job_status import JobStatus
 from funke.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
-from funke.datastream.connectors.file_system import FileSink, RollingPolicy
 from funke.datastream.state import ValueStateDescriptor
 from funke.engine.errors import JobExecutionError
+from tests.harness.exact_files import committed, sink
 
 pytestmark = pytest.mark.spark
 
@@ -56,17 +56,6 @@ def expected() -> Counter[str]:
     return lines
 
 
-def committed(folder: Path) -> Counter[str]:
-    """The lines of finished files: those whose names do not start with a dot."""
-    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
-    return Counter(line for path in files for line in path.read_text().splitlines())
-
-
-def file_sink(folder: Path) -> FileSink:
-    policy = RollingPolicy.on_checkpoint_rolling_policy()
-    return FileSink.for_row_format(str(folder), Encoder.simple_string_encoder()).with_rolling_policy(policy).build()
-
-
 def start(
     folder: Path, checkpoints: Path, fail_at: int | None = None, pid_folder: Path | None = None, **settings: str
 ) -> Any:
@@ -87,7 +76,7 @@ def start(
     counts = numbers.key_by(lambda number: number % KEYS).process(
         CountPerKey(fail_at, str(pid_folder) if pid_folder else None), Types.STRING()
     )
-    counts.sink_to(file_sink(folder))
+    counts.sink_to(sink(folder))
     return env.execute_async("count")
 
 
@@ -172,7 +161,7 @@ def test_what_is_delivered_at_least_once_is_written_once_by_a_function_that_reme
     rate = RateLimiterStrategy.per_checkpoint(RECORDS)
     source = DataGeneratorSource(lambda index: index % RECORDS, 3 * RECORDS, Types.LONG(), rate)
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
-    numbers.key_by(lambda number: number).process(Once(), Types.STRING()).sink_to(file_sink(tmp_path / "out"))
+    numbers.key_by(lambda number: number).process(Once(), Types.STRING()).sink_to(sink(tmp_path / "out"))
     client = env.execute_async("once")
     client.get_job_execution_result().result()
     assert client.get_metrics()["numRestarts"] == 1

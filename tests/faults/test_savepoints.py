@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from funke.common import Configuration, Encoder, JobClient, Time, Types, WatermarkStrategy
+from funke.common import Configuration, JobClient, Time, Types, WatermarkStrategy
 from funke.common.job_status import JobStatus
 from funke.common.watermark_strategy import TimestampAssigner
 from funke.datastream import (
@@ -22,11 +22,11 @@ from funke.datastream import (
     StreamExecutionEnvironment,
 )
 from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
-from funke.datastream.connectors.file_system import FileSink, RollingPolicy
 from funke.datastream.functions import CheckpointedFunction
 from funke.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from funke.datastream.window import TumblingEventTimeWindows
 from funke.engine.errors import JobCancelledError, StateError
+from tests.harness.exact_files import committed, sink
 
 pytestmark = pytest.mark.spark
 
@@ -52,16 +52,6 @@ class Count(KeyedProcessFunction):
         count = (self.count.value() or 0) + 1
         self.count.update(count)
         yield f"{value % KEYS}:{count}"
-
-
-def sink(folder: Path) -> FileSink:
-    policy = RollingPolicy.on_checkpoint_rolling_policy()
-    return FileSink.for_row_format(str(folder), Encoder.simple_string_encoder()).with_rolling_policy(policy).build()
-
-
-def committed(folder: Path) -> Counter[str]:
-    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
-    return Counter(line for path in files for line in path.read_text().splitlines())
 
 
 def new_environment(parallelism: int = 2, start_from: str | None = None, **options: str) -> StreamExecutionEnvironment:

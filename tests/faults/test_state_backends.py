@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from funke.common import Configuration, Encoder, Types, WatermarkStrategy
+from funke.common import Configuration, Types, WatermarkStrategy
 from funke.datastream import EmbeddedRocksDBStateBackend, KeyedProcessFunction, StreamExecutionEnvironment
 from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
-from funke.datastream.connectors.file_system import FileSink, RollingPolicy
 from funke.datastream.functions import CheckpointedFunction, CheckpointListener, FlatMapFunction
 from funke.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from tests.harness.exact_files import committed, sink
 
 pytestmark = pytest.mark.spark
 
@@ -36,16 +36,6 @@ def numbers(env: StreamExecutionEnvironment) -> Any:
     rate = RateLimiterStrategy.per_checkpoint(50)
     source = DataGeneratorSource(lambda index: index, RECORDS, Types.LONG(), rate_limiter_strategy=rate)
     return env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
-
-
-def sink(folder: Path) -> FileSink:
-    policy = RollingPolicy.on_checkpoint_rolling_policy()
-    return FileSink.for_row_format(str(folder), Encoder.simple_string_encoder()).with_rolling_policy(policy).build()
-
-
-def committed(folder: Path) -> Counter[str]:
-    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
-    return Counter(line for path in files for line in path.read_text().splitlines())
 
 
 class AllKinds(KeyedProcessFunction):

@@ -18,6 +18,7 @@ from funke.datastream import KeyedProcessFunction, RuntimeContext, StreamExecuti
 from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from funke.datastream.connectors.file_system import FileSink, RollingPolicy
 from funke.datastream.state import ValueStateDescriptor
+from tests.harness.exact_files import wait_until
 from tools import soak_job
 
 pytestmark = pytest.mark.spark
@@ -96,13 +97,6 @@ def start(folder: Path, **options: str) -> Any:
 def slowly(index: int) -> int:
     time.sleep(0.003)
     return index
-
-
-def wait_until(condition: Any) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
 
 
 def expected() -> Counter[str]:
