@@ -30,15 +30,6 @@ def test_results_have_a_partition_per_producer_and_a_part_per_consumer() -> None
     assert [vertex.inputs for vertex in graph.vertices] == [(), (0,)]
 
 
-def test_a_change_of_state_concerns_one_subtask_and_leaves_the_graph_as_it_was() -> None:
-    builder = GraphBuilder(2)
-    builder.map(builder.source())
-    before = executed(builder)
-    after = before.with_state(1, 1, ExecutionState.RUNNING)
-    assert [subtask.state.value for subtask in after.vertices[0].subtasks] == ["CREATED", "RUNNING"]
-    assert [subtask.state.value for subtask in before.vertices[0].subtasks] == ["CREATED", "CREATED"]
-
-
 def test_terminal_states() -> None:
     assert [state.name for state in ExecutionState if state.is_terminal] == ["FINISHED", "CANCELED", "FAILED"]
 

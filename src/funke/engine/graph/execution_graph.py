@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 from funke.engine.graph.job_graph import JobEdge, JobGraph, JobVertex
@@ -70,7 +70,7 @@ class ExecutionJobVertex:
 
 @dataclass(frozen=True)
 class ExecutionGraph:
-    """The job graph in parallel; a change of state gives a new graph."""
+    """The job graph in parallel."""
 
     name: str
     vertices: tuple[ExecutionJobVertex, ...]
@@ -85,16 +85,6 @@ class ExecutionGraph:
     def slots(self) -> int:
         """The slots needed: per slot sharing group its highest parallelism."""
         return slots_needed([vertex.vertex for vertex in self.vertices])
-
-    def with_state(self, vertex_id: int, subtask: int, state: ExecutionState) -> ExecutionGraph:
-        """The same graph with one subtask in another state."""
-        vertices = tuple(
-            replace(vertex, subtasks=_with_state(vertex.subtasks, subtask, state))
-            if vertex.vertex.id == vertex_id
-            else vertex
-            for vertex in self.vertices
-        )
-        return replace(self, vertices=vertices)
 
 
 def to_execution_graph(graph: JobGraph) -> ExecutionGraph:
@@ -131,9 +121,3 @@ def _result(graph: JobGraph, edge: JobEdge) -> IntermediateResult:
     return IntermediateResult(
         edge.id, producer.id, consumer.id, edge.partitioner, producer.parallelism, consumer.parallelism
     )
-
-
-def _with_state(
-    subtasks: tuple[ExecutionVertex, ...], subtask: int, state: ExecutionState
-) -> tuple[ExecutionVertex, ...]:
-    return tuple(replace(each, state=state) if each.subtask == subtask else each for each in subtasks)
