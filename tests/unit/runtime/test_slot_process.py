@@ -27,7 +27,9 @@ from funke.engine.runtime.nursery import open_nursery
 from funke.engine.runtime.results import DriverMessage, Failure, SubtaskReport
 from funke.engine.runtime.slot import EpochHeader
 from funke.engine.runtime.slot_process import SlotAddress, main
+from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.runtime.worker_setup import JobPackage, pack_code
+from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.trust.peers import listen_at
 from tests.harness.stranger import give_away
 from tests.unit.graph.sample_graphs import GraphBuilder
@@ -239,6 +241,25 @@ def test_on_embedded_spark_no_port_is_opened(tmp_path: Path) -> None:
         assert not [line for line in tables.splitlines() if set(line.split()) & inodes]
     finally:
         assert end_slots([address], SECRET) == []
+
+
+def test_nothing_is_left_of_a_restore_that_failed(tmp_path: Path) -> None:
+    builder = GraphBuilder(parallelism=1)
+    builder.sink(builder.reduce(builder.source()))
+    plan = to_plan(to_job_graph(builder.graph))
+    (operator_id,) = {
+        spec.operator_id for segment in plan.segments for spec in segment.operators if spec.name == "Reduce"
+    }
+    damaged = SnapshotHandle((operator_id,), 0, 1, str(tmp_path / "missing"), 3)
+    backend = BackendChoice("rocksdb", local_directories=(str(tmp_path / "fast"),))
+    package = JobPackage("job", "job", 0, SECRET, pack_code(plan), restore=(damaged,), backend=backend)
+    address = start_slot(0, package)
+    answers = deliver(address, SECRET, EpochHeader(1), 1, consumed_at(plan, 1), iter([]))
+    (failure,) = [decode(frame.payload) for frame in answers]
+    assert "missing" in failure.message
+    assert end_slots([address], SECRET) == []
+    assert list((tmp_path / "fast").iterdir()) == []
+    assert not os.path.exists(os.path.dirname(address.path))
 
 
 def test_a_birth_message_serves_once(slot: SlotUnderTest, tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-import stat
 import pickle
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
