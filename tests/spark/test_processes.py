@@ -1,4 +1,4 @@
-"""No process, socket or folder outlives its job: not after success, failure, cancellation, Ctrl-C, or the death of the driver."""
+"""Nothing outlives its job, process, socket or folder: not after success, failure, cancellation, Ctrl-C, or a kill."""
 
 from __future__ import annotations
 
