@@ -36,7 +36,7 @@ def exiting() -> None:
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     folder = tmp_path / request.param
     folder.mkdir()
-    commands = {"savepoint": savepoint, "fail": failing, "refuse": refusing, "exit": exiting, "odd": lambda: object()}
+    commands = {"savepoint": savepoint, "fail": failing, "refuse": refusing, "exit": exiting, "odd": object}
     server = ControlServer(str(folder / "control"), commands)
     yield str(folder / "control")
     server.close()

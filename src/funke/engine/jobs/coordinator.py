@@ -9,7 +9,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from funke.engine.connectors.feedback import FeedbackEnumerator
@@ -80,11 +79,11 @@ class Coordinator:
         keeper: CheckpointKeeper,
         slots: int,
         executions: JobExecutions,
-        holders: Callable[[], str],
+        watch: EpochWatch,
         first_epoch: int = 0,
     ) -> None:
         self._keeper = keeper
-        self._watch = EpochWatch(partial(keeper.expire, holders), runner.cancel, keeper.settings.timeout_ms)
+        self._watch = watch
         self._slots = range(slots)
         self._runner = runner
         self._executions = executions

@@ -34,6 +34,7 @@ from funke.engine.jobs.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints import Checkpoint, read_checkpoint, verify_files
 from funke.engine.jobs.control import serve_commands
 from funke.engine.jobs.coordinator import Coordinator
+from funke.engine.jobs.epoch_watch import EpochWatch
 from funke.engine.jobs.ignored_settings import warn_of_ignored
 from funke.engine.jobs.job_code import pack_job
 from funke.engine.jobs.job_executions import JobExecutions
@@ -328,6 +329,7 @@ class RunningJob:
         # Where local copies of the state are, it need not be fetched.
         hosts = self._runner.hosts if self._runner is not None and self._package.local_folders else None
         runner = EpochRunner(spark, self._plan, self._package, hosts)
+        holders = partial(epoch_holders, spark, self._plan, self._package.key)
         coordinator = Coordinator(
             runner,
             {segment.id: segment.level for segment in self._plan.segments},
@@ -339,7 +341,7 @@ class RunningJob:
             self._keeper,
             self._plan.slots,
             self._executions,
-            partial(epoch_holders, spark, self._plan, self._package.key),
+            EpochWatch(partial(self._keeper.expire, holders), runner.cancel, self._keeper.settings.timeout_ms),
             start.epoch if start is not None else 0,
         )
         with self._lock:
