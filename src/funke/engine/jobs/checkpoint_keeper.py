@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from funke.engine.errors import FunkeError, JobExecutionError, StateError
 from funke.engine.jobs.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints import Checkpoint, OperatorEntry, mark_committed, write_checkpoint
+from funke.engine.jobs.notices import notice
 from funke.engine.jobs.savepoints import SavepointRequest, SavepointRequests
 from funke.engine.runtime.block_codec import encode
 from funke.engine.runtime.checkpoint_order import CheckpointKind, CheckpointNews, CheckpointOrder, SnapshotAck
@@ -382,7 +382,7 @@ class CheckpointKeeper:
         if is_final or self._failures > self.settings.tolerable_failures:
             tolerated = self.settings.tolerable_failures
             raise JobExecutionError(f"{message} ({self._failures} in a row, {tolerated} are tolerated)")
-        _warn(f"{message}; the job goes on")
+        notice(f"warning: {message}; the job goes on")
 
     def _drop(self, pending: _Pending) -> None:
         del self._pending[pending.order.checkpoint_id]
@@ -435,10 +435,6 @@ class CheckpointKeeper:
         if settings.is_temporary:
             self.remove_temporary()
         elif self.is_periodic and is_kept:
-            _warn(f"checkpoints are kept in {self.store.folder}", "note")
+            notice(f"note: checkpoints are kept in {self.store.folder}")
         elif self.is_periodic:
             delete_folder(self.store.folder)
-
-
-def _warn(message: str, kind: str = "warning") -> None:
-    sys.stderr.write(f"{kind}: {message}\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -43,6 +42,7 @@ from funke.engine.jobs.job_lifecycle import ExceptionEntry, JobLifecycle
 from funke.engine.jobs.job_metrics import checkpoint_metrics, job_metrics
 from funke.engine.jobs.job_sinks import JobCommits, epoch_writers
 from funke.engine.jobs.job_sources import create_feed
+from funke.engine.jobs.notices import notice
 from funke.engine.jobs.recovery import EndedJob, admit_if_asked
 from funke.engine.jobs.restart import restart_strategy
 from funke.engine.jobs.result_queues import ResultQueues
@@ -77,6 +77,10 @@ _FINAL_FAILURES = (
     StateError,
     UnsupportedFeatureError,
 )
+
+
+class _SuspendedError(StateError):
+    """This driver cannot go on; another one may."""
 
 
 class RunningJob:
@@ -179,7 +183,7 @@ class RunningJob:
         self._end(JobStatus.SUSPENDED if self._is_recovered else JobStatus.FAILED, failure)
 
     def _final_status(self, failure: BaseException) -> JobStatus:
-        if isinstance(failure, LeaseLostError):
+        if isinstance(failure, (LeaseLostError, _SuspendedError)):
             return JobStatus.SUSPENDED
         return JobStatus.CANCELED if self._cancelling.is_set() else JobStatus.FAILED
 
@@ -204,7 +208,7 @@ class RunningJob:
         try:
             return self._record.advance()
         except (StateError, OSError) as error:
-            raise StateError(f"the job cannot be restarted: {error}; it had failed with: {failure}") from error
+            raise _SuspendedError(f"the job cannot be restarted: {error}; it had failed with: {failure}") from error
 
     def _is_restarting_after(self, failure: Exception) -> bool:
         """Waits as long as the restart strategy says; False when the job is to fail."""
@@ -226,7 +230,7 @@ class RunningJob:
             return False
         self._lifecycle.enter(JobStatus.RESTARTING)
         first_line = str(to_job_error(failure)).splitlines()[0] if str(failure) else type(failure).__name__
-        sys.stderr.write(f"restarting the job in {delay_ms} ms after: {first_line}\n")
+        notice(f"restarting the job in {delay_ms} ms after: {first_line}")
         return not self._cancelling.wait(delay_ms / 1000)
 
     def _may_restart_after(self, failure: Exception) -> bool:
@@ -287,7 +291,7 @@ class RunningJob:
         except (StateError, OSError) as error:
             if status.is_globally_terminal_state():
                 raise StateError(str(error)) from error
-            sys.stderr.write(f"warning: {error}\n")
+            notice(f"warning: {error}")
 
     def _run_attempt(self) -> None:
         self._raise_if_cancelled()
@@ -467,7 +471,7 @@ def _do_all(*steps: Callable[[], None] | None) -> None:
             if step is not None:
                 step()
         except Exception as error:
-            sys.stderr.write(f"warning: at the end of the job: {type(error).__name__}: {error}\n")
+            notice(f"warning: at the end of the job: {type(error).__name__}: {error}")
 
 
 def _has_own_files(settings: JobSettings) -> bool:
