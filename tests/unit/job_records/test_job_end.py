@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,20 @@ def test_a_disk_that_is_full_only_for_a_while_is_survived(
 
     assert run(settings, monkeypatch, finish).result_future.result(20) is not None
     assert the_record(tmp_path).state().status is JobStatus.FINISHED
+
+
+def test_nobody_listens_any_more_when_the_result_is_there(
+    tmp_path: Path, settings: JobSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control = Path(the_record(tmp_path).control_path)
+    may_end = threading.Event()
+    job = run(settings, monkeypatch, lambda job: may_end.wait(20) and None)
+    seen: list[bool] = [control.is_socket()]
+    job.result_future.add_done_callback(lambda _: seen.append(control.exists()))
+    may_end.set()
+    job.result_future.result(20)
+    job._thread.join(20)
+    assert seen == [True, False], "a program that has its result may end at once"
 
 
 @pytest.mark.parametrize("part", ["remove_unneeded", "answer_requests", "metrics"])

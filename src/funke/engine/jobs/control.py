@@ -130,10 +130,6 @@ class CommandedJob(Protocol):
     def savepoint_limit_s(self) -> float:
         """After how long a savepoint has failed, if it is not there."""
 
-    @property
-    def result_future(self) -> Future[Any]:
-        """Ends with the job."""
-
     def status(self) -> JobStatus:
         """Where the job stands."""
 
@@ -150,13 +146,13 @@ class CommandedJob(Protocol):
         """Takes a savepoint."""
 
 
-def serve_commands(path: str, job: CommandedJob) -> None:
-    """Lets other processes command a job until it ends."""
+def serve_commands(path: str, job: CommandedJob) -> ControlServer:
+    """Lets other processes command a job, until the server is closed."""
 
     def stop(folder: str | None, is_drain: bool) -> str:
         return job.savepoint(folder, "drain and stop" if is_drain else "stop").result()
 
-    server = ControlServer(
+    return ControlServer(
         path,
         {
             "status": lambda: job.status().name,
@@ -172,7 +168,6 @@ def serve_commands(path: str, job: CommandedJob) -> None:
             "stop": job.savepoint_limit_s + _END_LIMIT_S,
         },
     )
-    job.result_future.add_done_callback(lambda _: server.close())
 
 
 def ask(path: str, command: str, silence_s: float = _SILENCE_S, **arguments: Any) -> Any:

@@ -106,6 +106,8 @@ class RunningJob:
         self._lifecycle = JobLifecycle(first, self._put_status)
         self._executions = JobExecutions(self.job_graph, self._plan)
         self.result_future: Future[JobSummary] = Future()
+        # Called when the job has ended.
+        self.closing: list[Callable[[], None]] = []
         self._coordinator: Coordinator | None = None
         self._runner: EpochRunner | None = None
         self._cancelling = threading.Event()
@@ -260,6 +262,8 @@ class RunningJob:
             # After the status: a driver that dies in between must not look for what is gone.
             partial(self._remove_unneeded, status),
             self._record.release if self._record is not None else None,
+            # Before the result: whoever waits for it may end the process.
+            *self.closing,
             partial(self._set_result, status, result),
             self._results.end,
         )
@@ -450,7 +454,7 @@ def submit_job(graph: StreamGraph, settings: JobSettings) -> RunningJob:
         raise
     try:
         if record is not None:
-            serve_commands(record.record.control_path, job)
+            job.closing.append(serve_commands(record.record.control_path, job).close)
         return job.start()
     except BaseException as failure:
         job.abandon(failure)
