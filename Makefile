@@ -12,7 +12,7 @@ help:
 	@echo "make test     run all tests"
 	@echo "make check    format, lint, strict types, import layers"
 	@echo "make bench    measure Funke beside PyFlink and Spark, write docs/benchmarks.md"
-	@echo "make soak     kill a job at random for ten minutes and verify its output (SECONDS=60, SEED=1, FAULTS=1)"
+	@echo "make soak     disturb a job at random for ten minutes and verify it (SECONDS=60, SEED=1, KINDS=kill,pause, FAULTS=1)"
 	@echo "make layers   check that imports point downwards"
 	@echo "make format   format the sources and mend what the linter can mend"
 	@echo "make venv     create .venv and install what is missing"
@@ -34,7 +34,7 @@ bench: venv
 
 SECONDS = 600
 soak: venv
-	@$(RUN)/python tools/soak.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults)
+	@$(RUN)/python tools/soak.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS)) $(if $(FAULTS),--faults)
 
 layers: venv
 	@.venv/bin/python tools/layers.py

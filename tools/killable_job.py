@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections import Counter
@@ -47,10 +49,17 @@ class KillableJob:
     options: dict[str, str] = field(default_factory=dict)
     is_quiet: bool = True
     program: Path = Path(soak_job.__file__)
+    # What its processes find in their environment.
+    variables: dict[str, str] = field(default_factory=dict)
+    # Where its record and its checkpoints are; in its folder unless told otherwise.
+    storage: Path | None = None
     starts: int = 0
+    recoveries: int = 0
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
+        # A short path: it is part of the addresses of sockets.
+        self._temporary = Path(tempfile.mkdtemp(prefix="fj-"))
         self._mark = f"FUNKE_MARK={uuid.uuid4().hex}"
         self._log = (self.folder / "log.txt").open("ab")
         self.process: subprocess.Popen[bytes] | None = None
@@ -63,7 +72,18 @@ class KillableJob:
     def _environment(self) -> dict[str, str]:
         name, value = self._mark.split("=")
         path = os.pathsep.join(part for part in (str(_ROOT), os.environ.get("PYTHONPATH", "")) if part)
-        return {**os.environ, "FUNKE_HOME": str(self.folder / "home"), "PYTHONPATH": path, name: value}
+        own = {"FUNKE_HOME": str(self.home), "PYTHONPATH": path, "TMPDIR": str(self._temporary), name: value}
+        return {**os.environ, **self.variables, **own}
+
+    @property
+    def home(self) -> Path:
+        """Where its record is."""
+        return (self.storage or self.folder) / "home"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where its checkpoints are."""
+        return (self.storage or self.folder) / "checkpoints"
 
     def _launch(self, *arguments: str) -> None:
         self.starts += 1
@@ -77,12 +97,12 @@ class KillableJob:
             start_new_session=True,
         )
 
-    def start(self) -> None:
-        """Runs the program for the first time."""
+    def start(self, savepoint: str | None = None) -> None:
+        """Runs the program for the first time, or as a new job that goes on from a savepoint."""
         options = {
             "parallelism.default": "2",
             "execution.checkpointing.interval": "300 ms",
-            "execution.checkpointing.dir": str(self.folder / "checkpoints"),
+            "execution.checkpointing.dir": str(self.checkpoints),
             "restart-strategy.type": "fixed-delay",
             "restart-strategy.fixed-delay.attempts": "1000000",
             "restart-strategy.fixed-delay.delay": "100 ms",
@@ -90,10 +110,12 @@ class KillableJob:
             **self.options,
         }
         given = [f"-D{key}={value}" for key, value in options.items()]
+        given += [] if savepoint is None else ["-s", savepoint]
         self._launch("run", *given, str(self.program), str(self.output), str(self.records), self.pace)
 
     def recover(self) -> None:
         """Goes on with a job whose driver is gone; starts it if it had not come as far as a record."""
+        self.recoveries += 1
         record = self.record()
         if record is None:
             self.start()
@@ -101,17 +123,17 @@ class KillableJob:
             self._launch("recover", record.job_id)
 
     def record(self) -> JobRecord | None:
-        """What is written down about the job."""
-        return next(read_records(str(self.folder / "home")), None)
+        """What is written down about the job; of several, about the one that was started last."""
+        return max(read_records(str(self.home)), key=lambda record: record.started_ms, default=None)
 
-    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def command(self, *arguments: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
         """Runs another `funke` command."""
         return subprocess.run(
             [sys.executable, "-m", "funke", *arguments],
             env=self._environment(),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=seconds,
             check=False,
         )
 
@@ -161,11 +183,30 @@ class KillableJob:
 
     def kill(self, victim: Victim) -> bool:
         """Kills the first process of a kind; False if there is none."""
+        return self.signal(victim, signal.SIGKILL) is not None
+
+    def signal(self, victim: Victim, number: signal.Signals) -> int | None:
+        """Sends a signal to the first process of a kind; returns its id, None if there is none."""
         for pid in self.processes()[victim]:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-                return True
-        return False
+                os.kill(pid, number)
+                return pid
+        return None
+
+    def left_over(self, seconds: float = 15.0) -> list[str]:
+        """What the job has left behind although its driver has ended: processes, sockets, folders."""
+        end = time.monotonic() + seconds
+        while (found := list(self._left_over())) and time.monotonic() < end:
+            time.sleep(0.2)
+        return found
+
+    def _left_over(self) -> Iterator[str]:
+        for pid, (_, command) in _tree(self._mark).items():
+            yield f"process {pid}: {command.replace(chr(0), ' ')[:120]}"
+        for path in [*self.home.rglob("*"), *self._temporary.rglob("*")]:
+            if path.is_socket():
+                yield f"socket {path}"
+        yield from (f"folder {path}" for path in self._temporary.glob("funke-*"))
 
     def outcome(self) -> Outcome:
         """Compares what is committed with what must be there."""
@@ -183,6 +224,7 @@ class KillableJob:
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(self._temporary, ignore_errors=True)
         self._log.close()
 
 

@@ -1,10 +1,12 @@
-"""Kills a job's processes at random, brings the job back, and checks that nothing was lost or written twice.
+"""Disturbs a job at random, brings it back, and checks that nothing was lost, written twice, left over or unanswered.
 
-    python tools/soak.py [--seconds 600] [--seed N] [--faults]
+    python tools/soak.py [--seconds 600] [--seed N] [--kinds kill,pause,…] [--faults]
 
-Each round runs `tools/soak_job.py` to its end while slots, Spark's workers, Spark's own process (the executor of an
-embedded session) and the driver are killed with SIGKILL. A driver that is dead is followed by `funke recover`. With
-`--faults` every named step of an epoch is tried with every victim before.
+Each round runs `tools/soak_job.py` while slots, Spark's workers, Spark's own process (the executor of an embedded
+session) and the driver are killed with SIGKILL or stopped for a while, the disk is full, files of checkpoints change,
+and commands come in between (`tools/disturbances.py`). A driver that is gone is followed by `funke recover`. In the end
+the job finishes, is stopped with a savepoint from which another one goes on, or is cancelled. With `--faults` every
+named step of an epoch is tried with every victim before.
 """
 
 from __future__ import annotations
@@ -25,48 +27,84 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tools.crash_cases import FULL_MATRIX, run_case
-from tools.killable_job import KillableJob, Victim
+from tools.disturbances import KINDS, Commands, Disturbances
+from tools.killable_job import KillableJob, Outcome, Victim
+from tools.small_disk import SmallDisk
 
-# How often each is chosen: the smaller the process, the sooner the job is back.
-_VICTIMS: dict[Victim, int] = {"slot": 5, "driver": 3, "executor": 2, "worker": 2, "snapshot": 1}
 _ROUND_S = 60.0
 _PER_SECOND = 500
 # Beyond this the job counts as stuck.
 _PATIENCE_S = 240.0
+_ENDINGS = ("finish", "stop", "cancel")
+_GOING_BACK = "going back to the checkpoint before it"
+_OPTIONS = {
+    "execution.checkpointing.timeout": "30 s",
+    "execution.checkpointing.tolerable-failed-checkpoints": "1000000",
+    "execution.checkpointing.num-retained": "2",
+    # State is in files, where it can be damaged.
+    "execution.checkpointing.data-inline-threshold": "0",
+    "heartbeat.interval": "500 ms",
+    "heartbeat.timeout": "4 s",
+}
+_BACKENDS = ({}, {"state.backend.type": "rocksdb", "execution.checkpointing.incremental": "true"})
 
 
 @dataclass
 class Tally:
     """What happened, over all rounds."""
 
-    kills: Counter[str] = field(default_factory=Counter)
+    happened: Counter[str] = field(default_factory=Counter)
+    answered: Counter[str] = field(default_factory=Counter)
     rounds: int = 0
     restarts: int = 0
     recoveries: int = 0
+    fallbacks: int = 0
     records: int = 0
     lines: int = 0
     lost: int = 0
     duplicated: int = 0
+    unanswered: list[str] = field(default_factory=list)
+    left_over: list[str] = field(default_factory=list)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the job came through all of it."""
+        return not (self.lost or self.duplicated or self.unanswered or self.left_over)
+
+    @property
+    def kills(self) -> int:
+        """How many processes were killed."""
+        return sum(number for kind, number in self.happened.items() if kind.startswith("kill"))
 
     def text(self) -> str:
         """For the terminal."""
-        kills = ", ".join(f"{kind} {number}" for kind, number in sorted(self.kills.items()))
         return (
-            f"rounds {self.rounds}\nkills {self.kills.total()} ({kills})\n"
-            f"restarts {self.restarts} within a driver, {self.recoveries} by funke recover\n"
+            f"rounds {self.rounds}\nkills {self.kills}\n"
+            f"happened: {_listed(self.happened)}\ncommands answered: {_listed(self.answered)}\n"
+            f"restarts {self.restarts} within a driver, {self.recoveries} by funke recover, "
+            f"{self.fallbacks} from an older checkpoint\n"
             f"records {self.records}, lines committed {self.lines}\n"
-            f"duplicates {self.duplicated}\nlosses {self.lost}"
+            f"duplicates {self.duplicated}\nlosses {self.lost}\n"
+            f"unanswered {len(self.unanswered)}\nleft over {len(self.left_over)}"
         )
 
 
+def _listed(numbers: Counter[str]) -> str:
+    return ", ".join(f"{kind} {number}" for kind, number in sorted(numbers.items())) or "none"
+
+
 def main(arguments: list[str]) -> int:
-    """Runs rounds until the time is over; 1 if a line was lost or written twice."""
-    parser = argparse.ArgumentParser(description="kills a job at random and checks its output")
+    """Runs rounds until the time is over; 1 if something is wrong."""
+    parser = argparse.ArgumentParser(description="disturbs a job at random and checks what becomes of it")
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--kinds", default=",".join(KINDS), help=f"what may happen, of {', '.join(KINDS)}")
     parser.add_argument("--faults", action="store_true", help="first, every named step with every victim")
     parser.add_argument("--folder", help="keep the files here")
     given = parser.parse_args(arguments)
+    kinds = given.kinds.split(",")
+    if unknown := set(kinds) - KINDS.keys():
+        parser.error(f"unknown kinds: {', '.join(sorted(unknown))}")
     seed = random.randrange(1 << 30) if given.seed is None else given.seed
     print(f"seed {seed}", flush=True)
     folder = Path(given.folder or tempfile.mkdtemp(prefix="funke-soak-"))
@@ -75,10 +113,10 @@ def main(arguments: list[str]) -> int:
     chance = random.Random(seed)
     end = time.monotonic() + given.seconds
     while tally.rounds == 0 or end - time.monotonic() > _ROUND_S / 2:
-        _run_round(folder / f"round-{tally.rounds}", chance, min(_ROUND_S, end - time.monotonic()), tally)
-        print(f"round {tally.rounds}: {tally.kills.total()} kills, {tally.records} records", flush=True)
+        Round(folder / f"round-{tally.rounds}", tally.rounds, chance, kinds).run(end - time.monotonic(), tally)
+        print(f"round {tally.rounds}: {tally.kills} kills, {tally.records} records", flush=True)
     print(tally.text(), flush=True)
-    has_failed = has_failed or tally.lost > 0 or tally.duplicated > 0
+    has_failed = has_failed or not tally.is_good
     if not has_failed and given.folder is None:
         shutil.rmtree(folder, ignore_errors=True)
     else:
@@ -86,56 +124,124 @@ def main(arguments: list[str]) -> int:
     return 1 if has_failed else 0
 
 
-def _run_round(folder: Path, chance: random.Random, seconds: float, tally: Tally) -> None:
-    """One job from start to end: kills for so many seconds, then peace until it is done."""
-    records = max(1, int(_PER_SECOND * seconds * 0.5))
-    job = KillableJob(folder, records, f"{_PER_SECOND}/second")
-    job.start()
-    try:
-        _kill_at_random(job, chance, seconds, tally)
-        job.run_to_the_end(_PATIENCE_S)
-        outcome = job.outcome()
-    finally:
-        job.close()
-    tally.rounds += 1
-    tally.restarts += job.log().count("restarting the job in ")
-    tally.recoveries += job.starts - 1
-    tally.records += records
+class Round:
+    """One job from start to end: disturbed for so many seconds, then left in peace until it is done."""
+
+    def __init__(self, folder: Path, number: int, chance: random.Random, kinds: list[str]) -> None:
+        self._folder = folder
+        self._chance = chance
+        self._ending = _ENDINGS[number % len(_ENDINGS)]
+        self._forks = "fork" in kinds and number % 2 == 1
+        # After damage a job may have to write output again: other rounds show that it writes nothing twice.
+        is_damaging = "damage" in kinds and (number % 3 == 1 or len(kinds) == 1)
+        self._kinds = [kind for kind in kinds if KINDS[kind] and (kind != "damage" or is_damaging)]
+        self._backend = _BACKENDS[number // 2 % len(_BACKENDS)]
+
+    def run(self, seconds: float, tally: Tally) -> None:
+        """Runs the job and adds to the tally."""
+        seconds = min(_ROUND_S, seconds)
+        variables = {"SOAK_FORKS": "1"} if self._forks else {}
+        options = {**_OPTIONS, **self._backend}
+        records = max(1, int(_PER_SECOND * seconds * 0.5))
+        disk = SmallDisk(self._folder / "disk", lambda: [pid for pids in self._writers(job).values() for pid in pids])
+        job = KillableJob(
+            self._folder, records, f"{_PER_SECOND}/second", options, variables=variables, storage=disk.path
+        )
+        commands = Commands(job)
+        disturbances = Disturbances(job, disk, commands, self._chance)
+        try:
+            job.start()
+            self._disturb(job, disturbances, seconds)
+            is_complete = self._end(job, disturbances, commands)
+            tally.left_over += job.left_over()
+            outcome = job.outcome()
+        finally:
+            job.close()
+            disk.close()
+        tally.rounds += 1
+        tally.records += records
+        tally.happened += disturbances.happened + Counter({"forking function": int(self._forks)})
+        tally.answered += commands.answered
+        tally.unanswered += commands.unanswered
+        tally.restarts += job.log().count("restarting the job in ")
+        tally.recoveries += job.recoveries
+        fallbacks = job.log().count(_GOING_BACK)
+        tally.fallbacks += fallbacks
+        _judge(outcome, is_complete, fallbacks, tally)
+        for problem in [*commands.unanswered, *tally.left_over]:
+            print(f"  {problem}", flush=True)
+
+    @staticmethod
+    def _writers(job: KillableJob) -> dict[Victim, list[int]]:
+        return {kind: pids for kind, pids in job.processes().items() if kind in ("driver", "slot", "snapshot")}
+
+    def _disturb(self, job: KillableJob, disturbances: Disturbances, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if not _bring_back(job, disturbances):
+                return
+            # Mostly after some progress, else at any moment: while the job starts, restores, or fails already.
+            if self._chance.random() < 0.75:
+                _await_checkpoint(job, end)
+            time.sleep(min(self._chance.expovariate(1.0), max(0.0, end - time.monotonic())))
+            if time.monotonic() < end:
+                disturbances.happen(self._kinds)
+
+    def _end(self, job: KillableJob, disturbances: Disturbances, commands: Commands) -> bool:
+        """Ends the job as this round wants it, if it has not ended; says whether it has processed everything."""
+        is_running = _bring_back(job, disturbances)
+        if is_running and self._ending != "finish":
+            _await_checkpoint(job, time.monotonic() + _PATIENCE_S)
+        record = job.record()
+        if is_running and record is not None and self._ending == "cancel":
+            done = commands.run("cancel", record.job_id)
+            if done is not None and done.returncode == 0:
+                job.wait(_PATIENCE_S)
+                return False
+        if is_running and record is not None and self._ending == "stop":
+            done = commands.run("stop", "-p", str(self._folder / "stopped"), record.job_id)
+            if done is not None and done.returncode == 0:
+                job.wait(_PATIENCE_S)
+                job.start(done.stdout.split("Path: ")[1].splitlines()[0])
+        _run_to_the_end(job, disturbances)
+        return True
+
+
+def _judge(outcome: Outcome, is_complete: bool, fallbacks: int, tally: Tally) -> None:
+    """Counts what is wrong with the output. A job that went back to an older checkpoint may write some lines again."""
+    lost = outcome.lost if is_complete else Counter[str]()
+    duplicated = Counter(
+        {line: number - fallbacks for line, number in outcome.duplicated.items() if number > fallbacks}
+    )
     tally.lines += outcome.lines
-    tally.lost += outcome.lost.total()
-    tally.duplicated += outcome.duplicated.total()
-    for kind, lines in (("lost", outcome.lost), ("written twice", outcome.duplicated)):
+    tally.lost += lost.total()
+    tally.duplicated += duplicated.total()
+    for kind, lines in (("lost", lost), ("written twice", duplicated)):
         for line, number in lines.most_common(5):
             print(f"  {kind}: {line} ({number} times)", flush=True)
 
 
-def _kill_at_random(job: KillableJob, chance: random.Random, seconds: float, tally: Tally) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if not _bring_back(job):
-            return
-        # Mostly after some progress, else at any moment: while the job starts, restores, or fails already.
-        if chance.random() < 0.75:
-            _await_checkpoint(job, end)
-        time.sleep(min(chance.expovariate(1.0), max(0.0, end - time.monotonic())))
-        living = [kind for kind, pids in job.processes().items() if pids]
-        if _checkpoint(job) is None:
-            # Without Spark a job that has never run does not begin: there is nothing to bring back.
-            living = [kind for kind in living if kind != "executor"]
-        if living and time.monotonic() < end:
-            (victim,) = chance.choices(living, [_VICTIMS[kind] for kind in living])
-            tally.kills[victim] += job.kill(victim)
+def _run_to_the_end(job: KillableJob, disturbances: Disturbances) -> None:
+    """Waits for the end of a job that is left in peace."""
+    end = time.monotonic() + _PATIENCE_S
+    while _bring_back(job, disturbances):
+        if time.monotonic() > end:
+            raise RuntimeError(f"the job takes too long:\n{job.log()[-4000:]}")
+        time.sleep(0.1)
 
 
-def _bring_back(job: KillableJob) -> bool:
-    """Recovers the job if its driver was killed; False when it has ended."""
+def _bring_back(job: KillableJob, disturbances: Disturbances) -> bool:
+    """Recovers the job if its driver was killed or could not go on for want of room; False when it has ended."""
     assert job.process is not None
     code = job.process.poll()
-    if code not in (None, 0, -signal.SIGKILL):
+    if code is None or code == 0:
+        return code is None
+    record = job.record()
+    has_ended = record is not None and record.state().status.is_globally_terminal_state()
+    if has_ended or (code != -signal.SIGKILL and not disturbances.has_filled_disk):
         raise RuntimeError(f"the driver ended with {code}:\n{job.log()[-4000:]}")
-    if code is not None and code != 0:
-        job.recover()
-    return code != 0
+    job.recover()
+    return True
 
 
 def _await_checkpoint(job: KillableJob, end: float) -> None:

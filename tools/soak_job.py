@@ -3,11 +3,12 @@
     funke run tools/soak_job.py <folder> <records> <pace, like 500/second or 100/checkpoint>
 
 Every record changes a window and a total, and every total is a line of its own: a record that is lost or counted twice
-shows in the committed files.
+shows in the committed files. With SOAK_FORKS in the environment a function starts a process that it leaves behind.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import Counter
@@ -87,6 +88,8 @@ class RunningTotal(KeyedProcessFunction):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         """Gets the state."""
+        if "SOAK_FORKS" in os.environ:
+            _leave_a_child()
         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
 
     def process_element(self, value: tuple[int, int, int], ctx: KeyedProcessFunction.Context) -> Iterator[str]:
@@ -94,6 +97,13 @@ class RunningTotal(KeyedProcessFunction):
         count = (self.count.value() or 0) + 1
         self.count.update(count)
         yield f"total {value[0]} {count}"
+
+
+def _leave_a_child() -> None:
+    """Forks as users do: the child has everything that the slot had open, and nobody waits for it."""
+    if os.fork() == 0:
+        time.sleep(600)
+        os._exit(0)
 
 
 def rate_limit(pace: str) -> RateLimiterStrategy:

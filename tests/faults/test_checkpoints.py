@@ -247,19 +247,31 @@ def test_a_sink_that_fails_to_commit_twice(spark: Any, tmp_path: Path) -> None:
     assert committed(tmp_path / "out") == expected()
 
 
-@pytest.mark.parametrize("damage", ["truncated", "altered"])
+IN_ROCKSDB = {"state__backend__type": "rocksdb", "execution__checkpointing__incremental": "true"}
+
+
+@pytest.mark.parametrize(
+    ("damage", "options", "files"),
+    [
+        ("truncated", IN_FILES, "*-*-*"),
+        ("altered", IN_FILES, "*-*-*"),
+        ("altered", IN_ROCKSDB, "*-*-*-MANIFEST-*"),
+    ],
+    ids=["truncated", "altered", "a file of RocksDB's"],
+)
 def test_a_damaged_checkpoint_is_passed_over(
-    spark: Any, tmp_path: Path, damage: str, capfd: pytest.CaptureFixture[str]
+    spark: Any, tmp_path: Path, damage: str, options: dict[str, str], files: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The newest checkpoint is damaged, then the job fails: it starts from the one before it."""
-    env = new_environment(tmp_path / "checkpoints", state__checkpoints__num_retained="2", **IN_FILES)
+    env = new_environment(tmp_path / "checkpoints", state__checkpoints__num_retained="2", **options)
     client = start(env, tmp_path / "out", Counting(folder=tmp_path))
     wait_for_checkpoints(client, 2)
     (tmp_path / "hold").touch()
     wait_until((tmp_path / "held").exists)
     complete = [path.parent for path in (tmp_path / "checkpoints").glob("*/chk-*/_metadata")]
     newest = max(complete, key=lambda path: int(path.name[4:]))
-    for path in newest.glob("*-*-*"):
+    assert list(newest.glob(files))
+    for path in newest.glob(files):
         content = path.read_bytes()
         path.write_bytes(content[:-7] if damage == "truncated" else content[:40] + b"?" + content[41:])
     (tmp_path / "go").touch()

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import shutil
+import struct
 from collections import Counter
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ from funke.engine.connectors.spark.arrow_messages import to_frame
 from funke.engine.connectors.spark.committer import SparkCommitter
 from funke.engine.connectors.spark.file_table import FileTable
 from funke.engine.connectors.spark.sink import SparkSink
-from funke.engine.connectors.staging import self_contained
+from funke.engine.connectors.staging import DamagedStagedDataError, StagedData, self_contained
 from funke.engine.errors import SinkError
 from funke.engine.types.type_catalog import Types
 from tests.unit.connectors.crash_harness import CRASH_POINTS, Crash, CrashingJob
@@ -152,6 +153,22 @@ def test_a_staged_file_that_was_cut_is_found_out(tmp_path):
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(SinkError, match="bytes instead of"):
         list(unit.chunks())
+
+
+@pytest.mark.parametrize("position", [0, 3, 9, 40, -1])
+def test_a_byte_that_has_changed_in_a_staged_file_is_found_out(tmp_path, position):
+    (unit,) = staged(tmp_path, [1, 2])
+    (file,) = (tmp_path / "staging").rglob("*.staged")
+    content = bytearray(file.read_bytes())
+    content[position] ^= 64
+    file.write_bytes(content)
+    with pytest.raises(DamagedStagedDataError, match=r"is damaged: .*0-0-0.staged"):
+        list(unit.chunks())
+
+
+def test_what_an_earlier_version_has_staged_is_read(tmp_path):
+    (tmp_path / "0-0-0.staged").write_bytes(b"".join(struct.pack(">Q", len(piece)) + piece for piece in (b"ab", b"c")))
+    assert list(StagedData("job/sink", "0-0", 0, str(tmp_path), 19).chunks()) == [b"ab", b"c"]
 
 
 @pytest.mark.parametrize("is_done", [False, True], ids=["before", "after"])

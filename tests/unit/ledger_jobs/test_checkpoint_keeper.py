@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from funke.engine.config import Settings
-from funke.engine.errors import JobExecutionError, StateError
+from funke.engine.errors import JobExecutionError, LeaseLostError, StateError
 from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoint_store import CheckpointStore
@@ -51,12 +51,12 @@ class Job:
 
     def run_epoch(self, *prepared: Any, is_final: bool = False) -> CheckpointOrder | None:
         """Runs one epoch; the sink prepares what is given if the epoch is a checkpoint."""
-        order, request = self.keeper.next_order(is_final) or (None, None)
+        order, _ = self.keeper.next_order(is_final) or (None, None)
         self.epoch += 1
         if order is not None or is_final:
             self.keeper.prepared(order, {"sink": list(prepared)} if prepared else {})
         if order is not None:
-            self.keeper.begin(order, self.epoch, {"source": b"5"}, SLOTS, request)
+            self.keeper.begin(order, self.epoch, {"source": b"5"}, SLOTS)
         self.keeper.advance(self.commit)
         return order
 
@@ -199,6 +199,130 @@ def test_it_is_given_up_when_the_time_is_over(tmp_path: Path, clock: MovedClock)
     assert job.keeper.take_news() == CheckpointNews(aborted=(1,)) and not job.keeper.has_pending
     job.acknowledge(order, [1])
     assert kept(tmp_path) == [], "an answer that comes too late does nothing"
+
+
+def held() -> str:
+    return "'Slow' (subtask 1, slot 1)"
+
+
+def test_it_is_given_up_while_its_epoch_runs(
+    tmp_path: Path, clock: MovedClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = Job(
+        tmp_path,
+        clock,
+        execution__checkpointing__timeout="2 s",
+        execution__checkpointing__tolerable_failed_checkpoints=1,
+    )
+    clock.now += 1
+    order, _ = job.keeper.next_order() or (None, None)
+    assert order is not None and job.keeper.has_pending
+    clock.now += 2
+    job.keeper.expire(held)
+    assert job.keeper.has_pending and job.keeper.figures.failed == 0
+    clock.now += 0.1
+    job.keeper.expire(held)
+    assert not job.keeper.has_pending and job.keeper.figures.failed == 1
+    reason = "checkpoint 1 failed: it was not complete after 2000 ms; the epoch waits for 'Slow' (subtask 1, slot 1)"
+    assert job.keeper.figures.last_failure == reason
+    assert capsys.readouterr().err == f"warning: {reason}; the job goes on\n"
+    # The epoch ends after all; what its slots write is not wanted any more, what its sinks have prepared is.
+    job.keeper.prepared(order, {"sink": ["a"]})
+    job.keeper.begin(order, 1, {}, SLOTS)
+    job.acknowledge(order)
+    assert (tmp_path / "job-1" / "chk-1").exists() and job.committed == []
+    assert job.keeper.take_news() == CheckpointNews(aborted=(1,))
+    job.complete("b")
+    assert kept(tmp_path) == ["job-1/chk-2"] and job.committed == [(1, {"sink": ["a", "b"]})]
+    assert not (tmp_path / "job-1" / "chk-1").exists(), "slots that heard of it too late had written into it"
+
+
+def test_one_that_is_due_fails_when_the_epoch_before_does_not_end(tmp_path: Path, clock: MovedClock) -> None:
+    job = Job(
+        tmp_path,
+        clock,
+        execution__checkpointing__timeout="2 s",
+        execution__checkpointing__tolerable_failed_checkpoints=1,
+    )
+    assert job.run_epoch() is None
+    for now, failed in ((102.9, 0), (103.1, 1), (105.0, 1)):
+        clock.now = now
+        job.keeper.expire(held)
+        assert job.keeper.figures.failed == failed
+    assert job.keeper.figures.last_failure == (
+        "checkpoint 1 failed: it could not begin within 2000 ms; the epoch waits for 'Slow' (subtask 1, slot 1)"
+    )
+    assert job.keeper.is_due(), "the next one comes at once"
+    clock.now = 105.2
+    with pytest.raises(JobExecutionError, match=r"2 in a row, 1 are tolerated"):
+        job.keeper.expire(held)
+
+
+@pytest.mark.parametrize("backlog", [None, "0 s"])
+def test_without_a_checkpoint_an_epoch_may_take_any_time(
+    tmp_path: Path, clock: MovedClock, backlog: str | None
+) -> None:
+    off = {"execution__checkpointing__interval": "0 s"}
+    during_backlog = {"execution__checkpointing__interval_during_backlog": backlog}
+    job = Job(tmp_path, clock, execution__checkpointing__timeout="2 s", **(during_backlog if backlog else off))
+    job.keeper.is_in_backlog = True
+    clock.now += 1e6
+    job.keeper.expire(held)
+    assert job.keeper.figures.failed == 0
+
+
+def test_the_last_one_may_take_any_time(tmp_path: Path, clock: MovedClock) -> None:
+    job = Job(
+        tmp_path,
+        clock,
+        execution__checkpointing__timeout="2 s",
+        execution__checkpointing__tolerable_failed_checkpoints=1,
+    )
+    order, _ = job.keeper.next_order(is_final=True) or (None, None)
+    assert order is not None
+    clock.now += 10
+    job.keeper.expire(held)
+    assert job.keeper.figures.failed == 1, "it counts as one that was due"
+    job.keeper.begin(order, 1, {}, SLOTS)
+    job.keeper.advance(job.commit)
+    latest = job.store.latest()
+    assert latest is not None and latest.is_final
+
+
+def test_what_slots_take_to_start_does_not_count(tmp_path: Path, clock: MovedClock) -> None:
+    job = Job(tmp_path, clock, execution__checkpointing__timeout="2 s")
+    clock.now += 1
+    order, _ = job.keeper.next_order() or (None, None)
+    assert order is not None
+    clock.now += 60
+    job.keeper.slots_are_ready()
+    job.keeper.begin(order, 1, {}, SLOTS)
+    job.acknowledge(order)
+    assert kept(tmp_path) == ["job-1/chk-1"]
+
+
+def test_a_pointer_that_cannot_be_written_is_a_failed_checkpoint(tmp_path: Path, clock: MovedClock) -> None:
+    class FullRecord:
+        is_full = True
+
+        def check(self) -> None: ...
+
+        def put_checkpoint(self, folder: str, is_last: bool) -> None:
+            if self.is_full:
+                raise StateError("the job's record cannot be written: No space left on device")
+
+    job = Job(tmp_path, clock, execution__checkpointing__tolerable_failed_checkpoints=1)
+    record = job.keeper._guard = FullRecord()
+    job.complete("a")
+    assert job.keeper.figures.failed == 1 and job.keeper.figures.completed == 0
+    assert job.committed == [] and job.store.completed == []
+    stopping = job.keeper.requests.ask(SavepointRequest(str(tmp_path / "savepoint-1"), "stop"))
+    job.acknowledge(job.run_epoch("b"))
+    with pytest.raises(StateError, match="the savepoint failed: the job's record cannot be written: No space left"):
+        stopping.result(0)
+    record.is_full = False
+    job.complete("c")
+    assert job.committed == [(3, {"sink": ["a", "b", "c"]})] and job.keeper.last_savepoint is None
 
 
 def test_metadata_that_cannot_be_written_is_a_failed_checkpoint(tmp_path: Path, clock: MovedClock) -> None:
@@ -358,6 +482,62 @@ def test_while_old_data_is_read_checkpoints_have_a_pace_of_their_own(
     assert job.keeper.ms_until_due() == expected
     job.keeper.is_in_backlog = False
     assert job.keeper.ms_until_due() == 1000.0
+
+
+@pytest.mark.parametrize("afterwards", ["go on", "stop", "drain and stop", "cancel"])
+def test_a_savepoint_whose_epoch_fails_is_answered(tmp_path: Path, clock: MovedClock, afterwards: Any) -> None:
+    job = Job(tmp_path, clock)
+    future = job.keeper.requests.ask(SavepointRequest(str(tmp_path / "savepoint-1"), afterwards))
+    order, request = job.keeper.next_order() or (None, None)
+    assert order is not None and request is not None and job.keeper.has_savepoints
+    job.keeper.end_attempt(JobExecutionError("slot 1 is gone"))
+    with pytest.raises(StateError, match=r"the savepoint failed: the job did \(slot 1 is gone\)"):
+        future.result(0)
+    assert not job.keeper.has_savepoints and not job.keeper.has_pending
+
+
+def test_a_savepoint_whose_epoch_does_not_end_is_answered(tmp_path: Path, clock: MovedClock) -> None:
+    job = Job(tmp_path, clock, execution__checkpointing__interval="0 s", execution__checkpointing__timeout="2 s")
+    future = job.keeper.requests.ask(SavepointRequest(str(tmp_path / "savepoint-1")))
+    job.keeper.next_order()
+    clock.now += 2.1
+    job.keeper.expire(held)
+    with pytest.raises(
+        StateError, match=r"not complete after 2000 ms; the epoch waits for 'Slow' \(subtask 1, slot 1\)"
+    ):
+        future.result(0)
+
+
+def test_a_savepoint_that_no_epoch_takes_is_answered(tmp_path: Path, clock: MovedClock) -> None:
+    job = Job(tmp_path, clock, execution__checkpointing__timeout="20 ms")
+    future = job.keeper.requests.ask(SavepointRequest(str(tmp_path / "savepoint-1")))
+    with pytest.raises(StateError, match="the savepoint failed: the job could not begin it within 20 ms"):
+        future.result(10)
+    assert job.keeper.next_order() is None
+
+
+def test_whoever_lost_the_lease_answers_too(tmp_path: Path, clock: MovedClock) -> None:
+    class Taken:
+        calls = 0
+
+        def check(self) -> None:
+            self.calls += 1
+            if self.calls > 1:
+                raise LeaseLostError("another driver runs the job")
+
+        def put_checkpoint(self, folder: str, is_last: bool) -> None: ...
+
+    job = Job(tmp_path / "checkpoints", clock)
+    job.keeper._guard = Taken()
+    future = job.keeper.requests.ask(SavepointRequest(str(tmp_path / "savepoint-1"), "stop"))
+    order = job.run_epoch("a")
+    with pytest.raises(LeaseLostError):
+        job.acknowledge(order)
+    job.keeper.end_attempt(LeaseLostError("another driver runs the job"))
+    job.keeper.answer_requests()
+    with pytest.raises(JobExecutionError, match="the job has ended"):
+        future.result(0)
+    assert (tmp_path / "savepoint-1" / "_metadata").is_file(), "the driver that follows may read it"
 
 
 @pytest.mark.parametrize(

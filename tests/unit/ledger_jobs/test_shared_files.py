@@ -52,9 +52,9 @@ class Job:
     def begin(self, *names: str) -> CheckpointOrder:
         """A checkpoint whose slot has written some shared files."""
         self.now += 1
-        order, request = self.keeper.next_order() or (None, None)
+        order, _ = self.keeper.next_order() or (None, None)
         assert order is not None
-        self.keeper.begin(order, 1, {}, [0], request)
+        self.keeper.begin(order, 1, {}, [0])
         for name in names:
             (self.shared / name).write_bytes(b"abc")
         return order

@@ -30,7 +30,7 @@ def who_reads(*feeds: SourceFeed) -> list[bool]:
     keeper = CheckpointKeeper("job", CheckpointSettings(), CheckpointStore("/nowhere"))
     nobody = cast(Any, None)
     coordinator = Coordinator(
-        cast(EpochRunner, None), {}, list(feeds), nobody, {}, nobody, 0, keeper, slots=0, executions=nobody
+        cast(EpochRunner, None), {}, list(feeds), nobody, {}, nobody, 0, keeper, 0, executions=nobody, watch=nobody
     )
     return [bool(splits) for _, splits in coordinator._poll()]
 

@@ -140,7 +140,7 @@ def test_files_for_another_file_system_are_written_here_and_copied_there(
 
 
 def test_shared_files_of_a_completed_checkpoint_need_not_be_written_again(taker: SnapshotTaker, tmp_path: Path) -> None:
-    native = (("op", (NativeFile("../shared/a.sst", "a.sst", 3),)),)
+    native = (("op", (NativeFile("../shared/a.sst", "a.sst", 3, 77),)),)
 
     def write(folder: str) -> WrittenSnapshots:
         return (SnapshotHandle(("op",), 0, 1, "1-0-0", 2, native),), 5
@@ -148,10 +148,10 @@ def test_shared_files_of_a_completed_checkpoint_need_not_be_written_again(taker:
     folder = str(tmp_path / "chk-1")
     taker.start(CheckpointOrder(1, folder, is_incremental=True), write, 0.0)
     answers(taker)
-    assert taker.known_files(str(tmp_path / "chk-2")) == frozenset(), "nobody said that it is complete"
+    assert taker.known_files(str(tmp_path / "chk-2")) == {}, "nobody said that it is complete"
     taker.learn(CheckpointNews(completed=(1,)))
-    assert taker.known_files(str(tmp_path / "chk-2")) == {"../shared/a.sst"}
-    assert taker.known_files(str(tmp_path / "elsewhere" / "chk-2")) == frozenset()
+    assert taker.known_files(str(tmp_path / "chk-2")) == {"../shared/a.sst": 77}
+    assert taker.known_files(str(tmp_path / "elsewhere" / "chk-2")) == {}
 
 
 def test_a_copy_for_another_file_system_that_nobody_wants_any_more_ends(

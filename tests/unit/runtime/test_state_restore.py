@@ -16,6 +16,7 @@ from funke.engine.runtime.chain_snapshot import ChainSnapshot
 from funke.engine.runtime.checkpoint_order import CheckpointOrder
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.runtime.state_restore import Place, RestoreFailure, restore_chain
+from funke.engine.state.native_files import LocalFile
 from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot_format import GroupPart, TableId
 
@@ -128,6 +129,89 @@ def test_a_damaged_file_is_told_from_other_failures(tmp_path: Path) -> None:
     Path(handle.path).write_bytes(Path(handle.path).read_bytes()[:-3])
     with pytest.raises(RestoreFailure, match="truncated"):
         restored(tmp_path, [handle], 1)
+
+
+class InFiles(Operator):
+    """Has two files of its own, one of which checkpoints share; keeps what it is given back."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.found: dict[str, bytes] = {}
+        self.failure: Exception | None = None
+
+    def native_files(self) -> Any:
+        for name, shared_id in (("000012.sst", "abc-000012.sst"), ("MANIFEST", None)):
+            (self._folder / name).write_bytes(f"content of {name}".encode())
+            yield LocalFile(str(self._folder / name), name, shared_id)
+
+    def snapshot_timers(self) -> Any:
+        yield 0, GroupPart({}, [(0, "key 0")], [])
+
+    def restore_native(self, folders: Any, groups: Any) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.found = {path.name: path.read_bytes() for folder in folders for path in Path(folder).iterdir()}
+
+    def restore_keyed(self, parts: Any) -> None:
+        list(parts)
+
+
+def incremental(folder: Path, known: dict[str, int | None] | None = None) -> SnapshotHandle:
+    (folder / "database").mkdir(exist_ok=True)
+    order = CheckpointOrder(1, str(folder / "chk-1"), is_incremental=True)
+    snapshot = ChainSnapshot(order, order.folder, "1-0-0", known or {})
+    operator = InFiles(folder / "database")
+    chain = SimpleNamespace(**{**vars(chain_of(Remembering())), "operators": {1: operator}})
+    handle = snapshot.write(cast(OperatorChain, chain), 0, 1)
+    assert handle is not None
+    return handle
+
+
+def restored_files(folder: Path, handle: SnapshotHandle, failure: Exception | None = None) -> dict[str, bytes]:
+    operator = InFiles(folder)
+    operator.failure = failure
+    chain = SimpleNamespace(**{**vars(chain_of(Remembering())), "operators": {1: operator}})
+    handles = [SnapshotHandle.from_plain(handle.to_plain()).within(str(folder / "chk-1"))]
+    assert restore_chain(cast(OperatorChain, chain), handles, Place(0, 1, GROUPS), str(folder))
+    return operator.found
+
+
+@pytest.mark.parametrize("damaged", ["shared/abc-000012.sst", "chk-1/1-0-0-op-MANIFEST"])
+def test_a_byte_that_has_changed_in_a_file_of_the_backend_is_found(tmp_path: Path, damaged: str) -> None:
+    handle = incremental(tmp_path)
+    assert restored_files(tmp_path, handle) == {
+        "000012.sst": b"content of 000012.sst",
+        "MANIFEST": b"content of MANIFEST",
+    }
+    content = bytearray((tmp_path / damaged).read_bytes())
+    content[5] ^= 1
+    (tmp_path / damaged).write_bytes(content)
+    with pytest.raises(RestoreFailure, match=f"{damaged}' is damaged: its checksum does not match"):
+        restored_files(tmp_path, handle)
+
+
+def test_files_that_were_there_before_keep_their_checksums(tmp_path: Path) -> None:
+    first = {file.path: file.checksum for file in incremental(tmp_path).native_files()}
+    assert None not in first.values()
+    again = incremental(tmp_path, {"../shared/abc-000012.sst": 4711})
+    assert next(again.native_files()).checksum == 4711, "it is not read again"
+    # The checkpoint before was written by a version without checksums.
+    later = incremental(tmp_path, {"../shared/abc-000012.sst": None})
+    assert {file.path: file.checksum for file in later.native_files()} == first
+
+
+def test_checkpoints_without_checksums_are_read(tmp_path: Path) -> None:
+    handle = incremental(tmp_path)
+    plain = handle.to_plain()
+    plain["native"] = [(owner, [file[:3] for file in files]) for owner, files in plain["native"]]
+    old = SnapshotHandle.from_plain(plain)
+    assert all(file.checksum is None for file in old.native_files())
+    assert restored_files(tmp_path, old)["MANIFEST"] == b"content of MANIFEST"
+    with pytest.raises(RestoreFailure, match="are damaged: Corruption: bad block"):
+        restored_files(tmp_path, old, Exception("Corruption: bad block"))
+    with pytest.raises(Exception, match="No space left") as failed:
+        restored_files(tmp_path, old, Exception("IO error: No space left on device"))
+    assert not isinstance(failed.value, StateError), "that says nothing about the checkpoint"
 
 
 def test_state_that_is_too_large_for_its_storage_is_not_written(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from funke.engine.errors import StateError, UntrustedError
-from funke.engine.runtime.snapshot_files import fetch_file, read_bytes
+from funke.engine.runtime.snapshot_files import NativeFile, fetch_native, read_bytes
 from funke.engine.trust.private_files import (
     make_private_folder,
     open_own_file,
@@ -73,19 +73,22 @@ def test_a_folder_that_others_may_enter_is_refused(tmp_path: Path) -> None:
 
 
 def test_files_of_a_stranger_are_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "shared" / "000001.sst"
-    path.parent.mkdir()
-    path.write_bytes(b"state")
     target = tmp_path / "restored" / "000001.sst"
-    fetch_file(str(path), str(target), may_link=True)
-    assert read_bytes(str(path)) == target.read_bytes() == b"state"
-    target.unlink()
-    give_away(path, monkeypatch)
-    with pytest.raises(UntrustedError, match="make it yours"):
-        open_own_file(str(path))
-    with pytest.raises(StateError, match="belongs to"):
-        read_bytes(str(path))
-    for may_link in (True, False):
+    # What checkpoints share is linked, the rest is copied.
+    for folder in ("shared", "chk-1"):
+        path = tmp_path / folder / "000001.sst"
+        path.parent.mkdir()
+        path.write_bytes(b"state")
+        file = NativeFile(str(path), "000001.sst", 5)
+        fetch_native(file, str(target))
+        assert read_bytes(str(path)) == target.read_bytes() == b"state"
+        target.unlink()
+        give_away(path, monkeypatch)
+        with pytest.raises(UntrustedError, match="make it yours"):
+            open_own_file(str(path))
         with pytest.raises(StateError, match="belongs to"):
-            fetch_file(str(path), str(target), may_link)
+            read_bytes(str(path))
+        with pytest.raises(StateError, match="belongs to"):
+            fetch_native(file, str(target))
         assert not target.exists()
+        monkeypatch.undo()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import struct
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import IO, Any
@@ -12,9 +13,15 @@ from funke.engine.connectors.file_sink.storage import Storage, open_storage, to_
 from funke.engine.connectors.sink import WriterContext
 from funke.engine.errors import SinkError
 
-__all__ = ["StagedData", "Stager", "self_contained"]
+__all__ = ["DamagedStagedDataError", "StagedData", "Stager", "self_contained"]
 
 _LENGTH = struct.Struct(">Q")
+# The length of a piece and its CRC-32.
+_HEAD = struct.Struct(">QI")
+
+
+class DamagedStagedDataError(SinkError):
+    """What was prepared is gone or not as it was written: only an earlier checkpoint can bring it back."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,8 @@ class StagedData:
     folder: str | None = None
     size: int = 0
     inline: tuple[bytes, ...] = ()
+    # Whether the pieces in the file have checksums; those that earlier versions have staged have none.
+    has_checksums: bool = False
 
     @property
     def name(self) -> str:
@@ -55,14 +64,24 @@ class StagedData:
         found = storage.size(path)
         if found != self.size:
             state = "is gone" if found is None else f"has {found} bytes instead of {self.size}"
-            raise SinkError(f"what was prepared for a commit {state}: {path}")
+            raise DamagedStagedDataError(f"what was prepared for a commit {state}: {path}")
         with storage.read(path) as stream:
-            while header := stream.read(_LENGTH.size):
-                yield stream.read(_LENGTH.unpack(header)[0])
+            yield from self._pieces(stream, path)
+
+    def _pieces(self, stream: IO[bytes], path: str) -> Iterator[bytes]:
+        head, left = _HEAD if self.has_checksums else _LENGTH, self.size
+        while header := stream.read(head.size):
+            length, *checksums = head.unpack(header)
+            left -= head.size + length
+            # A damaged length must not make us ask for terabytes.
+            piece = stream.read(length) if left >= 0 else b""
+            if len(piece) != length or (checksums and zlib.crc32(piece) != checksums[0]):
+                raise DamagedStagedDataError(f"what was prepared for a commit is damaged: {path}")
+            yield piece
 
     def inlined(self) -> StagedData:
         """The same, with the data in itself."""
-        return replace(self, folder=None, size=0, inline=tuple(self.chunks()))
+        return replace(self, folder=None, size=0, inline=tuple(self.chunks()), has_checksums=False)
 
     def delete(self) -> None:
         """Gives the space back; only after the commit."""
@@ -120,9 +139,9 @@ class Stager:
             return
         if self._stream is None:
             self._stream = self._storage.create(self._path)
-        self._stream.write(_LENGTH.pack(len(chunk)))
+        self._stream.write(_HEAD.pack(len(chunk), zlib.crc32(chunk)))
         self._stream.write(chunk)
-        self._size += _LENGTH.size + len(chunk)
+        self._size += _HEAD.size + len(chunk)
 
     @property
     def _path(self) -> str:
@@ -137,7 +156,8 @@ class Stager:
             assert self._storage is not None
             self._storage.sync(self._stream)
             self._stream.close()
-        staged = StagedData(self._owner, self._writer, self._number, self._folder, self._size, tuple(self._chunks))
+        own = self._owner, self._writer, self._number, self._folder, self._size, tuple(self._chunks)
+        staged = StagedData(*own, has_checksums=self._folder is not None)
         self._stream, self._size, self._chunks = None, 0, []
         self._number += 1
         return staged

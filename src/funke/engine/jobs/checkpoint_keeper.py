@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from funke.engine.errors import FunkeError, JobExecutionError, StateError
 from funke.engine.jobs.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints import Checkpoint, OperatorEntry, mark_committed, write_checkpoint
+from funke.engine.jobs.notices import notice
 from funke.engine.jobs.savepoints import SavepointRequest, SavepointRequests
 from funke.engine.runtime.block_codec import encode
 from funke.engine.runtime.checkpoint_order import CheckpointKind, CheckpointNews, CheckpointOrder, SnapshotAck
@@ -48,18 +48,21 @@ class CheckpointFigures:
     last_full_size: int = 0
     last_stall_ms: float = 0.0
     last_path: str = ""
+    # What was wrong with the last one that failed.
+    last_failure: str = ""
 
 
 @dataclass
 class _Pending:
-    """A checkpoint that waits for acknowledgements."""
+    """A checkpoint that was ordered: its epoch runs, then it waits for acknowledgements."""
 
     order: CheckpointOrder
-    epoch: int
     started: float
-    sources: dict[str, bytes]
-    waiting: set[int]
     request: SavepointRequest | None = None
+    has_run: bool = False
+    epoch: int = 0
+    sources: dict[str, bytes] = field(default_factory=dict)
+    waiting: set[int] = field(default_factory=set)
     handles: list[SnapshotHandle] = field(default_factory=list)
     stall_ms: float = 0.0
     new_bytes: int = 0
@@ -80,7 +83,7 @@ class CheckpointKeeper:
         self.job_id = job_id
         self.settings = settings
         self.store = store
-        self.requests = SavepointRequests()
+        self.requests = SavepointRequests(settings.timeout_ms)
         self.figures = CheckpointFigures()
         self.attempt = 0
         # Whether a source reads old data just now.
@@ -99,6 +102,8 @@ class CheckpointKeeper:
         self._uncommitted: list[tuple[int, str, list[Any]]] = []
         self._completed_news: list[int] = []
         self._aborted_news: list[int] = []
+        # Folders of checkpoints that were given up, into which slots that have not heard of it may still write.
+        self._given_up: list[str] = []
 
     # When
 
@@ -109,7 +114,7 @@ class CheckpointKeeper:
 
     @property
     def has_pending(self) -> bool:
-        """Whether a checkpoint waits for acknowledgements."""
+        """Whether a checkpoint is under way."""
         return bool(self._pending)
 
     @property
@@ -123,12 +128,17 @@ class CheckpointKeeper:
 
     def ms_until_due(self) -> float | None:
         """How long nothing is due; None if nothing will be by itself."""
+        until_due_ms = self._signed_ms_until_due()
+        return None if until_due_ms is None else max(0.0, until_due_ms)
+
+    def _signed_ms_until_due(self) -> float | None:
+        """Less than zero for one that has been due for a while."""
         interval_ms = self._interval_ms()
         if interval_ms is None or self._checkpoints_under_way() >= self.settings.max_concurrent:
             return None
         now = self._clock()
         since_start, since_end = (now - self._last_started) * 1000, (now - self._last_ended) * 1000
-        return max(0.0, interval_ms - since_start, self.settings.min_pause_ms - since_end)
+        return max(interval_ms - since_start, self.settings.min_pause_ms - since_end)
 
     def _interval_ms(self) -> int | None:
         if self.is_periodic and self.is_in_backlog and self.settings.backlog_interval_ms is not None:
@@ -139,19 +149,25 @@ class CheckpointKeeper:
         return self.ms_until_due() == 0.0
 
     def _checkpoints_under_way(self) -> int:
-        return sum(pending.request is None for pending in self._pending.values())
+        return sum(pending.order.kind == "checkpoint" for pending in self._pending.values())
 
     # Begin
 
     def next_order(self, is_final: bool = False) -> tuple[CheckpointOrder, SavepointRequest | None] | None:
         """What the next epoch is to be: a savepoint somebody waits for, a checkpoint that is due, or none."""
+        request = None if is_final else self.requests.take()
         if is_final:
             # What the last epoch prepares must not be committed twice either.
-            return (self._new_order("final"), None) if self.is_periodic else None
-        request = self.requests.take()
-        if request is not None:
-            return self._new_order("savepoint", request.folder), request
-        return (self._new_order("checkpoint"), None) if self._is_checkpoint_due() else None
+            order = self._new_order("final") if self.is_periodic else None
+        elif request is not None:
+            order = self._new_order("savepoint", request.folder)
+        else:
+            order = self._new_order("checkpoint") if self._is_checkpoint_due() else None
+        if order is None:
+            return None
+        # From now on: whatever becomes of the epoch, whoever asked for it hears of it.
+        self._pending[order.checkpoint_id] = _Pending(order, self._clock(), request)
+        return order, request
 
     def _new_order(self, kind: CheckpointKind, folder: str | None = None) -> CheckpointOrder:
         if kind == "checkpoint":
@@ -164,17 +180,17 @@ class CheckpointKeeper:
         sizes = settings.inline_bytes, settings.buffer_bytes
         return CheckpointOrder(self._last_id, target, kind, settings.compress, is_incremental, *sizes)
 
-    def begin(
-        self,
-        order: CheckpointOrder,
-        epoch: int,
-        sources: dict[str, bytes],
-        slots: Iterable[int],
-        request: SavepointRequest | None = None,
-    ) -> None:
-        """The epoch has run; now the slots write."""
-        waiting = set() if order.kind == "final" else set(slots)
-        self._pending[order.checkpoint_id] = _Pending(order, epoch, self._clock(), sources, waiting, request)
+    def begin(self, order: CheckpointOrder, epoch: int, sources: dict[str, bytes], slots: Iterable[int]) -> None:
+        """The epoch has run; now the slots write, in vain if the checkpoint was given up meanwhile."""
+        pending = self._pending.get(order.checkpoint_id)
+        if pending is not None:
+            pending.has_run, pending.epoch, pending.sources = True, epoch, sources
+            pending.waiting = set() if order.kind == "final" else set(slots)
+
+    def slots_are_ready(self) -> None:
+        """The first epoch of an attempt has run: what its slots took to start and to restore is not counted."""
+        for pending in self._pending.values():
+            pending.started = self._clock()
 
     def prepared(self, order: CheckpointOrder | None, committables: dict[str, list[Any]]) -> None:
         """Sinks have prepared something, by operator id: it is committed with this checkpoint, or else the next one."""
@@ -202,12 +218,39 @@ class CheckpointKeeper:
     def advance(self, commit: CommitAll) -> None:
         """Completes what is acknowledged by all, in order, and gives up what takes too long."""
         for pending in list(self._pending.values()):
-            if not pending.waiting and pending.order.checkpoint_id in self._pending:
+            if pending.has_run and not pending.waiting and pending.order.checkpoint_id in self._pending:
                 self._complete(pending, commit)
-        now = self._clock()
-        for pending in list(self._pending.values()):
-            if (now - pending.started) * 1000 > self.settings.timeout_ms:
-                self._give_up(pending, f"it was not complete after {self.settings.timeout_ms} ms")
+        self._expire_pending("")
+
+    def expire(self, holders: Callable[[], str]) -> None:
+        """While an epoch runs: gives up what takes too long; `holders` tells whom the epoch waits for.
+
+        One that is due and cannot even begin because the epoch before it does not end has failed as well. Called by
+        another thread, while the one that runs the job waits.
+        """
+        timeout_ms, until_due_ms = self.settings.timeout_ms, self._signed_ms_until_due()
+        is_due_for_long = until_due_ms is not None and -until_due_ms > timeout_ms
+        if not is_due_for_long and not any(map(self._is_late, self._pending.values())):
+            return
+        held = f"; the epoch waits for {found}" if (found := holders()) else ""
+        self._expire_pending(held)
+        if is_due_for_long:
+            # The next one is due at once, as it is when a checkpoint that has begun fails.
+            self._last_started = self._clock() - (self._interval_ms() or 0) / 1000
+            self._count_failure(
+                f"checkpoint {self._last_id + 1} failed: it could not begin within {timeout_ms} ms{held}"
+            )
+
+    def _is_late(self, pending: _Pending) -> bool:
+        # With the last one the job ends, and there is no later one that could take its place.
+        is_limited = pending.order.kind != "final"
+        return is_limited and (self._clock() - pending.started) * 1000 > self.settings.timeout_ms
+
+    def _expire_pending(self, held: str) -> None:
+        for pending in [pending for pending in self._pending.values() if self._is_late(pending)]:
+            slots = ", ".join(map(str, sorted(pending.waiting)))
+            writing = f"; no answer from slot {slots}, which writes its state" if slots else ""
+            self._give_up(pending, f"it was not complete after {self.settings.timeout_ms} ms{writing or held}")
 
     def _complete(self, pending: _Pending, commit: CommitAll) -> None:
         order, request = pending.order, pending.request
@@ -236,12 +279,16 @@ class CheckpointKeeper:
             return
         reach("after-final-metadata" if order.kind == "final" else "after-metadata")
         del self._pending[order.checkpoint_id]
-        self._note(pending, written)
         commits = request is None or request.commits
         if commits and self._guard is not None:
             # The pointer, then the check, then what counts: older checkpoints go, sinks commit.
-            self._guard.put_checkpoint(written.path, is_last=request is not None)
+            try:
+                self._guard.put_checkpoint(written.path, is_last=request is not None)
+            except StateError as error:  # its files stay: nobody knows how much of the pointer was written
+                self._note_failure(pending, str(error))
+                return
             self._guard.check()
+        self._note(pending, written)
         if request is None:
             self._accept(written)
         elif request.ends_job:
@@ -258,6 +305,7 @@ class CheckpointKeeper:
     def _accept(self, written: Checkpoint) -> None:
         self._failures = 0
         self.store.add(written)
+        self._tidy_up()
         # Checkpoints that were begun before have become pointless.
         for older in [p for p in self._pending.values() if p.order.checkpoint_id < written.checkpoint_id]:
             if older.request is None:
@@ -265,6 +313,13 @@ class CheckpointKeeper:
         # Nothing newer was begun: what else is among the shared files belongs to checkpoints that were given up.
         if written.checkpoint_id == self._last_id:
             self._sweep()
+
+    def _tidy_up(self) -> None:
+        """All slots have heard by now which checkpoints were given up, or are gone."""
+        folders, self._given_up = self._given_up, []
+        for folder in folders:
+            with contextlib.suppress(FunkeError, OSError):
+                delete_folder(folder)
 
     def _sweep(self) -> None:
         if self.settings.is_incremental:
@@ -304,23 +359,35 @@ class CheckpointKeeper:
     # Give up
 
     def _give_up(self, pending: _Pending, reason: str) -> None:
-        """A checkpoint has failed; too many in a row fail the job."""
+        """A checkpoint has failed."""
         self._drop(pending)
-        self.figures.failed += 1
-        self._last_ended = self._clock()
+        self._note_failure(pending, reason)
+
+    def _note_failure(self, pending: _Pending, reason: str) -> None:
         message = f"checkpoint {pending.order.checkpoint_id} failed: {reason}"
-        if pending.request is not None:
-            pending.request.fail(StateError(f"the savepoint failed: {reason}"))
+        if pending.request is None:
+            self._count_failure(message, pending.order.kind == "final")
             return
+        self.figures.failed += 1
+        self.figures.last_failure = message
+        self._last_ended = self._clock()
+        pending.request.fail(StateError(f"the savepoint failed: {reason}"))
+
+    def _count_failure(self, message: str, is_final: bool = False) -> None:
+        """Too many failures in a row fail the job."""
+        self.figures.failed += 1
+        self.figures.last_failure = message
+        self._last_ended = self._clock()
         self._failures += 1
-        if pending.order.kind == "final" or self._failures > self.settings.tolerable_failures:
+        if is_final or self._failures > self.settings.tolerable_failures:
             tolerated = self.settings.tolerable_failures
             raise JobExecutionError(f"{message} ({self._failures} in a row, {tolerated} are tolerated)")
-        _warn(f"{message}; the job goes on")
+        notice(f"warning: {message}; the job goes on")
 
     def _drop(self, pending: _Pending) -> None:
         del self._pending[pending.order.checkpoint_id]
         self._aborted_news.append(pending.order.checkpoint_id)
+        self._given_up.append(pending.order.folder)
         with contextlib.suppress(FunkeError, OSError):
             delete_folder(pending.order.folder)
 
@@ -343,6 +410,7 @@ class CheckpointKeeper:
             self._drop(pending)
             if pending.request is not None:
                 pending.request.fail(StateError(f"the savepoint failed: the job did ({reason})"))
+        self._tidy_up()
         self._sweep()
         self._uncommitted = []
         self._completed_news, self._aborted_news = [], []
@@ -367,10 +435,6 @@ class CheckpointKeeper:
         if settings.is_temporary:
             self.remove_temporary()
         elif self.is_periodic and is_kept:
-            _warn(f"checkpoints are kept in {self.store.folder}", "note")
+            notice(f"note: checkpoints are kept in {self.store.folder}")
         elif self.is_periodic:
             delete_folder(self.store.folder)
-
-
-def _warn(message: str, kind: str = "warning") -> None:
-    sys.stderr.write(f"{kind}: {message}\n")

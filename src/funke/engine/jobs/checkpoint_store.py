@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from funke.engine.errors import StateError, StorageUnavailableError
 from funke.engine.jobs.checkpoints import METADATA, Checkpoint, read_checkpoint, verify_files
+from funke.engine.jobs.notices import notice
 from funke.engine.runtime.snapshot_files import (
     create_folder,
     delete_file,
@@ -139,7 +139,7 @@ class CheckpointStore:
 
     def _warn(self, reason: Exception) -> None:
         self._has_lost = True
-        sys.stderr.write(f"warning: {reason}; going back to the checkpoint before it\n")
+        notice(f"warning: {reason}; going back to the checkpoint before it")
 
 
 def _number(path: str) -> int:

@@ -1,6 +1,7 @@
 """Commands for a running job from other processes, over a Unix socket in the folder of its record.
 
-One line of JSON goes in, `{"command": "cancel", …}`, and one comes back, `{"result": …}` or `{"error": …}`.
+One line of JSON goes in, `{"command": "cancel", …}`, and one comes back, `{"result": …}` or `{"error": …}`. Until then
+a line `{}` every second says that the driver is alive.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import json
 import os
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, Protocol, TypeAlias
 
 from funke.engine.errors import FunkeError, JobExecutionError, StateError
@@ -26,16 +28,27 @@ __all__ = ["Commands", "ControlServer", "ask", "serve_commands"]
 # By name; each takes the arguments that came with the command.
 Commands: TypeAlias = Mapping[str, Callable[..., Any]]
 
-# How long a caller may take to say what it wants.
+# How long a caller may take to say what it wants, and how long that may be.
 _COMMAND_S = 5.0
+_LONGEST_COMMAND = 1 << 16
+# How often a driver says that it is alive, and how long a caller lets it be silent.
+_ALIVE_S = 1.0
+_SILENCE_S = 15.0
+# How long commands may take once the job has ended, or the program: then all of them should have their answers.
+_LAST_ANSWERS_S = 10.0
+# By command; Flink's `task.cancellation.timeout` for what waits for the end of the job.
+_LIMIT_S = 30.0
+_END_LIMIT_S = 180.0
 
 
 class ControlServer:
-    """Answers commands as long as the job runs."""
+    """Answers commands as long as the job runs; each within its limit, a number of seconds by the command's name."""
 
-    def __init__(self, path: str, commands: Commands) -> None:
+    def __init__(self, path: str, commands: Commands, limits_s: Mapping[str, float] | None = None) -> None:
         self._path = path
         self._commands = commands
+        self._limits_s = limits_s or {}
+        self._is_closed = threading.Event()
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         self._listener = listen_at(path)
@@ -43,6 +56,7 @@ class ControlServer:
 
     def close(self) -> None:
         """Stops listening; commands that are under way get their answers."""
+        self._is_closed.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -50,11 +64,13 @@ class ControlServer:
             os.unlink(self._path)
 
     def _accept(self) -> None:
-        while True:
+        while not self._is_closed.is_set():
             try:
                 call, _ = self._listener.accept()
             except OSError:
-                return
+                # Closed; or there are too many open files just now, which callers need not suffer for ever.
+                self._is_closed.wait(_ALIVE_S)
+                continue
             # Not a daemon: a driver that ends because of a command answers it before.
             threading.Thread(target=self._answer, args=(call,), daemon=False).start()
 
@@ -62,35 +78,62 @@ class ControlServer:
         with call, contextlib.suppress(OSError), call.makefile("rwb") as stream:
             require_same_user(call)
             call.settimeout(_COMMAND_S)
-            line = stream.readline()
-            stream.write(json.dumps(self._run(line)).encode() + b"\n")
+            line = stream.readline(_LONGEST_COMMAND)
+            answer: Future[bytes] = Future()
+            # The command may hang; this thread, for which the process waits, must not.
+            threading.Thread(target=lambda: answer.set_result(self._run(line)), daemon=True).start()
+            end = time.monotonic() + self._limits_s.get(_command_of(line), _LIMIT_S)
+            while not answer.done() and time.monotonic() < end:
+                if self._is_closed.is_set() or not threading.main_thread().is_alive():
+                    end = min(end, time.monotonic() + _LAST_ANSWERS_S)
+                wait([answer], _ALIVE_S)
+                if not answer.done():
+                    stream.write(b"{}\n")
+                    stream.flush()
+            stream.write(answer.result() if answer.done() else _TOO_LATE)
             stream.flush()
 
-    def _run(self, line: bytes) -> dict[str, Any]:
+    def _run(self, line: bytes) -> bytes:
         try:
             request = json.loads(line)
             command = self._commands.get(request.pop("command", ""))
             if command is None:
                 raise StateError("the job's driver does not know this command")
-            return {"result": command(**request)}
+            return _to_line({"result": command(**request)})
         except FunkeError as error:
-            return {"error": str(error)}
-        except Exception as error:
-            return {"error": f"{type(error).__name__}: {error}"}
+            return _to_line({"error": str(error)})
+        except BaseException as error:
+            return _to_line({"error": f"{type(error).__name__}: {error}"})
+
+
+def _to_line(answer: dict[str, Any]) -> bytes:
+    return json.dumps(answer).encode() + b"\n"
+
+
+_TOO_LATE = _to_line({"error": "the job's driver is alive, but did not get it done in time"})
+
+
+def _command_of(line: bytes) -> str:
+    with contextlib.suppress(ValueError, AttributeError):
+        return str(json.loads(line).get("command"))
+    return ""
 
 
 class CommandedJob(Protocol):
     """What a job offers to other processes."""
 
     @property
-    def result_future(self) -> Future[Any]:
-        """Ends with the job."""
+    def savepoint_limit_s(self) -> float:
+        """After how long a savepoint has failed, if it is not there."""
 
     def status(self) -> JobStatus:
         """Where the job stands."""
 
     def executions(self) -> list[ExecutionVertex]:
         """Where its subtasks stand."""
+
+    def checkpoints(self) -> dict[str, Any]:
+        """What became of its checkpoints."""
 
     def cancel(self) -> Future[None]:
         """Ends the job."""
@@ -99,41 +142,53 @@ class CommandedJob(Protocol):
         """Takes a savepoint."""
 
 
-def serve_commands(path: str, job: CommandedJob) -> None:
-    """Lets other processes command a job until it ends."""
+def serve_commands(path: str, job: CommandedJob) -> ControlServer:
+    """Lets other processes command a job, until the server is closed."""
 
     def stop(folder: str | None, is_drain: bool) -> str:
         return job.savepoint(folder, "drain and stop" if is_drain else "stop").result()
 
-    server = ControlServer(
+    return ControlServer(
         path,
         {
             "status": lambda: job.status().name,
             "tasks": lambda: Counter(each.state.name for each in job.executions()),
+            "checkpoints": job.checkpoints,
             "cancel": lambda: job.cancel().result(),
             "savepoint": lambda folder: job.savepoint(folder, "go on").result(),
             "stop": stop,
         },
+        {
+            "cancel": _END_LIMIT_S,
+            "savepoint": job.savepoint_limit_s + _LIMIT_S,
+            "stop": job.savepoint_limit_s + _END_LIMIT_S,
+        },
     )
-    job.result_future.add_done_callback(lambda _: server.close())
 
 
-def ask(path: str, command: str, **arguments: Any) -> Any:
-    """Sends a command to a job's driver and waits for the answer, as long as the driver lives."""
+def ask(path: str, command: str, silence_s: float = _SILENCE_S, **arguments: Any) -> Any:
+    """Sends a command to a job's driver and waits for the answer, as long as the driver says that it is alive."""
     try:
-        call = connect_to_own(path, None)
+        call = connect_to_own(path, silence_s)
     except OSError as error:
         raise StateError(f"the job's driver cannot be reached: {error.strerror or error}") from error
-    with call, call.makefile("rwb") as stream:
-        stream.write(json.dumps({"command": command, **arguments}).encode() + b"\n")
-        stream.flush()
-        try:
-            line = stream.readline()
-        except OSError:
-            line = b""
-    if not line:
-        raise StateError("the job's driver ended before it answered")
-    answer = json.loads(line)
+    try:
+        with call, call.makefile("rwb") as stream:
+            stream.write(_to_line({"command": command, **arguments}))
+            stream.flush()
+            answer: dict[str, Any] = {}
+            while not answer:
+                answer = _received(stream.readline())
+    except TimeoutError as error:
+        raise StateError(f"the job's driver has been silent for {silence_s:g} s") from error
+    except OSError as error:
+        raise StateError("the job's driver ended before it answered") from error
     if "error" in answer:
         raise JobExecutionError(answer["error"])
     return answer["result"]
+
+
+def _received(line: bytes) -> dict[str, Any]:
+    if not line:
+        raise ConnectionError("no answer")
+    return dict(json.loads(line))

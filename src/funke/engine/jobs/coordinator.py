@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
@@ -15,6 +16,7 @@ from funke.engine.errors import JobCancelledError, JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper, CommitAll
 from funke.engine.jobs.epoch_pacer import EpochPacer
+from funke.engine.jobs.epoch_watch import EpochWatch
 from funke.engine.jobs.job_executions import JobExecutions
 from funke.engine.jobs.job_failure import to_error
 from funke.engine.jobs.progress import ProgressLine
@@ -77,9 +79,11 @@ class Coordinator:
         keeper: CheckpointKeeper,
         slots: int,
         executions: JobExecutions,
+        watch: EpochWatch,
         first_epoch: int = 0,
     ) -> None:
         self._keeper = keeper
+        self._watch = watch
         self._slots = range(slots)
         self._runner = runner
         self._executions = executions
@@ -148,7 +152,7 @@ class Coordinator:
             if isinstance(feed, SparkFeed) and feed.frame is not None
         }
         header = EpochHeader(self.figures.epochs + 1, is_final, order, is_draining, self._take_news())
-        self._run_epoch(header, orders, frames_of, request)
+        self._run_epoch(header, orders, frames_of)
         reach("after-epoch")
         for enumerator in self._feedback.values():
             enumerator.end_epoch(is_input_over)
@@ -174,7 +178,7 @@ class Coordinator:
         if self._keeper.last_savepoint is not None:
             if request.afterwards == "cancel":
                 raise JobCancelledError("the job was cancelled with a savepoint")
-            self._runner.tell_news(self._take_news())
+            self._tell_news()
             return True
         if request.is_draining:
             raise JobExecutionError(f"the job was drained, but {request.future.exception()}")
@@ -193,7 +197,12 @@ class Coordinator:
     def _ask_slots(self) -> None:
         """Asks slots for acknowledgements, and tells them what became of checkpoints."""
         self._last_asked = time.monotonic()
-        self._take_acks(self._runner.tell_news(self._take_news()))
+        self._take_acks(self._tell_news())
+
+    def _tell_news(self) -> list[Any]:
+        news = self._take_news()
+        with self._watch.watching():
+            return self._runner.tell_news(news)
 
     def _pause(self) -> None:
         self._cancelled.wait(_ASK_SLOTS_S / 2)
@@ -277,10 +286,12 @@ class Coordinator:
         header: EpochHeader,
         orders: list[IngestOrder],
         frames_of: dict[int, Any],
-        request: SavepointRequest | None,
     ) -> None:
+        is_first = self._last_epoch == 0
         try:
-            results = self._runner.run_epoch(header, orders, frames_of)
+            # Until their first epoch has run, slots start and restore their state, which may take any time.
+            with contextlib.nullcontext() if is_first else self._watch.watching():
+                results = self._runner.run_epoch(header, orders, frames_of)
         except Exception:
             self._raise_if_cancelled()
             raise
@@ -290,9 +301,11 @@ class Coordinator:
             _raise_failure(results)
         self._accept_reports(results)
         self._note_executions()
+        if is_first:
+            self._keeper.slots_are_ready()
         self._keeper.prepared(header.checkpoint, self._deliver_messages(results))
         if header.checkpoint is not None:
-            self._begin_checkpoint(header.checkpoint, request)
+            self._begin_checkpoint(header.checkpoint)
         self._take_acks(results)
         if header.is_final:
             self._keeper.commit_rest(self.figures.epochs, self._commit)
@@ -304,9 +317,9 @@ class Coordinator:
         if over and not self.figures.has_unfinished:
             self._executions.enter(ExecutionState.FINISHED, lambda each: each.vertex_id in over)
 
-    def _begin_checkpoint(self, order: CheckpointOrder, request: SavepointRequest | None) -> None:
+    def _begin_checkpoint(self, order: CheckpointOrder) -> None:
         sources = {feed.operator_id: encode(feed.snapshot()) for feed in self._feeds}
-        self._keeper.begin(order, self.figures.epochs, sources, self._slots, request)
+        self._keeper.begin(order, self.figures.epochs, sources, self._slots)
 
     def _accept_reports(self, results: list[Any]) -> None:
         figures = self.figures

@@ -124,7 +124,12 @@ class OwnedRecord:
     @staticmethod
     def take(record: JobRecord) -> OwnedRecord:
         """Takes the lease of a job whose driver is gone; LeaseLostError when it is not."""
-        return OwnedRecord(record, Lease.acquire(record.folder, lease_timeout_s(Settings(record.configuration))))
+        lease = Lease.acquire(record.folder, lease_timeout_s(Settings(record.configuration)))
+        try:
+            return OwnedRecord(record, lease)
+        except BaseException:
+            lease.release()
+            raise
 
     @property
     def job_id(self) -> str:
@@ -170,8 +175,13 @@ class OwnedRecord:
         The order counts: this, then `check`, then the commit. Whoever takes over reads the pointer after having taken
         the lease; so either they see this checkpoint, or `check` fails and nothing is committed.
         """
+        before = self._state
         self._state = replace(self._state, checkpoint=folder, is_stopped=is_last)
-        self._write()
+        try:
+            self._write()
+        except StateError:
+            self._state = before
+            raise
 
     def put_failure(self, failure: BaseException) -> None:
         """Adds to the history of failures."""
@@ -182,7 +192,7 @@ class OwnedRecord:
         """The job could not even begin; one that has run before may be tried again."""
         self.put_failure(failure)
         status = JobStatus.FAILED if self.checkpoint is None else JobStatus.SUSPENDED
-        with contextlib.suppress(LeaseLostError):
+        with contextlib.suppress(LeaseLostError, StateError):
             self.put_status(status)
         self.release()
 
@@ -192,8 +202,13 @@ class OwnedRecord:
 
     def _write(self) -> None:
         content = {**_to_json(self._state), "status": self._state.status.name}
-        _write_json(os.path.join(self.record.folder, f"state-{self.attempt}.json"), content)
-        for name in os.listdir(self.record.folder):
+        path = os.path.join(self.record.folder, f"state-{self.attempt}.json")
+        try:
+            _write_json(path, content)
+            names = os.listdir(self.record.folder)
+        except OSError as error:
+            raise StateError(f"the job's record '{path}' cannot be written: {error.strerror or error}") from error
+        for name in names:
             found = _STATE_NAME.fullmatch(name)
             if found and int(found.group(1)) < self.attempt - 1:
                 with contextlib.suppress(OSError):

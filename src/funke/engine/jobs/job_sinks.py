@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.connectors.committing import SinkCommits
 from funke.engine.connectors.sink import Committer
 from funke.engine.connectors.spark.sink import SparkSink
+from funke.engine.connectors.staging import DamagedStagedDataError
+from funke.engine.errors import JobExecutionError
 from funke.engine.graph.job_graph import ChainedOperator, JobGraph
 from funke.engine.graph.operations import WriteSink
 from funke.engine.jobs.checkpoints import Checkpoint, is_committed
-from funke.engine.jobs.job_failure import named
+from funke.engine.jobs.job_failure import DamagedCheckpointError, named
 from funke.engine.runtime.block_codec import decode
 from funke.engine.runtime.fault_points import reach
 
@@ -48,7 +50,12 @@ class JobCommits:
         for operator_id, content in checkpoint.committables.items():
             if operator_id in self._operators:
                 items = {operator_id: decode(content)}
-                named(self._operators[operator_id], self._commits.recover)(checkpoint.epoch, items)
+                try:
+                    named(self._operators[operator_id], self._commits.recover)(checkpoint.epoch, items)
+                except JobExecutionError as error:
+                    if isinstance(error.__cause__, DamagedStagedDataError):
+                        raise DamagedCheckpointError(f"'{checkpoint.path}' is damaged: {error}") from error
+                    raise
 
 
 def epoch_writers(graph: JobGraph, spark: SparkSession) -> dict[str, EpochWriter]:

@@ -16,6 +16,7 @@ import re
 import socket
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,8 +169,11 @@ def _is_unlocked(file: int) -> bool:
 
 def _age_s(folder: str, file: int) -> float:
     """How long ago a file was touched, by the clock of the file system and not of this host."""
-    with tempfile.TemporaryFile(prefix=".now-", dir=folder) as now:
-        return os.fstat(now.fileno()).st_mtime - os.fstat(file).st_mtime
+    try:
+        with tempfile.TemporaryFile(prefix=".now-", dir=folder) as now:
+            return os.fstat(now.fileno()).st_mtime - os.fstat(file).st_mtime
+    except OSError:  # a full disk
+        return time.time() - os.fstat(file).st_mtime
 
 
 def _numbers(folder: str) -> list[int]:

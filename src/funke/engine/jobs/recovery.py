@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import secrets
+import shutil
 import sys
 import time
 from collections.abc import Iterator, MutableMapping, Sequence
@@ -61,7 +62,8 @@ class ProgramRun:
         try:
             remove_oldest(home)
             return replace(settings, record=OwnedRecord.create(record))
-        except OSError:
+        except (OSError, StateError):
+            shutil.rmtree(record.folder, ignore_errors=True)
             if record.has_checkpoints:
                 raise
             return settings  # such a job is known to its own driver alone

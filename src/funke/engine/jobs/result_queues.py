@@ -31,6 +31,7 @@ class ResultQueues:
         waiting = self._queue(name)
         while (batch := waiting.get()) is not _END:
             yield batch
+        waiting.put(_END)  # for whoever reads once more
 
     def end(self) -> None:
         """The job has ended: readers do not wait any longer."""

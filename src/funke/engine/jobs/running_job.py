@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import secrets
-import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import replace
@@ -34,6 +33,7 @@ from funke.engine.jobs.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints import Checkpoint, read_checkpoint, verify_files
 from funke.engine.jobs.control import serve_commands
 from funke.engine.jobs.coordinator import Coordinator
+from funke.engine.jobs.epoch_watch import EpochWatch
 from funke.engine.jobs.ignored_settings import warn_of_ignored
 from funke.engine.jobs.job_code import pack_job
 from funke.engine.jobs.job_executions import JobExecutions
@@ -42,6 +42,7 @@ from funke.engine.jobs.job_lifecycle import ExceptionEntry, JobLifecycle
 from funke.engine.jobs.job_metrics import checkpoint_metrics, job_metrics
 from funke.engine.jobs.job_sinks import JobCommits, epoch_writers
 from funke.engine.jobs.job_sources import create_feed
+from funke.engine.jobs.notices import notice
 from funke.engine.jobs.recovery import EndedJob, admit_if_asked
 from funke.engine.jobs.restart import restart_strategy
 from funke.engine.jobs.result_queues import ResultQueues
@@ -52,6 +53,7 @@ from funke.engine.jobs.start_point import matched_graph, operator_entries
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.segments import to_plan
 from funke.engine.runtime.dependencies import distribute, stage
+from funke.engine.runtime.epoch_holders import epoch_holders
 from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.local_copies import remove_copies
@@ -77,6 +79,10 @@ _FINAL_FAILURES = (
 )
 
 
+class _SuspendedError(StateError):
+    """This driver cannot go on; another one may."""
+
+
 class RunningJob:
     """A job that runs in a thread of the driver."""
 
@@ -97,9 +103,11 @@ class RunningJob:
         )
         self._is_recovered = record is not None and record.checkpoint is not None
         first = JobStatus.RECONCILING if self._is_recovered else JobStatus.CREATED
-        self._lifecycle = JobLifecycle(first, record.put_status if record is not None else lambda status: None)
+        self._lifecycle = JobLifecycle(first, self._put_status)
         self._executions = JobExecutions(self.job_graph, self._plan)
         self.result_future: Future[JobSummary] = Future()
+        # Called when the job has ended.
+        self.closing: list[Callable[[], None]] = []
         self._coordinator: Coordinator | None = None
         self._runner: EpochRunner | None = None
         self._cancelling = threading.Event()
@@ -164,15 +172,20 @@ class RunningJob:
             with ExitStack() as cleaning:
                 cleaning.callback(self._dependencies.remove)
                 self._run_attempts()
+            runtime_ms = int((time.monotonic() - started) * 1000)
+            summary = JobSummary(self.job_id, runtime_ms, self.accumulators(), self.metrics())
         except BaseException as failure:
             self._end(self._final_status(failure), failure)
         else:
-            runtime_ms = int((time.monotonic() - started) * 1000)
-            summary = JobSummary(self.job_id, runtime_ms, self.accumulators(), self.metrics())
             self._end(JobStatus.FINISHED, summary)
 
+    def abandon(self, failure: BaseException) -> None:
+        """The job could not be started; one that has run before may be tried again."""
+        self._dependencies.remove()
+        self._end(JobStatus.SUSPENDED if self._is_recovered else JobStatus.FAILED, failure)
+
     def _final_status(self, failure: BaseException) -> JobStatus:
-        if isinstance(failure, LeaseLostError):
+        if isinstance(failure, (LeaseLostError, _SuspendedError)):
             return JobStatus.SUSPENDED
         return JobStatus.CANCELED if self._cancelling.is_set() else JobStatus.FAILED
 
@@ -187,9 +200,17 @@ class RunningJob:
                 self._executions.fail(failure)
                 if not self._is_restarting_after(failure):
                     raise
-            attempt = self._record.advance() if self._record is not None else self._package.attempt + 1
+                attempt = self._next_attempt(failure)
             self._package = replace(self._package, attempt=attempt, secret=secrets.token_bytes(32))
             self._lifecycle.enter(JobStatus.CREATED)
+
+    def _next_attempt(self, failure: Exception) -> int:
+        if self._record is None:
+            return self._package.attempt + 1
+        try:
+            return self._record.advance()
+        except (StateError, OSError) as error:
+            raise _SuspendedError(f"the job cannot be restarted: {error}; it had failed with: {failure}") from error
 
     def _is_restarting_after(self, failure: Exception) -> bool:
         """Waits as long as the restart strategy says; False when the job is to fail."""
@@ -211,7 +232,7 @@ class RunningJob:
             return False
         self._lifecycle.enter(JobStatus.RESTARTING)
         first_line = str(to_job_error(failure)).splitlines()[0] if str(failure) else type(failure).__name__
-        sys.stderr.write(f"restarting the job in {delay_ms} ms after: {first_line}\n")
+        notice(f"restarting the job in {delay_ms} ms after: {first_line}")
         return not self._cancelling.wait(delay_ms / 1000)
 
     def _may_restart_after(self, failure: Exception) -> bool:
@@ -227,33 +248,54 @@ class RunningJob:
             self._record.put_failure(failure)
 
     def _end(self, status: JobStatus, result: JobSummary | BaseException) -> None:
+        """Whatever goes wrong here too: the lease is given back, and everybody who waits hears of the job's end."""
         with self._lock:
             try:
                 self._enter_last(status)
-            except LeaseLostError as lost:
-                status, result = JobStatus.SUSPENDED, lost
+            except (LeaseLostError, StateError) as error:
+                # What the record does not say has not happened for whoever reads it: they may go on with the job.
+                status, result = JobStatus.SUSPENDED, _ended_by(error, result)
                 self._enter_last(status)
             self._has_ended = True
-        self._keeper.answer_requests()
-        # After the status: a driver that dies in between must not look for what is gone.
+        _do_all(
+            self._keeper.answer_requests,
+            # After the status: a driver that dies in between must not look for what is gone.
+            partial(self._remove_unneeded, status),
+            self._record.release if self._record is not None else None,
+            # Before the result: whoever waits for it may end the process.
+            *self.closing,
+            partial(self._set_result, status, result),
+            self._results.end,
+        )
+
+    def _remove_unneeded(self, status: JobStatus) -> None:
         if status is not JobStatus.SUSPENDED:
             self._keeper.remove_unneeded(status is JobStatus.CANCELED, status is JobStatus.FAILED)
             remove_copies(self._package.local_folders, self.job_id, self._plan.slots)
-        if self._record is not None:
-            self._record.release()
+
+    def _set_result(self, status: JobStatus, result: JobSummary | BaseException) -> None:
         if isinstance(result, JobSummary):
             self.result_future.set_result(result)
         elif status is JobStatus.CANCELED:
             self.result_future.set_exception(JobCancelledError("the job was cancelled"))
         else:
             self.result_future.set_exception(to_job_error(result))
-        self._results.end()
 
     def _enter_last(self, status: JobStatus) -> None:
         before = {JobStatus.CANCELED: JobStatus.CANCELLING, JobStatus.FAILED: JobStatus.FAILING}.get(status)
         if before is not None:
             self._lifecycle.enter(before)
         self._lifecycle.enter(status)
+
+    def _put_status(self, status: JobStatus) -> None:
+        """Writes down how the job stands; that it has ended must be written, the rest is for those who look."""
+        try:
+            if self._record is not None:
+                self._record.put_status(status)
+        except (StateError, OSError) as error:
+            if status.is_globally_terminal_state():
+                raise StateError(str(error)) from error
+            notice(f"warning: {error}")
 
     def _run_attempt(self) -> None:
         self._raise_if_cancelled()
@@ -295,6 +337,7 @@ class RunningJob:
         # Where local copies of the state are, it need not be fetched.
         hosts = self._runner.hosts if self._runner is not None and self._package.local_folders else None
         runner = EpochRunner(spark, self._plan, self._package, hosts)
+        holders = partial(epoch_holders, spark, self._plan, self._package.key)
         coordinator = Coordinator(
             runner,
             {segment.id: segment.level for segment in self._plan.segments},
@@ -306,6 +349,7 @@ class RunningJob:
             self._keeper,
             self._plan.slots,
             self._executions,
+            EpochWatch(partial(self._keeper.expire, holders), runner.cancel, self._keeper.settings.timeout_ms),
             start.epoch if start is not None else 0,
         )
         with self._lock:
@@ -339,6 +383,21 @@ class RunningJob:
         target = savepoint_folder(self.job_id, folder, self._keeper.settings.savepoint_folder)
         return self._keeper.requests.ask(SavepointRequest(target, afterwards))
 
+    @property
+    def savepoint_limit_s(self) -> float:
+        """After how long a savepoint has failed: so long it may wait to be begun, and as long again to be complete."""
+        return 2 * self._keeper.settings.timeout_ms / 1000
+
+    def checkpoints(self) -> dict[str, Any]:
+        """How many checkpoints were completed, have failed and are under way; and what was wrong with the last one."""
+        figures = self._keeper.figures
+        numbers = {
+            "completed": figures.completed,
+            "failed": figures.failed,
+            "in progress": int(self._keeper.has_pending),
+        }
+        return {**numbers, "last failure": figures.last_failure}
+
     def cancel(self) -> Future[None]:
         """Cancels the job; the future ends when nothing of it is left."""
         with self._lock:
@@ -364,7 +423,7 @@ class RunningJob:
     def collected(self, name: str) -> Iterator[list[Any]]:
         """The batches sent to a collect sink, until the job ends; then its failure, if there was one."""
         yield from self._results.batches(name)
-        if self._lifecycle.status is JobStatus.FAILED:
+        if self._lifecycle.status in (JobStatus.FAILED, JobStatus.SUSPENDED):
             self.result()
 
     def accumulators(self) -> dict[str, Any]:
@@ -386,15 +445,37 @@ def submit_job(graph: StreamGraph, settings: JobSettings) -> RunningJob:
     admitted = admit_if_asked(settings)
     if isinstance(admitted, EndedJob):
         return cast(RunningJob, admitted)  # it offers what callers use of a job
+    record = admitted.record
     try:
         job = RunningJob(graph, admitted)
     except BaseException as failure:
-        if admitted.record is not None:
-            admitted.record.give_up(failure)
+        if record is not None:
+            record.give_up(failure)
         raise
-    if admitted.record is not None:
-        serve_commands(admitted.record.record.control_path, job)
-    return job.start()
+    try:
+        if record is not None:
+            job.closing.append(serve_commands(record.record.control_path, job).close)
+        return job.start()
+    except BaseException as failure:
+        job.abandon(failure)
+        raise
+
+
+def _ended_by(error: Exception, result: JobSummary | BaseException) -> Exception:
+    """What a job ends with whose end could not be written down; the failure it had before is told too."""
+    if isinstance(result, JobSummary) or isinstance(error, LeaseLostError):
+        return error
+    return StateError(f"{error}; the job had failed with: {to_job_error(result)}")
+
+
+def _do_all(*steps: Callable[[], None] | None) -> None:
+    """Takes every step, also when one before it has failed."""
+    for step in steps:
+        try:
+            if step is not None:
+                step()
+        except Exception as error:
+            notice(f"warning: at the end of the job: {type(error).__name__}: {error}")
 
 
 def _has_own_files(settings: JobSettings) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import threading
 from collections import deque
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from typing import Literal
 
-from funke.engine.errors import ConfigurationError, FunkeError
+from funke.engine.errors import ConfigurationError, FunkeError, StateError
 from funke.engine.runtime.snapshot_files import join_path
 
 __all__ = ["SavepointRequest", "SavepointRequests", "savepoint_folder"]
@@ -45,34 +46,40 @@ class SavepointRequest:
         return self.afterwards in ("stop", "drain and stop")
 
     def succeed(self, path: str) -> None:
-        """Tells whoever waits."""
-        if not self.future.done():
+        """Tells whoever waits, unless they have been told."""
+        with contextlib.suppress(InvalidStateError):
             self.future.set_result(path)
 
     def fail(self, error: FunkeError) -> None:
-        """Tells whoever waits."""
-        if not self.future.done():
+        """Tells whoever waits, unless they have been told."""
+        with contextlib.suppress(InvalidStateError):
             self.future.set_exception(error)
 
 
 class SavepointRequests:
-    """Requests that wait for an epoch; made by any thread."""
+    """Requests that wait for an epoch; made by any thread. Each gets an answer, at the latest when the job ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience_ms: int) -> None:
+        self._patience_ms = patience_ms
         self._waiting: deque[SavepointRequest] = deque()
+        # Also those that an epoch has taken.
+        self._unanswered: list[SavepointRequest] = []
         self._lock = threading.Lock()
         self._closed: FunkeError | None = None
-        # Set while somebody waits, so that an idle job notices.
-        self.is_asked = threading.Event()
 
     def ask(self, request: SavepointRequest) -> Future[str]:
-        """Queues a request."""
+        """Queues a request; it fails when no epoch has taken it in time."""
         with self._lock:
             if self._closed is None:
                 self._waiting.append(request)
-                self.is_asked.set()
+                self._unanswered = [each for each in self._unanswered if not each.future.done()] + [request]
         if self._closed is not None:
             request.fail(self._closed)
+            return request.future
+        timer = threading.Timer(self._patience_ms / 1000, self._give_up, [request])
+        timer.daemon = True
+        timer.start()
+        request.future.add_done_callback(lambda _: timer.cancel())
         return request.future
 
     def __bool__(self) -> bool:
@@ -81,17 +88,21 @@ class SavepointRequests:
     def take(self) -> SavepointRequest | None:
         """The next request."""
         with self._lock:
-            request = self._waiting.popleft() if self._waiting else None
-            if not self._waiting:
-                self.is_asked.clear()
-            return request
+            return self._waiting.popleft() if self._waiting else None
+
+    def _give_up(self, request: SavepointRequest) -> None:
+        with self._lock:
+            if request not in self._waiting:
+                return
+            self._waiting.remove(request)
+        request.fail(StateError(f"the savepoint failed: the job could not begin it within {self._patience_ms} ms"))
 
     def close(self, reason: FunkeError) -> None:
         """The job has ended: nobody will answer any more."""
         with self._lock:
             self._closed = self._closed or reason
-            waiting, self._waiting = list(self._waiting), deque()
-        for request in waiting:
+            unanswered, self._unanswered, self._waiting = self._unanswered, [], deque()
+        for request in unanswered:
             request.fail(reason)
 
 

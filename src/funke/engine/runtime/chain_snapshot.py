@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 from funke.engine.errors import StateError
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.runtime.checkpoint_order import CheckpointOrder
-from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle, copy_file, join_path
+from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle, checksum_of, copy_file, join_path
 from funke.engine.state.native_files import LocalFile
 from funke.engine.state.snapshot_format import GroupPart, SnapshotWriter
 
@@ -24,12 +24,12 @@ SHARED = "../shared/"
 
 @dataclass
 class ChainSnapshot:
-    """One subtask's part of a checkpoint; `known` are shared files that a completed checkpoint has already."""
+    """One subtask's part of a checkpoint; `known` are shared files that a completed one has, with their checksums."""
 
     order: CheckpointOrder
     folder: str
     name: str
-    known: frozenset[str] = frozenset()
+    known: Mapping[str, int | None] = field(default_factory=dict)
     # What may be written of one operator's keyed state, and of its other state; None for any size.
     max_state_bytes: int | None = None
     # What was written, as opposed to what the checkpoint consists of.
@@ -87,7 +87,8 @@ class ChainSnapshot:
         if target not in self.known:
             copy_file(file.path, join_path(self.folder, target))
             self.new_bytes += size
-        return NativeFile(target, file.name, size)
+        known = self.known.get(target)
+        return NativeFile(target, file.name, size, checksum_of(file.path) if known is None else known)
 
 
 class _SnapshotOutput:

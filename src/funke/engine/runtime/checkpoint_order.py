@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from funke.engine.runtime.snapshot_files import SnapshotHandle
+from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle
 
 __all__ = ["CheckpointKind", "CheckpointNews", "CheckpointOrder", "SnapshotAck"]
 
@@ -52,9 +52,9 @@ class SnapshotAck:
     new_bytes: int = 0
     folder: str = ""
 
-    def shared_files(self) -> Iterator[str]:
-        """Full paths of files that later checkpoints may refer to."""
+    def shared_files(self) -> Iterator[NativeFile]:
+        """Files that later checkpoints may refer to, with full paths."""
         for handle in self.handles:
-            for path, _ in handle.within(self.folder).files():
-                if "/shared/" in path:
-                    yield path
+            for file in handle.within(self.folder).native_files():
+                if "/shared/" in file.path:
+                    yield file

@@ -13,15 +13,12 @@ import glob
 import os
 import shutil
 import threading
-import zlib
 from collections.abc import Iterable, Sequence
 
-from funke.engine.runtime.snapshot_files import SnapshotHandle, join_path
+from funke.engine.runtime.snapshot_files import SnapshotHandle, checksum_of, join_path
 from funke.engine.trust.private_files import open_private_folder, require_private_folder
 
 __all__ = ["LocalCopies", "remove_copies"]
-
-_READ_BYTES = 1 << 20
 
 
 class LocalCopies:
@@ -123,8 +120,4 @@ def _key(place: str) -> str:
 
 
 def _checksum(path: str) -> str:
-    checksum = 0
-    with open(path, "rb") as file:
-        while chunk := file.read(_READ_BYTES):
-            checksum = zlib.crc32(chunk, checksum)
-    return f"{checksum:08x}"
+    return f"{checksum_of(path):08x}"

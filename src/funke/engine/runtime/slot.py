@@ -212,7 +212,7 @@ class Slot:
             time.sleep(_SNAPSHOT_POLL_S)
         self.snapshots.acknowledge(replace(ack, stall_ms=ack.stall_ms + ack.write_ms))
 
-    def _write(self, order: CheckpointOrder, known: frozenset[str], folder: str) -> WrittenSnapshots:
+    def _write(self, order: CheckpointOrder, known: dict[str, int | None], folder: str) -> WrittenSnapshots:
         handles, new_bytes = [], 0
         # Savepoints are not kept where checkpoints are.
         limit = self.package.backend.max_state_bytes if order.kind == "checkpoint" else None

@@ -62,8 +62,9 @@ class SnapshotTaker:
     ) -> None:
         self._slot = slot
         self._copies = copies
-        # Full paths of shared files that the newest completed checkpoint refers to.
-        self._shared = {path for handle in restored for path, _ in handle.files() if "/shared/" in path}
+        # Full paths and checksums of shared files that the newest completed checkpoint refers to.
+        restored_files = [file for handle in restored for file in handle.native_files()]
+        self._shared = {file.path: file.checksum for file in restored_files if "/shared/" in file.path}
         self._spool = spool
         self._running: dict[int, _Work] = {}
         # Told again and again until the driver has decided about the checkpoint: an answer may get lost.
@@ -92,10 +93,11 @@ class SnapshotTaker:
         waiting.start()
         work.waiting = waiting
 
-    def known_files(self, folder: str) -> frozenset[str]:
-        """Shared files that a new checkpoint need not write, relative to its folder."""
+    def known_files(self, folder: str) -> dict[str, int | None]:
+        """Shared files that a new checkpoint need not write, relative to its folder, with their checksums."""
         shared = join_path(folder, SHARED)
-        return frozenset(SHARED + path[len(shared) :] for path in self._shared if path.startswith(shared))
+        known = self._shared.items()
+        return {SHARED + path[len(shared) :]: checksum for path, checksum in known if path.startswith(shared)}
 
     def acknowledge(self, ack: SnapshotAck) -> None:
         """Keeps an answer that needed no child."""
@@ -112,7 +114,7 @@ class SnapshotTaker:
         newest = max(news.completed, default=-1)
         with self._lock:
             if newest in self._acks and self._acks[newest].folder:
-                self._shared = set(self._acks[newest].shared_files())
+                self._shared = {file.path: file.checksum for file in self._acks[newest].shared_files()}
             for number in [n for n in self._acks if n <= newest or n in news.aborted]:
                 del self._acks[number]
             unwanted = [work for number, work in self._running.items() if number in news.aborted]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,8 +43,17 @@ _LATE_COMPILER = (
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
 
+# Half of a session that another thread starts must not be seen.
+_starting = threading.RLock()
+
+
 def spark_session(configuration: dict[str, str]) -> SparkSession:
     """The active session, or a new one; keys that start with `spark.` are handed to Spark."""
+    with _starting:
+        return _spark_session(configuration)
+
+
+def _spark_session(configuration: dict[str, str]) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
@@ -84,8 +94,9 @@ def use_storage_settings(configuration: Mapping[str, str]) -> None:
     """Lets this process reach file systems as a configuration says, and the session, if there is one."""
     from pyspark import SparkContext
 
-    context = SparkContext._active_spark_context
-    of_session = _settings_of(context) if context is not None and context._jsc is not None else {}
+    with _starting:
+        context = SparkContext._active_spark_context
+        of_session = _settings_of(context) if context is not None and context._jsc is not None else {}
     install_access(access_of(of_session, configuration))
 
 

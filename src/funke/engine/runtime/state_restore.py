@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -14,7 +15,7 @@ from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.operator import Operator
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.local_copies import LocalCopies
-from funke.engine.runtime.snapshot_files import SnapshotHandle, fetch_file, open_snapshot_file
+from funke.engine.runtime.snapshot_files import SnapshotHandle, fetch_native, open_snapshot_file
 from funke.engine.state.operator_state import OperatorStateSnapshot, redistribute
 from funke.engine.state.snapshot_format import GroupPart, SnapshotReader
 
@@ -97,11 +98,21 @@ def _restore_native(
             if files and _overlaps(handle, place):
                 folders.append(os.path.join(folder, str(handle.subtask)))
                 for file in files:
-                    source = _nearest(file.path, file.size, copies)
-                    # What checkpoints share never changes.
-                    fetch_file(source, os.path.join(folders[-1], file.name), may_link="/shared/" in file.path)
+                    fetch_native(file, os.path.join(folders[-1], file.name), _copy(file.path, file.size, copies))
         if folders:
-            operator.restore_native(folders, _OwnGroups(place))
+            with _damage_told_apart(operator_id, handles[0].path):
+                operator.restore_native(folders, _OwnGroups(place))
+
+
+@contextlib.contextmanager
+def _damage_told_apart(operator_id: str, path: str) -> Iterator[None]:
+    """RocksDB has no exception of its own for files that are not as they were written."""
+    try:
+        yield
+    except Exception as error:
+        if "Corruption" in str(error) and not isinstance(error, StateError):
+            raise StateError(f"the files of operator '{operator_id}' beside '{path}' are damaged: {error}") from error
+        raise
 
 
 def _overlaps(handle: SnapshotHandle, place: Place) -> bool:
@@ -110,12 +121,13 @@ def _overlaps(handle: SnapshotHandle, place: Place) -> bool:
 
 
 def _open(handle: SnapshotHandle, closing: ExitStack, copies: LocalCopies | None) -> SnapshotReader:
-    path = handle.path if handle.inline is not None else _nearest(handle.path, handle.size, copies)
+    copy = None if handle.inline is not None else _copy(handle.path, handle.size, copies)
+    path = copy or handle.path
     return SnapshotReader(closing.enter_context(open_snapshot_file(path, handle.inline)), path)
 
 
-def _nearest(path: str, size: int, copies: LocalCopies | None) -> str:
-    return (copies.find(path, size) if copies is not None else None) or path
+def _copy(path: str, size: int, copies: LocalCopies | None) -> str | None:
+    return None if copies is None else copies.find(path, size)
 
 
 def _keyed(operator_id: str, readers: list[SnapshotReader], place: Place) -> Iterator[tuple[int, GroupPart]]:

@@ -9,14 +9,12 @@ import time
 from collections.abc import Iterator, Sequence
 
 from funke.engine.errors import StateError
-from funke.engine.runtime.snapshot_files import NativeFile, fetch_file
+from funke.engine.runtime.snapshot_files import NativeFile, fetch_native
 from funke.engine.state.backend_choice import BackendChoice, create_backend
 from funke.engine.state.keyed_backend import KeyedBackend
 from funke.engine.state.snapshot_format import GroupPart
 
 __all__ = ["native_backend", "native_parts"]
-
-_SHARED = "/shared/"
 
 
 @contextlib.contextmanager
@@ -35,8 +33,7 @@ def native_backend(files: Sequence[NativeFile], max_parallelism: int) -> Iterato
 
 def _load(backend: KeyedBackend, files: Sequence[NativeFile], folder: str, max_parallelism: int) -> None:
     for file in files:
-        # What checkpoints share never changes.
-        fetch_file(file.path, os.path.join(folder, file.name), may_link=_SHARED in file.path)
+        fetch_native(file, os.path.join(folder, file.name))
     try:
         backend.restore_native([folder], range(max_parallelism))
         # From now on `snapshot_parts` finds everything.

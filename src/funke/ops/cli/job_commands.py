@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import time
+from typing import Any
 
 from funke.engine.config.job_defaults import job_defaults
 from funke.engine.config.settings import Settings
-from funke.engine.errors import ConfigurationError, StateError, UnsupportedFeatureError
+from funke.engine.errors import ConfigurationError, FunkeError, UnsupportedFeatureError
 from funke.engine.jobs.control import ask
 from funke.engine.jobs.job_record import JobRecord, JobState, home_folder, read_records
 from funke.ops.cli.known_jobs import find_job
@@ -90,12 +90,23 @@ def show_status(arguments: list[str]) -> None:
     if owner is not None:
         alive = "runs" if owner.is_alive else "is gone"
         print(f"Driver: process {owner.pid} on {owner.host}, attempt {owner.attempt}, {alive}")
-    with contextlib.suppress(StateError):  # nobody answers for a job without a driver
-        tasks = ask(record.control_path, "tasks")
-        print("Tasks: " + ", ".join(f"{number} {state}" for state, number in tasks.items()))
+    if owner is not None and owner.is_alive and not state.status.is_globally_terminal_state():
+        _show_answers(record)
     print(f"Last checkpoint: {state.checkpoint or 'none'}")
     for failure in state.failures:
         print(f"Failure: {failure.splitlines()[0]}")
+
+
+def _show_answers(record: JobRecord) -> None:
+    try:
+        tasks, checkpoints = ask(record.control_path, "tasks"), ask(record.control_path, "checkpoints")
+    except FunkeError as error:
+        print(f"Tasks: unknown, {error}")
+        return
+    print("Tasks: " + ", ".join(f"{number} {state}" for state, number in tasks.items()))
+    print("Checkpoints: " + ", ".join(f"{checkpoints[kind]} {kind}" for kind in ("completed", "failed", "in progress")))
+    if checkpoints["last failure"]:
+        print(f"Last failed checkpoint: {checkpoints['last failure']}")
 
 
 def cancel_job(arguments: list[str]) -> None:
@@ -149,7 +160,7 @@ def _absolute(folder: str | None) -> str | None:
     return folder if folder is None or "://" in folder or folder.startswith("file:") else os.path.abspath(folder)
 
 
-def _ask(record: JobRecord, command: str, **arguments: object) -> object:
+def _ask(record: JobRecord, command: str, **arguments: Any) -> object:
     owner, state = record.owner(), record.observed_state()
     if state.status.is_globally_terminal_state():
         raise ConfigurationError(f"job {record.job_id} has ended: {state.status.name}")

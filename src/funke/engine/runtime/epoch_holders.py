@@ -1,0 +1,57 @@
+"""Who holds up the epoch that runs: the subtasks whose Spark tasks have not ended."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.planner.segments import Plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["epoch_holders", "subtasks_at"]
+
+_MOST_TASKS = 1000
+_MOST_NAMED = 5
+
+
+def epoch_holders(spark: SparkSession, plan: Plan, group: str) -> str:
+    """The names of the subtasks that a running Spark job of the group waits for; empty if none is known."""
+    # Spark may be about to end, and this is only to tell.
+    with contextlib.suppress(Exception):
+        named = [name for level, task in _unfinished(spark, plan, group) for name in subtasks_at(plan, level, task)]
+        return ", ".join(named[:_MOST_NAMED]) + (" and others" if len(named) > _MOST_NAMED else "")
+    return ""
+
+
+def subtasks_at(plan: Plan, level: int, task: int) -> list[str]:
+    """What the task of a stage works on: at level 0 it reads for a subtask, else its number is that of a slot."""
+    if level <= 0:
+        readers = [(segment, index) for segment in plan.segments if segment.is_ingest for index in _indices(segment)]
+        return [f"'{segment.name}' (subtask {index})" for segment, index in readers[task : task + 1]]
+    return [
+        f"'{segment.name}' (subtask {task - segment.first_slot}, slot {task})"
+        for segment in plan.segments
+        if segment.level == level and not segment.is_ingest and task - segment.first_slot in _indices(segment)
+    ]
+
+
+def _indices(segment: Any) -> range:
+    return range(segment.parallelism)
+
+
+def _unfinished(spark: SparkSession, plan: Plan, group: str) -> Iterator[tuple[int, int]]:
+    """Level and number of every task that runs."""
+    context = spark.sparkContext
+    tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
+    for job_id in set(tracker.getActiveJobsIds()) & set(tracker.getJobIdsForGroup(group)):
+        job = tracker.getJobInfo(job_id)
+        # The last stage is that of the last level; what comes before that of the first one reads.
+        for above, stage_id in enumerate(sorted(job.stageIds if job is not None else (), reverse=True)):
+            tasks = store.taskList(stage_id, 0, _MOST_TASKS)
+            for number in range(tasks.size()):
+                task = tasks.apply(number)
+                if task.status() == "RUNNING":
+                    yield max(0, plan.levels - above), task.index()
