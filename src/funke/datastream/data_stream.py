@@ -222,7 +222,7 @@ class DataStream(OperatorSettings):
                 at_user_line(f"project() needs positions from 0 to {len(fields) - 1}, got {list(field_indexes)}")
             )
         output_type = TupleTypeInfo([fields[index] for index in field_indexes])
-        return self._values()._transform(op.Map(projection(field_indexes)), "Projection", output_type)
+        return self._values()._transform(op.Project(projection(field_indexes)), "Projection", output_type)
 
     def rescale(self) -> DataStream:
         """Send elements in turn to the subtasks that belong to the sending one."""
@@ -276,8 +276,10 @@ class DataStream(OperatorSettings):
         """Send elements where the partitioner says, by their key and the number of subtasks."""
         rule = partitioners.Custom(partition_function(partitioner), key_function(key_selector))
         opened = self._opening("_partition_custom_map_operator", rule.partition, rule.key_selector)
-        # An operator of its own: the subtasks that the partitioner counts are those of this one, as in PyFlink.
-        return opened._partitioned(rule)._transform(op.Map(identity), "Partition", self._type_info)
+        # An operator of its own, as in PyFlink; the partitioner counts the subtasks of the one that follows.
+        partitioned = opened._partitioned(rule)._transform(op.Map(identity), "Partition", self._type_info)
+        partitioned._settable("partition_custom()").follows_receiver = True
+        return partitioned
 
     def add_sink(self, sink_func: Any) -> DataStreamSink:
         """Write the stream to a sink function."""

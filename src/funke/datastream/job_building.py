@@ -12,6 +12,7 @@ from funke.engine.config import flink_options as options
 from funke.engine.config.option_values import parse_boolean, parse_map
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, GraphError
+from funke.engine.graph.aligned_partitions import with_aligned_partitions
 from funke.engine.graph.operations import Filter, FlatMap, Map, OneByOne, Operation, ReadSource
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.settings import JobSettings
@@ -34,15 +35,17 @@ def job_graph_of(nodes: StreamGraph, roots: set[int], settings: Settings, job_na
         graph = _one_by_one(graph)
     default_name = DEFAULT_BATCH_JOB_NAME if is_batch else DEFAULT_JOB_NAME
     max_parallelism = settings.get(options.MAX_PARALLELISM)
-    return replace(
+    graph = replace(
         graph,
         job_name=job_name or settings.get(options.JOB_NAME) or default_name,
         default_parallelism=max(1, settings.get(options.PARALLELISM) or 1),
         default_max_parallelism=max_parallelism if max_parallelism > 0 else None,
         is_chaining_enabled=settings.get(options.OPERATOR_CHAINING),
         is_chaining_across_max_parallelism_enabled=settings.get(options.CHAIN_DIFFERENT_MAX_PARALLELISM),
+        is_python_chaining_enabled=settings.get(options.PYTHON_OPERATOR_CHAINING),
         is_batch=is_batch,
     )
+    return with_aligned_partitions(graph)
 
 
 def _has_small_bundles(settings: Settings) -> bool:

@@ -29,6 +29,8 @@ class ChainedOperator:
     fed_by_tag: OutputTag | None = None
     uid: str | None = None
     has_side_outputs: bool = False
+    # The next function gets results as they are, whatever type is declared.
+    passes_unchanged: bool = False
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,11 @@ class Map(Operation):
 
 
 @dataclass(frozen=True)
+class Project(Map):
+    """Keeps some fields of a tuple."""
+
+
+@dataclass(frozen=True)
 class FlatMap(Operation):
     """Any number of outputs per input."""
 

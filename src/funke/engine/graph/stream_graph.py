@@ -56,6 +56,8 @@ class StreamNode:
     user_line: str | None = None
     is_parallelism_fixed: bool = False
     has_side_outputs: bool = False
+    # Its parallelism is that of the operator behind it, if there is one that says so.
+    follows_receiver: bool = False
 
     @property
     def title(self) -> str:
@@ -74,6 +76,7 @@ class StreamGraph:
     default_max_parallelism: int | None = None
     is_chaining_enabled: bool = True
     is_chaining_across_max_parallelism_enabled: bool = True
+    is_python_chaining_enabled: bool = True
     is_batch: bool = False
     nodes: dict[int, StreamNode] = field(default_factory=dict)
 

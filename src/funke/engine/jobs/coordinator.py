@@ -102,6 +102,7 @@ class Coordinator:
             for feed in feeds
             if isinstance(feed.enumerator, FeedbackEnumerator)
         }
+        self._warned: set[str] = set()
         self._wakeup_ms: int | None = None
         self._last_epoch = 0.0
         self._last_asked = 0.0
@@ -336,6 +337,13 @@ class Coordinator:
         wakeups = [report.next_wakeup_ms for report in figures.reports() if report.next_wakeup_ms is not None]
         self._wakeup_ms = min(wakeups, default=None)
 
+    def _warn_once(self, operator_id: str, text: str) -> None:
+        """Tells the first warning about an operator: its other subtasks and later epochs have the same to say."""
+        if operator_id not in self._warned:
+            self._warned.add(operator_id)
+            self._progress.clear()
+            sys.stderr.write(f"warning: {text}\n")
+
     def _deliver_messages(self, results: list[Any], is_complete: bool = True) -> dict[str, list[Any]]:
         """Hands messages to those who wait for them; returns what sinks want to have committed.
 
@@ -350,6 +358,8 @@ class Coordinator:
             if kind == "stdout":
                 self._progress.clear()
                 sys.stdout.write(result.payload)
+            elif kind == "warning":
+                self._warn_once(name, result.payload)
             elif kind == "committables":
                 committables.setdefault(name, []).extend(result.payload)
             elif kind == "feedback":

@@ -9,6 +9,7 @@ from typing import Any
 from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.graph.operations import ReadSource
 from funke.engine.operators.operator import Operator, OperatorContext, OperatorFailure, Output, Target, TaskInfo
+from funke.engine.operators.type_watch import TypeWatch
 from funke.engine.state.snapshot_format import GroupPart
 
 
@@ -37,7 +38,7 @@ class OperatorChain:
         create: Callable[[Any, TaskInfo], Operator],
     ) -> None:
         self.specs = specs
-        self.outputs = {spec.node_id: _output_of(spec) for spec in specs}
+        self.outputs = {spec.node_id: _output_of(spec, task) for spec in specs}
         self.operators: dict[int, Operator] = {}
         self._is_closed = False
         for spec in specs:
@@ -156,9 +157,12 @@ class OperatorChain:
             raise OperatorFailure(spec.name, spec.user_line) from cause
 
 
-def _output_of(spec: ChainedOperator) -> Output:
+def _output_of(spec: ChainedOperator, task: TaskInfo) -> Output:
     output = Output(spec.has_side_outputs)
-    is_typed = spec.output_type is not None and not isinstance(spec.operation, ReadSource)
-    if is_typed and spec.output_type is not None and spec.output_type.coercer() is not None:
-        output.coerce = spec.output_type.coerce_list
+    type_info = spec.output_type
+    if type_info is None or type_info.coercer() is None or isinstance(spec.operation, ReadSource):
+        return output
+    output.inspect = TypeWatch(spec, type_info, task.send_to_driver).look
+    if not spec.passes_unchanged:
+        output.coerce = type_info.coerce_list
     return output

@@ -94,6 +94,8 @@ class Output:
         self.has_side_outputs = has_side_outputs
         self.records_out = 0
         self.coerce: Callable[[list[Any]], list[Any]] | None = None
+        # Looks at one result of each batch, because nobody looks at all of them.
+        self.inspect: Callable[[Any], None] | None = None
         self.current_watermark = MIN_WATERMARK
 
     def connect(self, target: Target, name: str, user_line: str | None, tag_id: str | None = None) -> None:
@@ -107,6 +109,8 @@ class Output:
         if not values:
             return
         self.records_out += len(values)
+        if self.inspect is not None:
+            self.inspect(values[0])
         if self.coerce is not None:
             values = self.coerce(values)
         _deliver(self._main, values, timestamps)

@@ -11,6 +11,7 @@ from funke.engine.graph.job_graph import ChainedOperator, JobEdge, JobGraph, Job
 from funke.engine.graph.partitioners import Forward, Rebalance
 from funke.engine.graph.resolved_edges import resolved_edges
 from funke.engine.graph.stream_graph import ChainingStrategy, StreamEdge, StreamGraph, StreamNode
+from funke.engine.planner.python_chains import unchanged_outputs
 
 if TYPE_CHECKING:
     from funke.engine.types.type_information import TypeInformation
@@ -29,8 +30,11 @@ def to_job_graph(graph: StreamGraph) -> JobGraph:
     chained = {id(edge) for edge in edges if is_chainable(edge, graph, groups)}
     head_of = _heads(graph, edges, chained)
     operator_ids = _operator_ids(graph)
+    unchanged = unchanged_outputs(graph, edges)
     vertices = tuple(
-        _vertex(graph, head, outgoing, chained, groups, operator_ids) for head in graph.nodes if head_of[head] == head
+        _vertex(graph, head, outgoing, chained, groups, operator_ids, unchanged)
+        for head in graph.nodes
+        if head_of[head] == head
     )
     exchanges = tuple(
         JobEdge(
@@ -110,6 +114,7 @@ def _vertex(
     chained: set[int],
     groups: dict[int, str],
     operator_ids: dict[int, str],
+    unchanged: frozenset[int],
 ) -> JobVertex:
     operators: list[ChainedOperator] = []
     waiting: list[tuple[int, StreamEdge | None]] = [(head, None)]
@@ -130,6 +135,7 @@ def _vertex(
                 edge.tag if edge else None,
                 node.uid,
                 node.has_side_outputs,
+                node_id in unchanged,
             )
         )
         waiting[:0] = [(out.target, out) for out in outgoing[node_id] if id(out) in chained]

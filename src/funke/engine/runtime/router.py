@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from typing import Any
@@ -209,12 +210,17 @@ class _ByUser(_Indexed):
         count = len(self._channels)
         partition, key_selector = self._partitioner.partition, self._partitioner.key_selector
         indices = [partition(key_selector(value), count) for value in values]
-        for index in indices:
-            if not isinstance(index, int) or not 0 <= index < count:
-                raise JobExecutionError(
-                    f"partition_custom() chose receiver {index!r}: with {count} receivers, return 0 to {count - 1}"
-                )
-        return indices
+        return [index if type(index) is int and 0 <= index < count else _receiver(index, count) for index in indices]
+
+
+def _receiver(index: Any, count: int) -> int:
+    """The receiver that a number stands for: PyFlink cuts off the fraction."""
+    number = int(index) if isinstance(index, (int, float)) and math.isfinite(index) else -1
+    if not 0 <= number < count:
+        raise JobExecutionError(
+            f"partition_custom() chose receiver {index!r}: with {count} receivers, return 0 to {count - 1}"
+        )
+    return number
 
 
 def create_router(

@@ -28,17 +28,20 @@ _EXACT_CLASS = {
 
 ListCoercer = Callable[[list[Any]], list[Any]]
 CompositeCoercers = tuple[Coercer, ListCoercer]
+_FieldCoercer = Callable[[Any, Sequence[Any]], Sequence[Any]]
 
 
-def tuple_coercers(field_types: Sequence[TypeInformation], type_name: str) -> CompositeCoercers:
-    """Return the coercers of one tuple and of a list of tuples."""
-    scope = {"rebuild": _tuple_rebuilder(field_types, type_name)}
+def tuple_coercers(field_types: Sequence[TypeInformation], type_name: str, is_exact: bool = False) -> CompositeCoercers:
+    """Return the coercers of one tuple and of a list of tuples; exact ones refuse fields that the type has not."""
+    scope = {"rebuild": _tuple_rebuilder(_field_coercer(field_types, type_name, is_exact), type_name)}
     return _generate(_TUPLE_SOURCE, field_types, scope)
 
 
-def row_coercers(field_types: Sequence[TypeInformation], names: list[str], type_name: str) -> CompositeCoercers:
+def row_coercers(
+    field_types: Sequence[TypeInformation], names: list[str], type_name: str, is_exact: bool = False
+) -> CompositeCoercers:
     """Return the coercers of one row and of a list of rows; what comes out is a Row with the type's field names."""
-    rebuild = _row_rebuilder(field_types, names, type_name)
+    rebuild = _row_rebuilder(_field_coercer(field_types, type_name, is_exact), names, type_name)
     scope = {"rebuild": rebuild, "Row": Row, "new": Row.__new__, "names": names, "INSERT": RowKind.INSERT}
     return _generate(_ROW_SOURCE, field_types, scope)
 
@@ -117,9 +120,7 @@ def _fit_check(field_type: TypeInformation, name: str, scope: dict[str, Any]) ->
     return f"coerce_{name}({name}) is {name}"
 
 
-def _tuple_rebuilder(field_types: Sequence[TypeInformation], type_name: str) -> Coercer:
-    coerce_fields = _field_coercer(field_types, type_name)
-
+def _tuple_rebuilder(coerce_fields: _FieldCoercer, type_name: str) -> Coercer:
     def rebuild(value: Any) -> Any:
         if value is None:
             return None
@@ -130,9 +131,7 @@ def _tuple_rebuilder(field_types: Sequence[TypeInformation], type_name: str) -> 
     return rebuild
 
 
-def _row_rebuilder(field_types: Sequence[TypeInformation], names: list[str], type_name: str) -> Coercer:
-    coerce_fields = _field_coercer(field_types, type_name)
-
+def _row_rebuilder(coerce_fields: _FieldCoercer, names: list[str], type_name: str) -> Coercer:
     def rebuild(value: Any) -> Any:
         if value is None:
             return None
@@ -158,16 +157,14 @@ def _by_name(row: Row, names: list[str], type_name: str) -> list[Any]:
     raise TypeMismatchError(f"type {type_name} needs the fields {missing}, which {row!r} does not have")
 
 
-def _field_coercer(
-    field_types: Sequence[TypeInformation], type_name: str
-) -> Callable[[Any, Sequence[Any]], Sequence[Any]]:
+def _field_coercer(field_types: Sequence[TypeInformation], type_name: str, is_exact: bool) -> _FieldCoercer:
     coercers = [(i, coerce) for i, coerce in enumerate(t.coercer() for t in field_types) if coerce is not None]
     arity = len(field_types)
 
     def coerce_fields(whole: Any, values: Sequence[Any]) -> Sequence[Any]:
-        if len(values) != arity:
+        if len(values) < arity or (is_exact and len(values) > arity):
             raise TypeMismatchError(f"type {type_name} needs {arity} fields, got {len(values)}: {whole!r}")
-        result = list(values)
+        result = list(values[:arity])  # Flink's coders leave out what the type does not name
         for position, coerce in coercers:
             try:
                 result[position] = coerce(result[position])

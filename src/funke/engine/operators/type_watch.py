@@ -1,0 +1,58 @@
+"""Tells the user about results that do not fit the type that the operator declares, which PyFlink hides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from funke.engine.graph.job_graph import ChainedOperator
+from funke.engine.graph.operations import AssignTimestamps, Filter, Map, OneByOne, Operation
+from funke.engine.operators.shared_functions import FunctionOpener
+from funke.engine.types.misfit import misfit_of
+from funke.engine.types.type_information import TypeInformation
+
+__all__ = ["TypeWatch", "warnings_channel"]
+
+
+def warnings_channel(operator_id: str) -> str:
+    """The channel on which an operator's warnings reach the driver, which tells the first one."""
+    return f"warning:{operator_id}"
+
+
+class TypeWatch:
+    """Looks at the first result of every batch, until one does not fit: a sample, at no cost per record."""
+
+    def __init__(
+        self, spec: ChainedOperator, type_info: TypeInformation, send_to_driver: Callable[[str, Any], None]
+    ) -> None:
+        self._spec = spec
+        self._type = type_info
+        self._send = send_to_driver
+        self._is_over = not _makes_values(spec.operation)
+
+    def look(self, value: Any) -> None:
+        """Warns if the value does not fit; one that is about to be refused needs no warning."""
+        if self._is_over:
+            return
+        try:
+            misfit = misfit_of(self._type, value)
+        except Exception:
+            # What an odd object of the user's does when it is compared or shown must not end the job.
+            self._is_over = True
+            return
+        passes_unchanged = self._spec.passes_unchanged
+        if misfit is not None and (passes_unchanged or not misfit.is_refused):
+            self._is_over = True
+            how = f"{misfit.text} at the next exchange or sink" if passes_unchanged else misfit.text
+            where = f"\n  in your job: {self._spec.user_line}" if self._spec.user_line else ""
+            text = f"a result of operator '{self._spec.name}' does not fit its type {self._type}: {how}{where}"
+            self._send(warnings_channel(self._spec.operator_id), text)
+
+
+def _makes_values(operation: Operation) -> bool:
+    """Whether results are the operator's own, and not what somebody else has handed in."""
+    if isinstance(operation, OneByOne):
+        operation = operation.operation
+    if isinstance(operation, Map) and isinstance(operation.function, FunctionOpener):
+        return False
+    return not isinstance(operation, (Filter, AssignTimestamps))
