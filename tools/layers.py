@@ -59,7 +59,7 @@ LAYERS: tuple[Layer, ...] = (
     Layer("config", ("funke.engine.config",), "configuration keys and their values"),
     Layer(
         "leaves",
-        ("funke.engine", "funke.engine.types", "funke.engine.errors", "funke.alias"),
+        ("funke.engine", "funke.engine.types", "funke.engine.errors", "funke.alias", "funke.passed_on_names"),
         "types, errors, the `pyflink` alias",
     ),
 )

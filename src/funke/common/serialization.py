@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from funke.common.legacy_schemas import find_legacy_schema
 from funke.engine.errors import TypeMismatchError
 from funke.engine.types import TypeInformation, Types
 from funke.engine.types.text_form import text_writer
+from funke.passed_on_names import pass_on_names
 
 __all__ = [
     "SerializationSchema",
@@ -20,7 +20,10 @@ __all__ = [
     "Encoder",
     "BulkWriterFactory",
     "RowFieldExtractorSchema",
+    "SimpleStringEncoder",
 ]
+
+pass_on_names(__name__)
 
 
 class SerializationSchema(ABC):
@@ -114,13 +117,13 @@ class Encoder(ABC):
     @staticmethod
     def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
         """Return an encoder that writes one line of text per element."""
-        return _SimpleStringEncoder(charset_name)
+        return SimpleStringEncoder(charset_name)
 
 
-class _SimpleStringEncoder(Encoder):
-    """Flink's text form of the element and a line end."""
+class SimpleStringEncoder(Encoder):
+    """Flink's text form of the element and a line end; made by name in Flink 1.x."""
 
-    def __init__(self, charset_name: str) -> None:
+    def __init__(self, charset_name: str = "UTF-8") -> None:
         self._charset = codecs.lookup(charset_name).name
 
     def to_writer(self, type_info: TypeInformation | None) -> Callable[[Any], bytes]:
@@ -145,7 +148,3 @@ class RowDataBulkWriterFactory(BulkWriterFactory):
     def get_row_type(self) -> Any:
         """Return the type of the rows."""
         return self._row_type
-
-
-def __getattr__(name: str) -> Any:
-    return find_legacy_schema(__name__, name)

@@ -17,8 +17,11 @@ from funke.engine.operators.functions.async_functions import (
 )
 from funke.engine.operators.windowing.trigger import to_millis
 from funke.engine.types.time import Duration, Time
+from funke.passed_on_names import pass_on_names
 
 __all__ = ["AsyncDataStream"]
+
+pass_on_names(__name__)
 
 OutputMode = AsyncFunctionDescriptor.OutputMode
 

@@ -7,7 +7,7 @@ from io import BytesIO
 import pytest
 
 from funke.common import ByteArraySchema, Encoder, Row, SimpleStringSchema, Types, TypeSerializer
-from funke.common.serialization import RowDataBulkWriterFactory, RowFieldExtractorSchema
+from funke.common.serialization import RowDataBulkWriterFactory, RowFieldExtractorSchema, SimpleStringEncoder
 from funke.common.serializer import VoidNamespaceSerializer
 from funke.engine.errors import TypeMismatchError
 
@@ -45,6 +45,11 @@ def test_lines_of_text_have_flinks_form() -> None:
     assert encoder.encode(Row("a", None), Types.ROW([Types.STRING(), Types.INT()])) == b"+I[a, null]\n"
     assert encoder.encode((1, "a")) == b"(1, 'a')\n"
     assert Encoder.simple_string_encoder("UTF-16LE").encode("a") == b"a\0\n\0"
+
+
+def test_the_encoder_of_flink_1_is_made_by_name() -> None:
+    assert SimpleStringEncoder().encode("ü", Types.STRING()) == b"\xc3\xbc\n"
+    assert SimpleStringEncoder("UTF-16LE").encode("a") == b"a\0\n\0"
 
 
 def test_bulk_formats_know_their_row_type() -> None:

@@ -13,6 +13,7 @@ from funke.datastream.connectors.base import DeliveryGuarantee, Sink, Source, St
 from funke.datastream.connectors.kept_settings import Choice, KeptSettings
 from funke.datastream.functions import SinkFunction, SourceFunction
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.passed_on_names import pass_on_names
 
 __all__ = [
     "FlinkKafkaConsumer",
@@ -29,6 +30,8 @@ __all__ = [
     "KafkaRecordSerializationSchemaBuilder",
     "KafkaTopicSelector",
 ]
+
+pass_on_names(__name__)
 
 _REASON = "the Kafka connector is not available yet"
 

@@ -11,6 +11,7 @@ from funke.common.time import Duration
 from funke.datastream.connectors.base import DeliveryGuarantee, Sink, Source
 from funke.datastream.connectors.kept_settings import Choice, KeptSettings
 from funke.engine.errors import UnsupportedFeatureError
+from funke.passed_on_names import pass_on_names
 
 __all__ = [
     "PulsarSource",
@@ -23,6 +24,8 @@ __all__ = [
     "MessageDelayer",
     "TopicRoutingMode",
 ]
+
+pass_on_names(__name__)
 
 _REASON = "the Pulsar connector is not available yet"
 
