@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from funke.common.java_handles import JavaConfiguration
 from funke.engine.config.config_option import ConfigOption
-from funke.engine.config.option_values import format_value, parse_boolean, parse_float, parse_integer, parse_list
+from funke.engine.config.option_values import format_value, parse_boolean, parse_float, parse_integer, parse_yaml_list
 from funke.engine.config.settings import Settings
 
 __all__ = ["Configuration"]
@@ -48,8 +48,9 @@ class Configuration:
 
     @staticmethod
     def parse_list_value(value: str) -> list[str]:
-        """Split a list written as ``[a, b]`` or ``a;b``."""
-        return parse_list(value) if value else []
+        """Split a list of YAML, ``[a, b]`` or lines of ``- a``, or one written as ``a;b``."""
+        items = parse_yaml_list(value) if value else []
+        return value.split(";") if items is None else items
 
     @staticmethod
     def parse_jars_value(value: str, jvm: Any = None) -> list[str]:

@@ -88,12 +88,12 @@ class RowFieldExtractorSchema(SerializationSchema):
 
     def __init__(self, field_index: int) -> None:
         if field_index < 0:
-            raise ValueError(f"field_index must not be negative, got {field_index}")
+            raise ValueError(f"Field index must be non-negative, got: {field_index}")
         self._field_index = field_index
 
     def serialize(self, value: Any) -> bytes:
-        """Return the bytes of the field; a missing value gives no bytes."""
-        field = value[self._field_index]
+        """Return the bytes of the field; a missing value, or no row at all, gives no bytes."""
+        field = None if value is None else value[self._field_index]
         return b"" if field is None else _require_bytes(f"field {self._field_index} of the row", field)
 
 

@@ -32,8 +32,8 @@ def test_bytes() -> None:
 
 def test_one_field_of_a_row() -> None:
     assert RowFieldExtractorSchema(1).serialize(Row("a", b"key")) == b"key"
-    assert RowFieldExtractorSchema(0).serialize(Row(None)) == b""
-    with pytest.raises(ValueError, match="negative"):
+    assert RowFieldExtractorSchema(0).serialize(Row(None)) == RowFieldExtractorSchema(0).serialize(None) == b""
+    with pytest.raises(ValueError, match="Field index must be non-negative, got: -1"):
         RowFieldExtractorSchema(-1)
     with pytest.raises(TypeMismatchError, match="field 0 of the row needs bytes"):
         RowFieldExtractorSchema(0).serialize(Row("a"))
