@@ -59,7 +59,14 @@ LAYERS: tuple[Layer, ...] = (
     Layer("config", ("funke.engine.config",), "configuration keys and their values"),
     Layer(
         "leaves",
-        ("funke.engine", "funke.engine.types", "funke.engine.errors", "funke.engine.trust", "funke.alias"),
+        (
+            "funke.engine",
+            "funke.engine.types",
+            "funke.engine.errors",
+            "funke.engine.trust",
+            "funke.alias",
+            "funke.passed_on_names",
+        ),
         "types, errors, who may be believed, the `pyflink` alias",
     ),
 )

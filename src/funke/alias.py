@@ -12,10 +12,10 @@ import sys
 import threading
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
-from funke.engine.errors import ConfigurationError
+from funke.engine.errors import ConfigurationError, at_user_line
 
 __all__ = ["install", "is_installed", "uninstall"]
 
@@ -24,8 +24,9 @@ _REAL = "funke"
 _MISSING_REASONS = {
     "pyflink.table": "the Table API and SQL are not available yet",
     "pyflink.java_gateway": "there is no gateway to Flink's JVM classes",
-    "pyflink.util.java_utils": "there is no gateway to Flink's JVM classes",
     "pyflink.fn_execution": "it is PyFlink's own runtime",
+    "pyflink.shell": "it prepares Flink's Table API in an interactive Python",
+    "pyflink.dataset": "Flink 2 has no DataSet API; use a StreamExecutionEnvironment in RuntimeExecutionMode.BATCH",
 }
 _lock = threading.Lock()
 
@@ -60,10 +61,11 @@ class _AliasFinder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if not _is_alias(fullname):
+            _explain_missing(fullname, path)
             return None
         real_name = _REAL + fullname[len(_ALIAS) :]
         if real_name not in sys.modules and importlib.util.find_spec(real_name) is None:
-            raise ModuleNotFoundError(_missing_text(fullname), name=fullname)
+            raise _missing(fullname)
         return ModuleSpec(fullname, _AliasLoader(real_name), origin=f"alias of {real_name}")
 
 
@@ -88,10 +90,22 @@ def _is_alias(name: str) -> bool:
     return name == _ALIAS or name.startswith(_ALIAS + ".")
 
 
-def _missing_text(name: str) -> str:
-    text = f"No module named '{name}': Funke stands in for PyFlink here and does not have this module"
-    reasons = [reason for module, reason in _MISSING_REASONS.items() if f"{name}.".startswith(f"{module}.")]
-    return f"{text}; {reasons[0]}" if reasons else text
+def _explain_missing(real_name: str, path: Sequence[str] | None) -> None:
+    """Tell why `from pyflink.table import x` finds nothing: Python looks for a module `funke.table.x` at last."""
+    name = _ALIAS + real_name[len(_REAL) :]
+    is_inside = real_name.startswith(f"{_REAL}.") and name not in _MISSING_REASONS
+    if is_inside and _missing_reason(name) and PathFinder.find_spec(real_name, path) is None:
+        raise _missing(name)
+
+
+def _missing(name: str) -> ModuleNotFoundError:
+    text = f"No module named '{name}': Funke stands in for PyFlink here and does not have it"
+    reason = _missing_reason(name)
+    return ModuleNotFoundError(at_user_line(f"{text}; {reason}" if reason else text), name=name)
+
+
+def _missing_reason(name: str) -> str | None:
+    return next((reason for module, reason in _MISSING_REASONS.items() if f"{name}.".startswith(f"{module}.")), None)
 
 
 def _refuse_loaded_pyflink() -> None:

@@ -9,6 +9,8 @@ KNOWN_ABSENCES: dict[str, str] = {
     "util.exceptions.convert_py4j_exception": _JVM_ERRORS,
     "util.exceptions.install_exception_handler": _JVM_ERRORS,
     "util.exceptions.install_py4j_hooks": _JVM_ERRORS,
+    "common.completable_future.convert_py4j_exception": _JVM_ERRORS,
+    "datastream.data_stream.WINDOW_STATE_NAME": "it names a state inside PyFlink's own window operator",
     "common.configuration.Configuration.parse_jars_value": "its second argument is a JVM handle, optional here",
     "datastream.stream_execution_environment.StreamExecutionEnvironment.__init__": (
         "its default is PyFlink's internal PickleSerializer; elements are pickled here in any case"

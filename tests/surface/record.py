@@ -59,8 +59,8 @@ def removed_from_module(older: dict[str, Any], newer: dict[str, Any]) -> dict[st
     removed.update({key: missing_names(older, newer, key) for key in ("all", "exports")})
     if not newer and "exports" in older:
         removed["exports"] = older["exports"]
-    functions = missing_keys(older, newer, "functions")
-    return {key: value for key, value in (removed | {"functions": functions}).items() if value}
+    removed.update({key: missing_keys(older, newer, key) for key in ("functions", "names")})
+    return {key: value for key, value in removed.items() if value}
 
 
 def removed_from_class(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:

@@ -17,8 +17,9 @@ PACKAGES = (
     "datastream.formats",
     "metrics",
     "util.exceptions",
+    "util.java_utils",
 )
-INTERNAL_MODULES = frozenset({"common.io", "common.utils", "common.constants", "datastream.utils"})
+INTERNAL_MODULES = frozenset({"common.io", "common.utils", "datastream.utils"})
 # JVM handles mean nothing without a JVM; what stands behind them is compared by its Python methods instead.
 JVM_PARAMETER = re.compile(r"^_?j_|^gateway$|^_j")
 JVM_MEMBER = re.compile(r"^j_|^_|get_java_|to_j_|^gateway$|^get_jvm|_j_|^j[A-Z]|^java_object$|^get_java")
@@ -30,6 +31,9 @@ PROTOCOL_METHODS = frozenset(
 INTERNAL_NAME = re.compile(
     r"^Internal(SingleValue|Iterable)|^(InternalWindowFunction|WindowOperationDescriptor)$|^Java(Function|Object)Wrapper$"
 )
+# What a module passes on is compared when it is PyFlink's own and public. Left out are the names of Python and py4j,
+# which programs import from there, and helpers that only work on objects of a JVM.
+JVM_MODULES = frozenset({"java_gateway", "util.java_utils", "serializers", "util.api_stability_decorators"})
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -69,7 +73,23 @@ def describe_module(module: ModuleType) -> dict[str, Any]:
         described["all"] = sorted(module.__all__)
     if hasattr(module, "__path__"):
         described["exports"] = sorted(name for name, value in public.items() if inspect.isclass(value))
+    homes = {name: home_of(name, value, module) for name, value in public.items()}
+    described["names"] = {name: home for name, home in sorted(homes.items()) if home is not None}
     return described
+
+
+def home_of(name: str, value: Any, module: ModuleType) -> str | None:
+    """The module of PyFlink that a name of `module` comes from, below the root; None for what is not compared."""
+    if inspect.ismodule(value):
+        home = value.__name__
+    elif isinstance(value, int | str):
+        home = "typing" if name == "TYPE_CHECKING" else module.__name__
+    else:
+        home = getattr(value, "__module__", None) or type(value).__module__
+    root, _, place = home.partition(".")
+    is_compared = home == module.__name__ or not (is_internal(place) or place in JVM_MODULES)
+    place = place.rpartition(".")[0] if inspect.ismodule(value) else place
+    return place if root == module.__name__.partition(".")[0] and is_compared else None
 
 
 def is_public(name: str) -> bool:

@@ -8,7 +8,7 @@ import inspect
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -121,10 +121,35 @@ def module_differences(module: Any, place: str, described: dict[str, Any]) -> It
     for name in sorted({*described.get("all", ()), *described.get("exports", ())}):
         if not hasattr(module, name):
             yield f"{place}: cannot import '{name}'"
+    for name, home in described.get("names", {}).items():
+        yield from name_differences(module, f"{place}.{name}", name, home)
     for name, function in described.get("functions", {}).items():
         yield from callable_differences(getattr(module, name, None), f"{place}.{name}", function)
     for name, cls in described.get("classes", {}).items():
         yield from class_differences(getattr(module, name, None), f"{place}.{name}", cls, module)
+
+
+def name_differences(module: Any, place: str, name: str, home: str) -> Iterator[str]:
+    """Whether a module gives out a name, its own or one of another module, and as the same thing."""
+    found, wanted = imported_name(module, name), imported_name(home_module(module, home), name)
+    if found is None:
+        yield f"{place}: cannot be imported"
+    elif found is not wanted and not isinstance(found, TypeVar):
+        yield f"{place}: is not that of {home}"
+
+
+def home_module(module: Any, home: str) -> Any:
+    return importlib.import_module(f"{module.__name__.partition('.')[0]}.{home}")
+
+
+def imported_name(module: Any, name: str) -> Any:
+    """What `from module import name` gives, or None."""
+    if hasattr(module, name):
+        return getattr(module, name)
+    try:
+        return importlib.import_module(f"{module.__name__}.{name}")
+    except ImportError:
+        return None
 
 
 def class_differences(cls: Any, place: str, described: dict[str, Any], module: Any) -> Iterator[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from funke.common.completable_future import CompletableFuture
 from funke.common.config_options import ConfigOption, ConfigOptions
 from funke.common.configuration import Configuration
@@ -14,7 +12,6 @@ from funke.common.job_client import JobClient
 from funke.common.job_execution_result import JobExecutionResult
 from funke.common.job_id import JobID
 from funke.common.job_status import JobStatus
-from funke.common.legacy_schemas import find_legacy_schema
 from funke.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from funke.common.serialization import (
     ByteArraySchema,
@@ -28,6 +25,7 @@ from funke.common.time import Duration, Instant, Time
 from funke.common.typeinfo import TypeInformation, Types
 from funke.common.types import Row, RowKind
 from funke.common.watermark_strategy import AssignerWithPeriodicWatermarksWrapper, WatermarkStrategy
+from funke.passed_on_names import pass_on_names
 
 __all__ = [
     "Configuration",
@@ -60,6 +58,4 @@ __all__ = [
     "AssignerWithPeriodicWatermarksWrapper",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    return find_legacy_schema(__name__, name)
+pass_on_names(__name__)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from funke.common.java_handles import JavaConfiguration
 from funke.engine.config.config_option import ConfigOption
-from funke.engine.config.option_values import format_value, parse_boolean, parse_float, parse_integer, parse_list
+from funke.engine.config.option_values import format_value, parse_boolean, parse_float, parse_integer, parse_yaml_list
 from funke.engine.config.settings import Settings
 
 __all__ = ["Configuration"]
@@ -21,17 +22,21 @@ class Configuration:
     4
     """
 
-    def __init__(self, other: Configuration | None = None, *, settings: Settings | None = None) -> None:
-        """Create a copy of ``other``, a view of ``settings``, or an empty configuration."""
-        if settings is not None:
-            self._settings = settings
+    def __init__(self, other: Configuration | None = None, j_configuration: JavaConfiguration | None = None) -> None:
+        """Create a copy of ``other``, a view of what `get_j_env_configuration` gave, or an empty configuration."""
+        if j_configuration is not None:
+            self._settings = j_configuration.settings
         else:
             self._settings = Settings() if other is None else other._settings.copy()
+
+    @property
+    def _j_configuration(self) -> JavaConfiguration:
+        return JavaConfiguration(self._settings)
 
     @classmethod
     def from_dict(cls, map: Mapping[str, str]) -> Configuration:
         """Create a configuration with the entries of a dict."""
-        return cls(settings=Settings(map))
+        return cls(j_configuration=JavaConfiguration(Settings(map)))
 
     def get_string(self, key: str, default_value: str) -> str:
         """Return the value of a key as text."""
@@ -43,8 +48,9 @@ class Configuration:
 
     @staticmethod
     def parse_list_value(value: str) -> list[str]:
-        """Split a list written as ``[a, b]`` or ``a;b``."""
-        return parse_list(value) if value else []
+        """Split a list of YAML, ``[a, b]`` or lines of ``- a``, or one written as ``a;b``."""
+        items = parse_yaml_list(value) if value else []
+        return value.split(";") if items is None else items
 
     @staticmethod
     def parse_jars_value(value: str, jvm: Any = None) -> list[str]:

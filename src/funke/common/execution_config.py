@@ -11,6 +11,7 @@ from funke.engine.config import flink_options as options
 from funke.engine.config.config_option import ConfigOption
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, at_user_line
+from funke.engine.types.enum_members import require_member
 from funke.engine.types.time import Duration
 
 __all__ = ["ExecutionConfig"]
@@ -232,7 +233,8 @@ class ExecutionConfig:
 
     def set_execution_mode(self, execution_mode: ExecutionMode) -> ExecutionConfig:
         """Recorded (Flink 1.x)."""
-        return self._set(options.EXECUTION_MODE, execution_mode.name)
+        mode = require_member(ExecutionMode, execution_mode, "set_execution_mode()")
+        return self._set(options.EXECUTION_MODE, mode.name)
 
     def get_default_input_dependency_constraint(self) -> InputDependencyConstraint:
         """Return what was recorded (Flink 1.x)."""
@@ -242,7 +244,9 @@ class ExecutionConfig:
         self, input_dependency_constraint: InputDependencyConstraint
     ) -> ExecutionConfig:
         """Recorded (Flink 1.x)."""
-        return self._set(options.INPUT_DEPENDENCY_CONSTRAINT, input_dependency_constraint.name)
+        asker = "set_default_input_dependency_constraint()"
+        constraint = require_member(InputDependencyConstraint, input_dependency_constraint, asker)
+        return self._set(options.INPUT_DEPENDENCY_CONSTRAINT, constraint.name)
 
     def _set(self, option: ConfigOption[Any], value: Any) -> ExecutionConfig:
         self._settings.set(option, value)

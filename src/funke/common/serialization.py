@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from funke.common.legacy_schemas import find_legacy_schema
 from funke.engine.errors import TypeMismatchError
 from funke.engine.types import TypeInformation, Types
 from funke.engine.types.text_form import text_writer
+from funke.passed_on_names import pass_on_names
 
 __all__ = [
     "SerializationSchema",
@@ -20,7 +20,10 @@ __all__ = [
     "Encoder",
     "BulkWriterFactory",
     "RowFieldExtractorSchema",
+    "SimpleStringEncoder",
 ]
+
+pass_on_names(__name__)
 
 
 class SerializationSchema(ABC):
@@ -85,12 +88,12 @@ class RowFieldExtractorSchema(SerializationSchema):
 
     def __init__(self, field_index: int) -> None:
         if field_index < 0:
-            raise ValueError(f"field_index must not be negative, got {field_index}")
+            raise ValueError(f"Field index must be non-negative, got: {field_index}")
         self._field_index = field_index
 
     def serialize(self, value: Any) -> bytes:
-        """Return the bytes of the field; a missing value gives no bytes."""
-        field = value[self._field_index]
+        """Return the bytes of the field; a missing value, or no row at all, gives no bytes."""
+        field = None if value is None else value[self._field_index]
         return b"" if field is None else _require_bytes(f"field {self._field_index} of the row", field)
 
 
@@ -114,13 +117,13 @@ class Encoder(ABC):
     @staticmethod
     def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
         """Return an encoder that writes one line of text per element."""
-        return _SimpleStringEncoder(charset_name)
+        return SimpleStringEncoder(charset_name)
 
 
-class _SimpleStringEncoder(Encoder):
-    """Flink's text form of the element and a line end."""
+class SimpleStringEncoder(Encoder):
+    """Flink's text form of the element and a line end; made by name in Flink 1.x."""
 
-    def __init__(self, charset_name: str) -> None:
+    def __init__(self, charset_name: str = "UTF-8") -> None:
         self._charset = codecs.lookup(charset_name).name
 
     def to_writer(self, type_info: TypeInformation | None) -> Callable[[Any], bytes]:
@@ -145,7 +148,3 @@ class RowDataBulkWriterFactory(BulkWriterFactory):
     def get_row_type(self) -> Any:
         """Return the type of the rows."""
         return self._row_type
-
-
-def __getattr__(name: str) -> Any:
-    return find_legacy_schema(__name__, name)

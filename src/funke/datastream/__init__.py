@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from funke.datastream import async_retry_strategies as async_retry_strategies
+from funke.datastream import state as state
 from funke.datastream.async_data_stream import AsyncDataStream
 from funke.datastream.checkpoint_config import CheckpointConfig, ExternalizedCheckpointCleanup
 from funke.datastream.checkpoint_storage import (

@@ -7,7 +7,7 @@ from typing import Any
 
 from funke.datastream.data_stream import DataStream, KeyedStream
 from funke.datastream.stream_types import OutputType, declared_type
-from funke.engine.errors import ConfigurationError
+from funke.engine.errors import ConfigurationError, at_user_line
 from funke.engine.graph.operations import AsyncWait
 from funke.engine.operators.functions.async_functions import (
     NO_RETRY_STRATEGY,
@@ -17,8 +17,11 @@ from funke.engine.operators.functions.async_functions import (
 )
 from funke.engine.operators.windowing.trigger import to_millis
 from funke.engine.types.time import Duration, Time
+from funke.passed_on_names import pass_on_names
 
 __all__ = ["AsyncDataStream"]
+
+pass_on_names(__name__)
 
 OutputMode = AsyncFunctionDescriptor.OutputMode
 
@@ -105,14 +108,16 @@ def _validate(
     capacity: int,
 ) -> None:
     if not inspect.iscoroutinefunction(async_function.async_invoke):
-        raise ConfigurationError(
-            f"method 'async_invoke' of {type(async_function).__name__} must be declared with `async def`"
-        )
+        raise _refused(f"Method 'async_invoke' of class '{type(async_function)}' should be declared as 'async def'.")
     if async_retry_strategy is None:
-        raise ConfigurationError("the retry strategy of an asynchronous function must not be None")
+        raise _refused("Async retry strategy should not be None.")
     if async_retry_strategy is not NO_RETRY_STRATEGY and timeout_ms <= 0:
-        raise ConfigurationError("an asynchronous function with retries needs a timeout greater than 0")
+        raise _refused("Timeout should be configured when do async with retry.")
     if async_retry_strategy.get_retry_predicate() is None:
-        raise ConfigurationError(f"{type(async_retry_strategy).__name__}.get_retry_predicate() returned None")
+        raise _refused(f"Retry predicate of the async retry strategy '{type(async_retry_strategy)}' is None.")
     if capacity < 1:
-        raise ConfigurationError(f"the capacity of an asynchronous function must be at least 1, got {capacity}")
+        raise _refused(f"the capacity of an asynchronous function must be at least 1, got {capacity}")
+
+
+def _refused(text: str) -> ConfigurationError:
+    return ConfigurationError(at_user_line(text))

@@ -9,6 +9,7 @@ from funke.engine.operators.functions.async_functions import (
     NoRetryStrategy,
     RetryPredicate,
 )
+from funke.passed_on_names import pass_on_names
 
 __all__ = [
     "NO_RETRY_STRATEGY",
@@ -17,3 +18,5 @@ __all__ = [
     "FixedDelayRetryStrategy",
     "ExponentialBackoffDelayRetryStrategy",
 ]
+
+pass_on_names(__name__)

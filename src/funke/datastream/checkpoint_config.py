@@ -12,6 +12,7 @@ from funke.engine.config import flink_options as options
 from funke.engine.config.config_option import ConfigOption
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
+from funke.engine.types.enum_members import require_member
 from funke.engine.types.time import Duration
 
 __all__ = ["CheckpointConfig", "ExternalizedCheckpointCleanup"]
@@ -57,7 +58,8 @@ class CheckpointConfig:
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
         """Choose between exactly-once and at-least-once."""
-        return self._set(options.CHECKPOINTING_MODE, checkpointing_mode.name)
+        mode = require_member(CheckpointingMode, checkpointing_mode, "set_checkpointing_mode()")
+        return self._set(options.CHECKPOINTING_MODE, mode.name)
 
     def get_checkpoint_interval(self) -> int:
         """Return the time between the starts of two checkpoints in milliseconds, or -1."""
@@ -117,7 +119,10 @@ class CheckpointConfig:
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
         """Choose what happens to the last checkpoint when the job is cancelled."""
-        return self._set(options.EXTERNALIZED_CHECKPOINT_RETENTION, retention_mode.name)
+        mode = require_member(
+            ExternalizedCheckpointRetention, retention_mode, "set_externalized_checkpoint_retention()"
+        )
+        return self._set(options.EXTERNALIZED_CHECKPOINT_RETENTION, mode.name)
 
     def is_externalized_checkpoints_enabled(self) -> bool:
         """Tell whether checkpoints are kept outside the job."""
@@ -136,7 +141,8 @@ class CheckpointConfig:
 
     def set_externalized_checkpoint_cleanup(self, cleanup_mode: ExternalizedCheckpointCleanup) -> CheckpointConfig:
         """Flink 1.x's name for `set_externalized_checkpoint_retention`."""
-        return self._set(options.EXTERNALIZED_CHECKPOINT_RETENTION, cleanup_mode.name)
+        mode = require_member(ExternalizedCheckpointCleanup, cleanup_mode, "set_externalized_checkpoint_cleanup()")
+        return self._set(options.EXTERNALIZED_CHECKPOINT_RETENTION, mode.name)
 
     def get_externalized_checkpoint_cleanup(self) -> ExternalizedCheckpointCleanup:
         """Flink 1.x's name for `get_externalized_checkpoint_retention`."""

@@ -41,6 +41,7 @@ from funke.engine.types.functions import Partitioner as UserPartitioner
 from funke.engine.types.output_tag import OutputTag
 from funke.engine.types.time import Duration, Time
 from funke.engine.types.type_information import TypeInformation
+from funke.passed_on_names import pass_on_names
 
 if TYPE_CHECKING:
     from funke.common.execution_config import ExecutionConfig
@@ -58,6 +59,8 @@ __all__ = [
     "BroadcastStream",
     "BroadcastConnectedStream",
 ]
+
+pass_on_names(__name__)
 
 
 class DataStream(OperatorSettings):

@@ -19,6 +19,7 @@ from funke.engine.config import flink_options as options
 from funke.engine.config.config_option import choice_option
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, at_user_line
+from funke.engine.types.enum_members import require_member
 from funke.engine.types.time import Duration
 
 _T = TypeVar("_T", bound="EnvironmentSettings")
@@ -95,7 +96,8 @@ class EnvironmentSettings:
 
     def set_runtime_mode(self: _T, execution_mode: RuntimeExecutionMode) -> _T:
         """Choose whether jobs give running results, or one result at the end of bounded input."""
-        self._settings.set(options.RUNTIME_MODE, execution_mode.name)
+        mode = require_member(RuntimeExecutionMode, execution_mode, "set_runtime_mode()")
+        self._settings.set(options.RUNTIME_MODE, mode.name)
         return self
 
     def set_buffer_timeout(self: _T, timeout_millis: int) -> _T:
@@ -219,6 +221,7 @@ class EnvironmentSettings:
 
     def set_stream_time_characteristic(self, characteristic: TimeCharacteristic) -> None:
         """Choose the time of the program: with ingestion time, elements get the time at which they are read."""
+        require_member(TimeCharacteristic, characteristic, "set_stream_time_characteristic()")
         self._settings.set(TIME_CHARACTERISTIC, characteristic.name)
         is_processing_time = characteristic is TimeCharacteristic.ProcessingTime
         self._config.set_auto_watermark_interval(0 if is_processing_time else 200)

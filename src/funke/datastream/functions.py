@@ -62,6 +62,7 @@ from funke.engine.types.functions import (
     SinkFunction,
     SourceFunction,
 )
+from funke.passed_on_names import pass_on_names
 
 __all__ = [
     "RuntimeContext",
@@ -112,3 +113,5 @@ __all__ = [
     "FunctionSnapshotContext",
     "ListCheckpointed",
 ]
+
+pass_on_names(__name__)

@@ -31,6 +31,7 @@ from funke.engine.state.interfaces import (
     ValueState,
 )
 from funke.engine.state.ttl_config import StateTtlConfig
+from funke.passed_on_names import pass_on_names
 
 __all__ = [
     "State",
@@ -57,3 +58,5 @@ __all__ = [
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
 ]
+
+pass_on_names(__name__)

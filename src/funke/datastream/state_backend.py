@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from abc import ABC, abstractmethod
 from enum import Enum
 from typing import Any
@@ -20,7 +21,8 @@ from funke.datastream.rocksdb_options_factory import (
 )
 from funke.engine.config import flink_options as options
 from funke.engine.config import rocksdb_options
-from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.errors import ConfigurationError, UnsupportedFeatureError, at_user_line
+from funke.engine.types.enum_members import require_member
 
 __all__ = [
     "StateBackend",
@@ -111,7 +113,7 @@ class _RocksDB(StateBackend):
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
         """Choose a set of settings for a kind of disk."""
-        self._predefined_options = options
+        self._predefined_options = require_member(PredefinedOptions, options, "set_predefined_options()")
 
     def get_predefined_options(self) -> PredefinedOptions:
         """Return the set of settings for a kind of disk."""
@@ -135,7 +137,8 @@ class _RocksDB(StateBackend):
 
     def set_priority_queue_state_type(self, priority_queue_state_type: PriorityQueueStateType) -> None:
         """Choose where timers are kept."""
-        self._timer_store = priority_queue_state_type
+        asker = "set_priority_queue_state_type()"
+        self._timer_store = require_member(PriorityQueueStateType, priority_queue_state_type, asker)
 
     def get_priority_queue_state_type(self) -> PriorityQueueStateType:
         """Return where timers are kept."""
@@ -330,7 +333,11 @@ def _require_flag(name: str, value: object) -> None:
 
 
 def _local_path(path: str) -> str:
-    local = path.removeprefix("file://").removeprefix("file:")
+    scheme, colon, rest = path.partition(":")
+    if colon and scheme.lower() != "file" and "/" not in scheme:
+        raise ConfigurationError(at_user_line(f"Path {path} has a non-local scheme"))
+    local = rest if colon and scheme.lower() == "file" else path
     if not os.path.isabs(local):
-        raise ConfigurationError(f"RocksDB's directories must be absolute, got '{path}'")
-    return local
+        raise ConfigurationError(at_user_line(f"RocksDB's directories must be absolute, got '{path}'"))
+    # As Java's File writes it: one slash between the parts, none at the end; `..` stays.
+    return re.sub("//+", "/", local).rstrip("/") or "/"

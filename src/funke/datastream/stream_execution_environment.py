@@ -8,6 +8,7 @@ from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
 from funke.common.configuration import Configuration
+from funke.common.java_handles import JavaEnvironment
 from funke.common.job_client import JobClient
 from funke.common.job_execution_result import JobExecutionResult
 from funke.datastream.cached_results import CachedResults
@@ -23,11 +24,14 @@ from funke.engine.graph.operations import WriteSink
 from funke.engine.graph.plan_json import to_plan_json
 from funke.engine.graph.stream_graph import StreamGraph, StreamNode
 from funke.engine.types.type_information import TypeInformation
+from funke.passed_on_names import pass_on_names
 
 if TYPE_CHECKING:
     from funke.engine.jobs.running_job import RunningJob
 
 __all__ = ["StreamExecutionEnvironment"]
+
+pass_on_names(__name__)
 
 CANCEL_TIMEOUT_S = 30
 
@@ -52,6 +56,10 @@ class StreamExecutionEnvironment(EnvironmentSources):
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
         """Create an environment with the settings of the cluster and the command line, and then the given ones."""
         return StreamExecutionEnvironment(configuration=configuration)
+
+    @property
+    def _j_stream_execution_environment(self) -> JavaEnvironment:
+        return JavaEnvironment(self._settings)
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Run everything that was added since the last job, and wait for its end."""

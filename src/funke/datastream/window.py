@@ -56,6 +56,7 @@ from funke.engine.operators.windowing.windows import (
     long_to_int_with_bit_mixing,
     mod_inverse,
 )
+from funke.passed_on_names import pass_on_names
 
 __all__ = [
     "Window",
@@ -102,6 +103,8 @@ __all__ = [
     "long_to_int_with_bit_mixing",
     "mod_inverse",
 ]
+
+pass_on_names(__name__)
 
 # The engine knows nothing of the public TypeSerializer; for programs that ask, a window serializer is one.
 TypeSerializer.register(WindowSerializer)  # type: ignore[type-abstract]

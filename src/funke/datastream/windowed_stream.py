@@ -25,7 +25,7 @@ from funke.engine.operators.windowing.assigners import (
     TumblingProcessingTimeWindows,
 )
 from funke.engine.operators.windowing.evictor import Evictor
-from funke.engine.operators.windowing.trigger import Trigger
+from funke.engine.operators.windowing.trigger import Trigger, to_millis
 from funke.engine.types.functions import AggregateFunction, NullByteKeySelector, ReduceFunction
 from funke.engine.types.output_tag import OutputTag
 from funke.engine.types.time import Duration, Time
@@ -86,11 +86,13 @@ class _Windows:
         self._evictor = evictor
         return self
 
-    def allowed_lateness(self: _T, time_ms: int) -> _T:
+    def allowed_lateness(self: _T, time_ms: int | Duration | Time) -> _T:
         """Keep windows for some time after the watermark has passed them, for late elements."""
+        if isinstance(time_ms, Duration | Time):
+            time_ms = to_millis(time_ms)
         if isinstance(time_ms, bool) or not isinstance(time_ms, int) or time_ms < 0:
             raise ConfigurationError(
-                at_user_line(f"allowed_lateness() needs a number of milliseconds of at least 0, got {time_ms!r}")
+                at_user_line(f"allowed_lateness() needs a Duration or milliseconds, at least 0, got {time_ms!r}")
             )
         self._allowed_lateness = time_ms
         return self
@@ -249,14 +251,14 @@ class AllWindowedStream(_Windows):
 
     def apply(self, window_function: AllWindowFunction[Any, Any, Any], output_type: OutputType = None) -> DataStream:
         """Apply a function to all elements of each window."""
-        _require(window_function, "apply()", AllWindowFunction)
+        _require(window_function, "window_all().apply()", AllWindowFunction)
         return self._windowed(declared_type(output_type), function=window_function)
 
     def process(
         self, process_window_function: ProcessAllWindowFunction[Any, Any, Any], output_type: OutputType = None
     ) -> DataStream:
         """Apply a function with a context to all elements of each window."""
-        _require(process_window_function, "process()", ProcessAllWindowFunction)
+        _require(process_window_function, "window_all().process()", ProcessAllWindowFunction)
         return self._windowed(declared_type(output_type), function=process_window_function)
 
 
@@ -274,10 +276,20 @@ def time_windows(
 
 def _require(function: Any, method: str, kind: type) -> None:
     if not isinstance(function, kind):
-        raise TypeError(f"{method} needs a {kind.__name__}, got {type(function).__name__}")
+        raise TypeError(
+            at_user_line(f"{method} needs a function of the class {kind.__name__}, got {_kind_name(function)}")
+        )
 
 
 def _require_optional(function: Any, *kinds: type) -> None:
     if function is not None and not isinstance(function, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
-        raise TypeError(f"window_function should be a {names}, got {type(function).__name__}")
+        raise TypeError(at_user_line(f"window_function should be a {names}, got {_kind_name(function)}"))
+
+
+def _kind_name(function: Any) -> str:
+    """The class of a function, with the kind of window function that it extends."""
+    name = type(function).__name__
+    kinds = (WindowFunction, ProcessWindowFunction, AllWindowFunction, ProcessAllWindowFunction)
+    kind = next((each.__name__ for each in kinds if isinstance(function, each)), None)
+    return name if kind in (None, name) else f"{name}, a {kind}"

@@ -53,6 +53,8 @@ __all__ = [
 
 
 _PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_PYTHON_ROOT = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_SCRIPTS_ROOT = os.path.dirname(os.path.abspath(sys.executable)) + os.sep
 
 
 class FunkeError(Exception):
@@ -60,15 +62,17 @@ class FunkeError(Exception):
 
 
 class UnsupportedFeatureError(FunkeError, NotImplementedError):
-    """A feature of Flink's API that Funke does not provide."""
+    """A feature of Flink's API that Funke does not provide; ``line`` is where the user asked for it."""
 
-    def __init__(self, feature: str, reason: str = "") -> None:
+    def __init__(self, feature: str, reason: str = "", line: str | None = None) -> None:
         self.feature = feature
         self.reason = reason
-        super().__init__(f"{feature} is not supported" + (f": {reason}" if reason else ""))
+        self.line = (user_line() or "") if line is None else line
+        text = f"{feature} is not supported" + (f": {reason}" if reason else "")
+        super().__init__(_with_line(text, self.line))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.feature, self.reason)
+        return type(self), (self.feature, self.reason, self.line)
 
 
 class ConfigurationError(FunkeError, ValueError):
@@ -175,7 +179,10 @@ def user_line() -> str | None:
 
 def at_user_line(message: str) -> str:
     """Append the user's own line to ``message``, when there is one on the stack."""
-    line = user_line()
+    return _with_line(message, user_line())
+
+
+def _with_line(message: str, line: str | None) -> str:
     return f"{message}\n  in your job: {line}" if line else message
 
 
@@ -183,4 +190,8 @@ def _is_internal(path: str) -> bool:
     # Code without a file on disk (exec'd coercers, frozen importlib) is never the user's, except a REPL's "<stdin>".
     if path.startswith("<"):
         return path != "<stdin>"
-    return os.path.abspath(path).startswith(_PACKAGE_ROOT)
+    path = os.path.abspath(path)
+    # Python's own modules start threads and programs; Spark's start workers; the scripts beside Python start `funke`.
+    is_python = path.startswith(_PYTHON_ROOT) and "-packages" + os.sep not in path
+    is_spark = f"-packages{os.sep}pyspark{os.sep}" in path
+    return is_python or is_spark or path.startswith((_PACKAGE_ROOT, _SCRIPTS_ROOT))

@@ -88,9 +88,29 @@ def test_missing_module_is_named() -> None:
     assert caught.value.name == "pyflink.no_such_thing"
 
 
-def test_missing_module_of_the_jvm_tells_why() -> None:
-    with pytest.raises(ModuleNotFoundError, match="no gateway to Flink's JVM classes"):
-        importlib.import_module("pyflink.java_gateway")
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        ("java_gateway", "there is no gateway to Flink's JVM classes"),
+        ("shell", "it prepares Flink's Table API in an interactive Python"),
+        ("table.expressions", "the Table API and SQL are not available yet"),
+        ("dataset", "Flink 2 has no DataSet API; use a StreamExecutionEnvironment in RuntimeExecutionMode.BATCH"),
+    ],
+)
+def test_a_missing_module_tells_why_in_one_line_with_the_users(module: str, reason: str) -> None:
+    with pytest.raises(ModuleNotFoundError) as caught:
+        importlib.import_module(f"pyflink.{module}")
+
+    text, place = str(caught.value).splitlines()
+    assert text.startswith(f"No module named 'pyflink.{module}': Funke stands in for PyFlink here")
+    assert text.endswith(f"; {reason}")
+    assert place.startswith("  in your job: test_alias.py:")
+
+
+@pytest.mark.parametrize("name", ["expressions", "udf", "BatchTableEnvironment"])
+def test_a_missing_name_of_the_table_api_tells_why(name: str) -> None:
+    with pytest.raises(ImportError, match=rf"'pyflink.table.{name}'.*the Table API and SQL are not available yet\n"):
+        exec(f"from pyflink.table import {name}")
 
 
 def test_installing_twice_adds_one_finder() -> None:

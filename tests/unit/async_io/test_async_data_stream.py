@@ -65,10 +65,22 @@ def test_the_node_with_retries(env: StreamExecutionEnvironment, is_ordered: bool
 @pytest.mark.parametrize(
     ("function", "timeout_ms", "retry", "capacity", "message"),
     [
-        (NotAsync(), 1, RETRY, 1, "must be declared with `async def`"),
-        (Lookup(), 0, RETRY, 1, "needs a timeout greater than 0"),
-        (Lookup(), 1, None, 1, "must not be None"),
-        (Lookup(), 1, WithoutPredicate(1, 1, None, None), 1, "get_retry_predicate"),
+        (
+            NotAsync(),
+            1,
+            RETRY,
+            1,
+            "Method 'async_invoke' of class '.*NotAsync'>' should be declared as 'async def'.\n  in your job: ",
+        ),
+        (Lookup(), 0, RETRY, 1, "Timeout should be configured when do async with retry."),
+        (Lookup(), 1, None, 1, "Async retry strategy should not be None."),
+        (
+            Lookup(),
+            1,
+            WithoutPredicate(1, 1, None, None),
+            1,
+            "Retry predicate of the async retry strategy '.*WithoutPredicate'>' is None.",
+        ),
         (Lookup(), 1, RETRY, 0, "capacity of an asynchronous function must be at least 1, got 0"),
     ],
 )

@@ -61,9 +61,25 @@ def test_copies_and_merges(configuration: Configuration) -> None:
     assert str(Configuration.from_dict({"x": "1"})) == "{x=1}"
 
 
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("- a.jar\n- b.jar", ["a.jar", "b.jar"]),
+        ("\n- 'a: b'\n\n  -   c  # why\n", ["a: b", "c"]),
+        ("- file:///a.jar;file:///b.jar", ["file:///a.jar;file:///b.jar"]),
+        ("- 'a # b'", ["a # b"]),
+        (" [a, 'b;c']", ["a", "b;c"]),
+        ("-a", ["-a"]),
+    ],
+)
+def test_lists_of_yaml(text: str, items: list[str]) -> None:
+    assert Configuration.parse_list_value(text) == items == parse_list(text)
+
+
 def test_lists() -> None:
     assert Configuration.parse_list_value("[a, b]") == Configuration.parse_list_value("a;b") == ["a", "b"]
     assert Configuration.parse_list_value("") == [] and Configuration.parse_jars_value("a;b") == ["a", "b"]
+    assert Configuration.parse_list_value("a;;b") == ["a", "", "b"]
     assert parse_list("['a, b', \"c\"]") == ["a, b", "c"]
     assert parse_map("{a: 1, b: 'x:y'}") == {"a": "1", "b": "x:y"} and parse_map("a:1,b:2") == {"a": "1", "b": "2"}
     with pytest.raises(ConfigurationError):

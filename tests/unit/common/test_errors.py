@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -65,3 +66,16 @@ def test_the_users_line_is_found() -> None:
     line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
     assert user_line() == f"test_errors.py:{line}"
     assert at_user_line("bad").startswith("bad\n  in your job: test_errors.py:")
+
+
+def test_a_missing_feature_is_told_with_the_users_line() -> None:
+    with pytest.raises(UnsupportedFeatureError, match=r"no JVM hash\n  in your job: test_errors.py:\d+$") as info:
+        WithGap().set_uid_hash("a")
+
+    assert info.value.line.startswith("test_errors.py:")
+
+
+def test_python_itself_is_not_the_users_job() -> None:
+    """A thread's first lines are those of the standard library."""
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(user_line).result() is None

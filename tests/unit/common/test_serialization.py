@@ -7,7 +7,7 @@ from io import BytesIO
 import pytest
 
 from funke.common import ByteArraySchema, Encoder, Row, SimpleStringSchema, Types, TypeSerializer
-from funke.common.serialization import RowDataBulkWriterFactory, RowFieldExtractorSchema
+from funke.common.serialization import RowDataBulkWriterFactory, RowFieldExtractorSchema, SimpleStringEncoder
 from funke.common.serializer import VoidNamespaceSerializer
 from funke.engine.errors import TypeMismatchError
 
@@ -32,8 +32,8 @@ def test_bytes() -> None:
 
 def test_one_field_of_a_row() -> None:
     assert RowFieldExtractorSchema(1).serialize(Row("a", b"key")) == b"key"
-    assert RowFieldExtractorSchema(0).serialize(Row(None)) == b""
-    with pytest.raises(ValueError, match="negative"):
+    assert RowFieldExtractorSchema(0).serialize(Row(None)) == RowFieldExtractorSchema(0).serialize(None) == b""
+    with pytest.raises(ValueError, match="Field index must be non-negative, got: -1"):
         RowFieldExtractorSchema(-1)
     with pytest.raises(TypeMismatchError, match="field 0 of the row needs bytes"):
         RowFieldExtractorSchema(0).serialize(Row("a"))
@@ -45,6 +45,11 @@ def test_lines_of_text_have_flinks_form() -> None:
     assert encoder.encode(Row("a", None), Types.ROW([Types.STRING(), Types.INT()])) == b"+I[a, null]\n"
     assert encoder.encode((1, "a")) == b"(1, 'a')\n"
     assert Encoder.simple_string_encoder("UTF-16LE").encode("a") == b"a\0\n\0"
+
+
+def test_the_encoder_of_flink_1_is_made_by_name() -> None:
+    assert SimpleStringEncoder().encode("ü", Types.STRING()) == b"\xc3\xbc\n"
+    assert SimpleStringEncoder("UTF-16LE").encode("a") == b"a\0\n\0"
 
 
 def test_bulk_formats_know_their_row_type() -> None:

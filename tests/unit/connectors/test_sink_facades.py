@@ -45,6 +45,11 @@ def run(sink, values, input_type=None, now_ms=0):
     writer.close()
 
 
+def test_a_sink_needs_a_path():
+    with pytest.raises(ConfigurationError, match=r"The file path must not be null or blank\.\n  in your job: "):
+        FileSink.for_row_format(" ", Encoder.simple_string_encoder()).build()
+
+
 def test_a_row_format_sink_is_built_as_in_pyflink(tmp_path):
     sink = (
         FileSink.for_row_format(f"file://{tmp_path}", Encoder.simple_string_encoder("UTF-8"))

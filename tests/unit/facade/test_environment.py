@@ -163,6 +163,8 @@ class TestSources:
         assert env.from_elements(1, 2, type_info=Types.INT()).get_type() == Types.INT()
         lines = env.read_text_file(str(tmp_path))
         assert lines.get_type() == Types.STRING() and lines._node is not None and lines._node.parallelism == 2
+        with pytest.raises(ConfigurationError, match=r"The file path must not be null or blank\.\n  in your job: "):
+            env.read_text_file("")
         socket = env.socket_text_stream("localhost", 9999)
         assert socket.get_type() == Types.STRING()
         with pytest.raises(ConfigurationError, match="cannot run in parallel"):

@@ -46,6 +46,15 @@ def test_rocksdb_defaults() -> None:
     assert backend.to_options() == {"state.backend.type": "rocksdb"}
 
 
+def test_rocksdb_paths_are_written_as_flink_writes_them() -> None:
+    backend = EmbeddedRocksDBStateBackend()
+    backend.set_db_storage_paths("/tmp//a/", "file:/b/", "FILE:///c", "/d/../e", "/")
+
+    assert backend.get_db_storage_paths() == ["/tmp/a", "/b", "/c", "/d/../e", "/"]
+    with pytest.raises(ConfigurationError, match=r"Path hdfs:///x has a non-local scheme\n  in your job: "):
+        backend.set_db_storage_paths("hdfs:///x")
+
+
 def test_rocksdb_settings() -> None:
     backend = EmbeddedRocksDBStateBackend(True)
     backend.set_db_storage_paths("/a/b", "file:///c")

@@ -134,6 +134,12 @@ def test_map_state() -> None:
     assert state.is_empty()
 
 
+def test_programs_find_the_map_of_a_key_behind_its_handle() -> None:
+    state = backend_at().get_state(MAP)
+    state.get_internal_state().put("a", 1)
+    assert (state.get("a"), list(state.get_internal_state().items())) == (1, [("a", 1)])
+
+
 def test_a_none_in_a_map_is_an_entry_that_contains_does_not_see() -> None:
     # What PyFlink does too.
     state = backend_at().get_state(MAP)

@@ -186,3 +186,16 @@ def test_collected_values(type_info: TypeInformation, value: Any, collected: Any
 def test_most_values_are_collected_as_they_are() -> None:
     for type_info in (None, T.STRING(), T.TUPLE([T.INT()]), T.LIST(T.DOUBLE()), T.MAP(T.STRING(), T.INT())):
         assert collector(type_info) is None
+
+
+@pytest.mark.parametrize("value", [b"ab\xff", bytearray(b"ab\xff")])
+def test_bytes_in_an_untyped_field_are_shown_as_flink_shows_an_array(value: Any) -> None:
+    pickled = T.PICKLED_BYTE_ARRAY()
+    assert to_text(Row("a", value), T.ROW([T.STRING(), pickled])) == "+I[a, [97, 98, -1]]"
+    assert to_text(("a", value), T.TUPLE([T.STRING(), pickled])) == "(a,[97, 98, -1])"
+    assert to_text([value], T.LIST(pickled)) == "[[97, 98, -1]]"
+
+
+def test_other_values_in_an_untyped_field_are_shown_as_python_writes_them() -> None:
+    row_type = T.ROW([T.PICKLED_BYTE_ARRAY(), T.PICKLED_BYTE_ARRAY()])
+    assert to_text(Row({"k": 1}, None), row_type) == "+I[{'k': 1}, null]"

@@ -27,7 +27,7 @@ from funke.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from funke.engine.errors import StateError
+from funke.engine.errors import StateError, TypeMismatchError
 from funke.engine.types.type_catalog import Types
 from tests.harness.operator_harness import OperatorHarness
 from tests.harness.stream_table import check_stream_table
@@ -87,6 +87,19 @@ def test_fire_purge_and_both() -> None:
         end                           | watermark max
         """,
     )
+
+
+@pytest.mark.parametrize("answer", ["FIRE", None])
+def test_an_answer_that_is_no_result_fails(answer: Any) -> None:
+    class Wrong(Scripted):
+        def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> TriggerResult:
+            return answer  # type: ignore[no-any-return]
+
+    with pytest.raises(
+        TypeMismatchError,
+        match=rf"a window with Wrong needs a TriggerResult, got {answer!r}; write .*TriggerResult\.FIRE",
+    ):
+        OperatorHarness(window(TEN, Wrong(), window_function=All())).process(("a", 1), 1)
 
 
 def test_a_trigger_has_state_and_timers_per_window_and_the_clean_up_timer_calls_it_too() -> None:

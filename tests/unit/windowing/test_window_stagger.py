@@ -76,5 +76,5 @@ def test_the_offsets_of_flink() -> None:
 
 
 def test_only_a_stagger_is_accepted() -> None:
-    with pytest.raises(TypeError, match="needs a WindowStagger, got str"):
+    with pytest.raises(TypeError, match=r"needs a WindowStagger, got 'RANDOM'; write WindowStagger\.RANDOM"):
         TumblingProcessingTimeWindows.of(ms(10)).with_stagger("RANDOM")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import pytest
 
 from funke.common import Duration, Time, Types
 from funke.datastream import DataStream, StreamExecutionEnvironment, TimeCharacteristic
-from funke.datastream.functions import AllWindowFunction
+from funke.datastream.functions import AllWindowFunction, ProcessWindowFunction
 from funke.datastream.window import (
     ContinuousEventTimeTrigger,
     CountEvictor,
@@ -47,6 +47,12 @@ def operation_of(stream: DataStream) -> Window:
     operation = stream._node.operation
     assert isinstance(operation, Window)
     return operation
+
+
+@pytest.mark.parametrize("lateness", [7000, Duration.of_seconds(7), Time.seconds(7)])
+def test_lateness_is_a_duration_or_milliseconds(pairs: DataStream, lateness: Any) -> None:
+    windows = pairs.key_by(lambda pair: pair[0]).window(FIVE).allowed_lateness(lateness)
+    assert operation_of(windows.reduce(add)).allowed_lateness_ms == 7000
 
 
 def test_everything_that_was_set_is_in_the_node(pairs: DataStream) -> None:
@@ -136,10 +142,23 @@ def test_arguments_that_make_no_sense_are_refused(pairs: DataStream) -> None:
         keyed.window(FIVE).aggregate(add)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="should be a WindowFunction or ProcessWindowFunction, got DescribeAll"):
         keyed.window(FIVE).reduce(add, DescribeAll())  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"apply\(\) needs a AllWindowFunction, got Describe"):
-        pairs.window_all(FIVE).apply(Describe())  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"process\(\) needs a ProcessWindowFunction"):
+    with pytest.raises(TypeError, match=r"process\(\) needs a function of the class ProcessWindowFunction"):
         keyed.window(FIVE).process(Describe())  # type: ignore[arg-type]
+
+
+def test_functions_of_keyed_windows_are_refused_after_window_all(pairs: DataStream) -> None:
+    class Count(ProcessWindowFunction[Any, Any, Any, Any]):
+        def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any]:
+            yield len(list(elements))
+
+    with pytest.raises(TypeError) as caught:
+        pairs.window_all(FIVE).process(Count())  # type: ignore[arg-type]
+    wanted = "window_all().process() needs a function of the class ProcessAllWindowFunction"
+    assert str(caught.value).startswith(f"{wanted}, got Count, a ProcessWindowFunction\n  in your job: ")
+    with pytest.raises(
+        TypeError, match=r"window_all\(\)\.apply\(\) .* AllWindowFunction, got Describe, a WindowFunction"
+    ):
+        pairs.window_all(FIVE).apply(Describe())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("assigner", [FIVE, EventTimeSessionWindows.with_gap(ms(5))], ids=["tumbling", "session"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from funke.common.time import Duration
 from funke.datastream.connectors.kept_settings import KeptSettings
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.types.enum_members import require_member
 
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
@@ -51,7 +52,7 @@ class MapperOptions(KeptSettings):
 
     def consistency_level(self, cl: ConsistencyLevel) -> MapperOptions:
         """Set the consistency level of writes."""
-        return self._keep(consistency_level=cl)
+        return self._keep(consistency_level=require_member(ConsistencyLevel, cl, "consistency_level()"))
 
     def tracing(self, enabled: bool) -> MapperOptions:
         """Turn tracing of writes on or off."""

@@ -8,6 +8,7 @@ from enum import Enum
 from funke.datastream.connectors.base import DeliveryGuarantee, Sink
 from funke.datastream.connectors.kept_settings import Choice, KeptSettings
 from funke.engine.errors import UnsupportedFeatureError, unsupported
+from funke.engine.types.enum_members import require_member
 
 __all__ = [
     "FlushBackoffType",
@@ -61,6 +62,7 @@ class ElasticsearchSinkBuilderBase(KeptSettings, ABC):
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> ElasticsearchSinkBuilderBase:
         """Set the delivery guarantee."""
+        require_member(DeliveryGuarantee, delivery_guarantee, "set_delivery_guarantee()")
         return self._keep(delivery_guarantee=delivery_guarantee)
 
     def set_bulk_flush_max_actions(self, num_max_actions: int) -> ElasticsearchSinkBuilderBase:
@@ -79,6 +81,7 @@ class ElasticsearchSinkBuilderBase(KeptSettings, ABC):
         self, flush_backoff_type: FlushBackoffType, max_retries: int, delay_millis: int
     ) -> ElasticsearchSinkBuilderBase:
         """Set the bulk flush backoff strategy."""
+        require_member(FlushBackoffType, flush_backoff_type, "set_bulk_flush_backoff_strategy()")
         return self._keep(flush_backoff_type=flush_backoff_type, max_retries=max_retries, delay_millis=delay_millis)
 
     def set_connection_username(self, username: str) -> ElasticsearchSinkBuilderBase:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from funke.common.serialization import BulkWriterFactory, Encoder, _SimpleStringEncoder
+from funke.common.serialization import BulkWriterFactory, Encoder, SimpleStringEncoder
 from funke.datastream.connectors.base import Sink, StreamTransformer, SupportsPreprocessing
 from funke.datastream.connectors.file_sink_settings import (
     BucketAssigner,
@@ -178,7 +178,7 @@ def _require_on_checkpoint(policy: RollingPolicy) -> RollingPolicy:
 
 def _to_engine_encoder(encoder: Encoder) -> engine_encoders.Encoder:
     # The common encoder has a form that encodes whole batches, four times as fast as line by line.
-    if isinstance(encoder, _SimpleStringEncoder):
+    if isinstance(encoder, SimpleStringEncoder):
         return engine_encoders.SimpleStringEncoder(encoder._charset)
     if not isinstance(encoder, Encoder):
         raise ConfigurationError(f"a row format needs an Encoder, got {type(encoder).__name__}")

@@ -20,6 +20,7 @@ from funke.datastream.connectors.file_source import (
     FileSplitAssignerProvider,
     StreamFormat,
 )
+from funke.passed_on_names import pass_on_names
 
 __all__ = [
     "FileCompactor",
@@ -38,3 +39,5 @@ __all__ = [
     "OnCheckpointRollingPolicy",
     "BucketAssigner",
 ]
+
+pass_on_names(__name__)

@@ -13,6 +13,8 @@ from funke.datastream.connectors.base import DeliveryGuarantee, Sink, Source, St
 from funke.datastream.connectors.kept_settings import Choice, KeptSettings
 from funke.datastream.functions import SinkFunction, SourceFunction
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.types.enum_members import require_member
+from funke.passed_on_names import pass_on_names
 
 __all__ = [
     "FlinkKafkaConsumer",
@@ -29,6 +31,8 @@ __all__ = [
     "KafkaRecordSerializationSchemaBuilder",
     "KafkaTopicSelector",
 ]
+
+pass_on_names(__name__)
 
 _REASON = "the Kafka connector is not available yet"
 
@@ -217,6 +221,7 @@ class KafkaOffsetsInitializer(Choice):
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE,
     ) -> KafkaOffsetsInitializer:
         """The offsets the group has committed."""
+        require_member(KafkaOffsetResetStrategy, offset_reset_strategy, "committed_offsets()")
         return KafkaOffsetsInitializer("committed_offsets", offset_reset_strategy=offset_reset_strategy)
 
     @staticmethod
@@ -240,6 +245,7 @@ class KafkaOffsetsInitializer(Choice):
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST,
     ) -> KafkaOffsetsInitializer:
         """The given offsets, and for other partitions what `offset_reset_strategy` says."""
+        require_member(KafkaOffsetResetStrategy, offset_reset_strategy, "offsets()")
         return KafkaOffsetsInitializer("offsets", offsets=offsets, offset_reset_strategy=offset_reset_strategy)
 
 
@@ -269,6 +275,7 @@ class KafkaSinkBuilder(KeptSettings):
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder:
         """Set the delivery guarantee."""
+        require_member(DeliveryGuarantee, delivery_guarantee, "set_delivery_guarantee()")
         return self._keep(delivery_guarantee=delivery_guarantee)
 
     def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder:

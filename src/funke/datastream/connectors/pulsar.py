@@ -11,6 +11,8 @@ from funke.common.time import Duration
 from funke.datastream.connectors.base import DeliveryGuarantee, Sink, Source
 from funke.datastream.connectors.kept_settings import Choice, KeptSettings
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.types.enum_members import require_member
+from funke.passed_on_names import pass_on_names
 
 __all__ = [
     "PulsarSource",
@@ -23,6 +25,8 @@ __all__ = [
     "MessageDelayer",
     "TopicRoutingMode",
 ]
+
+pass_on_names(__name__)
 
 _REASON = "the Pulsar connector is not available yet"
 
@@ -261,10 +265,12 @@ class PulsarSinkBuilder(KeptSettings):
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> PulsarSinkBuilder:
         """Set the delivery guarantee."""
+        require_member(DeliveryGuarantee, delivery_guarantee, "set_delivery_guarantee()")
         return self._keep(delivery_guarantee=delivery_guarantee)
 
     def set_topic_routing_mode(self, topic_routing_mode: TopicRoutingMode) -> PulsarSinkBuilder:
         """Set the topic routing mode."""
+        require_member(TopicRoutingMode, topic_routing_mode, "set_topic_routing_mode()")
         return self._keep(topic_routing_mode=topic_routing_mode)
 
     def set_topic_router(self, topic_router_class_name: str) -> PulsarSinkBuilder:

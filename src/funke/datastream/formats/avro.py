@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from funke.common.serialization import DeserializationSchema, SerializationSchema
 from funke.common.typeinfo import TypeInformation
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.passed_on_names import pass_on_names
 
 __all__ = [
     "AvroSchema",
@@ -17,6 +18,8 @@ __all__ = [
     "AvroRowDeserializationSchema",
     "AvroRowSerializationSchema",
 ]
+
+pass_on_names(__name__)
 
 _REASON = "the Avro format is not available yet"
 

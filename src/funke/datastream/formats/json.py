@@ -11,8 +11,11 @@ from funke.engine.formats.column_types import to_row_type
 from funke.engine.formats.json_format import JsonRowReader
 from funke.engine.formats.json_schema import type_from_json_schema
 from funke.engine.formats.json_writer import JsonRowWriter
+from funke.passed_on_names import pass_on_names
 
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
+
+pass_on_names(__name__)
 
 
 class JsonRowDeserializationSchema(DeserializationSchema):

@@ -22,6 +22,7 @@ __all__ = [
     "parse_list",
     "parse_map",
     "parse_memory_bytes",
+    "parse_yaml_list",
 ]
 
 _NANOS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
@@ -39,6 +40,8 @@ _NANOS_BY_WORD = {word: _NANOS[unit] for unit, words in _DURATION_UNITS.items() 
 _MEMORY_UNITS = ("b bytes", "k kb kibibytes", "m mb mebibytes", "g gb gibibytes", "t tb tebibytes")
 _BYTES_BY_WORD = {"": 1, **{word: 1024**i for i, words in enumerate(_MEMORY_UNITS) for word in words.split()}}
 
+# A comment begins with a space and ends with the line; what is quoted holds none.
+_COMMENT = re.compile(r"""(?<!['"])\s#[^'"]*$""")
 _AMOUNT = re.compile(r"(\d+)\s*([a-zµ]*)")
 _ISO_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.IGNORECASE)
 
@@ -96,13 +99,22 @@ def parse_float(value: Any) -> float:
 
 
 def parse_list(value: Any) -> list[str]:
-    """Read a list: ``[a, b]``, or items separated by semicolons."""
+    """Read a list: one of YAML, ``[a, b]`` or lines that begin with a dash, or items separated by semicolons."""
     if isinstance(value, (list, tuple)):
         return [str(item) for item in value]
-    text = str(value).strip()
+    items = parse_yaml_list(str(value))
+    return [item for item in str(value).strip().split(";") if item] if items is None else items
+
+
+def parse_yaml_list(text: str) -> list[str] | None:
+    """Read a list in one of YAML's two forms; None when the text is something else."""
+    text = text.strip()
     if text.startswith("[") and text.endswith("]"):
         return [_unquote(item) for item in _split_outside_quotes(text[1:-1], ",") if item.strip()]
-    return [item for item in text.split(";") if item]
+    lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]
+    if lines and all(line.startswith("- ") for line in lines):
+        return [_unquote(_COMMENT.sub("", line[2:])) for line in lines]
+    return None
 
 
 def parse_map(value: Any) -> dict[str, str]:

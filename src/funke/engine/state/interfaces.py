@@ -206,6 +206,10 @@ class _WritableMap(_ReadableMap[K, V]):
 class MapState(_WritableMap[K, V]):
     """A map per key."""
 
+    def get_internal_state(self) -> MapState[K, V]:
+        """Return the map itself; in PyFlink, programs find the map of the current key here."""
+        return self
+
 
 class ReadOnlyBroadcastState(_ReadableMap[K, V]):
     """Broadcast state as the side that is not broadcast sees it."""

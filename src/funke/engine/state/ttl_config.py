@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from funke.engine.types.enum_members import require_member
 from funke.engine.types.time import Duration, Time
 
 __all__ = ["StateTtlConfig"]
@@ -178,7 +179,7 @@ class StateTtlConfig:
 
         def set_update_type(self, update_type: UpdateType) -> StateTtlConfig.Builder:
             """Choose which accesses restart the clock."""
-            self._update_type = update_type
+            self._update_type = require_member(UpdateType, update_type, "set_update_type()")
             return self
 
         def update_ttl_on_create_and_write(self) -> StateTtlConfig.Builder:
@@ -191,7 +192,7 @@ class StateTtlConfig:
 
         def set_state_visibility(self, state_visibility: StateVisibility) -> StateTtlConfig.Builder:
             """Choose whether expired entries may be read."""
-            self._state_visibility = state_visibility
+            self._state_visibility = require_member(StateVisibility, state_visibility, "set_state_visibility()")
             return self
 
         def return_expired_if_not_cleaned_up(self) -> StateTtlConfig.Builder:
@@ -204,7 +205,8 @@ class StateTtlConfig:
 
         def set_ttl_time_characteristic(self, ttl_time_characteristic: TtlTimeCharacteristic) -> StateTtlConfig.Builder:
             """Choose the clock that expiry follows."""
-            self._ttl_time_characteristic = ttl_time_characteristic
+            asker = "set_ttl_time_characteristic()"
+            self._ttl_time_characteristic = require_member(TtlTimeCharacteristic, ttl_time_characteristic, asker)
             return self
 
         def use_processing_time(self) -> StateTtlConfig.Builder:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
+from funke.engine.types.enum_members import require_member
+
 __all__ = ["Row", "RowKind"]
 
 _SLOTS = frozenset(("_fields", "_values", "_from_dict", "_row_kind"))
@@ -75,7 +77,7 @@ class Row:
     def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
         """Create a row of the given kind."""
         row = Row(*args, **kwargs)
-        row._row_kind = row_kind
+        row.set_row_kind(row_kind)
         return row
 
     def as_dict(self, recursive: bool = False) -> dict[str, Any]:
@@ -91,7 +93,7 @@ class Row:
 
     def set_row_kind(self, row_kind: RowKind) -> None:
         """Change the kind of this row."""
-        self._row_kind = row_kind
+        self._row_kind = require_member(RowKind, row_kind, "set_row_kind()")
 
     def set_field_names(self, field_names: list[str]) -> None:
         """Name the fields."""

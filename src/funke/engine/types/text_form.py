@@ -58,6 +58,10 @@ def text_writer(type_info: TypeInformation | None) -> TextWriter:
     """Return a function that writes the text of values of the given type, as sinks on Flink's Java side see it."""
     if type_info is None or isinstance(type_info, PickledBytesTypeInfo):
         return str
+    return _nullable_writer(type_info)
+
+
+def _nullable_writer(type_info: TypeInformation) -> TextWriter:
     write = _writer_of(type_info)
     return lambda value: "null" if value is None else write(value)
 
@@ -133,22 +137,27 @@ def _write_bytes(value: Any) -> str:
     return f"[{', '.join(str(byte - 256 if byte > 127 else byte) for byte in value)}]"
 
 
+def _write_pickled(value: Any) -> str:
+    # Flink shows the bytes of the pickle, which mean nothing to anybody, unless the value is bytes itself.
+    return _write_bytes(value) if isinstance(value, bytes | bytearray) else str(value)
+
+
 def _list_writer(type_info: Any) -> TextWriter:
     if is_byte_array(type_info):
         return _write_bytes
-    write = text_writer(type_info.element_type)
+    write = _nullable_writer(type_info.element_type)
     return lambda values: f"[{', '.join(map(write, values))}]"
 
 
 def _map_writer(type_info: MapTypeInfo) -> TextWriter:
-    write_key, write_value = text_writer(type_info.key_type), text_writer(type_info.value_type)
+    write_key, write_value = _nullable_writer(type_info.key_type), _nullable_writer(type_info.value_type)
     return lambda values: (
         "{" + ", ".join(f"{write_key(key)}={write_value(value)}" for key, value in values.items()) + "}"
     )
 
 
 def _row_writer(type_info: RowTypeInfo) -> TextWriter:
-    writers = [text_writer(field_type) for field_type in type_info.get_field_types()]
+    writers = [_nullable_writer(field_type) for field_type in type_info.get_field_types()]
 
     def write(row: Any) -> str:
         kind = row._row_kind if isinstance(row, Row) else "+I"
@@ -158,7 +167,7 @@ def _row_writer(type_info: RowTypeInfo) -> TextWriter:
 
 
 def _tuple_writer(type_info: TupleTypeInfo) -> TextWriter:
-    writers = [text_writer(field_type) for field_type in type_info.get_field_types()]
+    writers = [_nullable_writer(field_type) for field_type in type_info.get_field_types()]
     return lambda values: f"({','.join([write(value) for write, value in zip(writers, values, strict=False)])})"
 
 
@@ -170,9 +179,10 @@ _BUILDERS: dict[type[TypeInformation], Callable[[Any], TextWriter]] = {
     PrimitiveArrayTypeInfo: _list_writer,
     BasicArrayTypeInfo: _list_writer,
     ObjectArrayTypeInfo: _list_writer,
-    ExternalTypeInfo: lambda type_info: text_writer(type_info._type_info),
+    ExternalTypeInfo: lambda type_info: _nullable_writer(type_info._type_info),
     DateTypeInfo: lambda _: str,
     TimeTypeInfo: lambda _: _write_sql_time,
     TimestampTypeInfo: lambda _: _write_sql_timestamp,
     LocalTimeTypeInfo: _local_time_writer,
+    PickledBytesTypeInfo: lambda _: _write_pickled,
 }

@@ -16,7 +16,7 @@ from funke.engine.connectors.file_sink.rolling_policy import RollingPolicy
 from funke.engine.connectors.file_sink.storage import open_storage, to_absolute_path
 from funke.engine.connectors.file_sink.writer import FileSinkWriter, StreamingFileSinkWriter
 from funke.engine.connectors.sink import Committer, Sink, WriterContext
-from funke.engine.errors import ConfigurationError
+from funke.engine.errors import ConfigurationError, at_user_line
 
 if TYPE_CHECKING:
     from funke.engine.types.type_information import TypeInformation
@@ -39,6 +39,8 @@ class FileSink(Sink):
 
     def __post_init__(self) -> None:
         """Checks what can be checked before a job is started, and fills in the policy of the format."""
+        if not self.base_path.strip():
+            raise ConfigurationError(at_user_line("The file path must not be null or blank."))
         object.__setattr__(self, "base_path", to_absolute_path(self.base_path))
         is_bulk = isinstance(self.format, BulkFormat)
         policy = self.rolling_policy or (RollingPolicy.on_checkpoint() if is_bulk else RollingPolicy())

@@ -7,7 +7,7 @@ from typing import Any
 
 from funke.engine.connectors.files.file_enumerator import FileRange, FileSplitEnumerator
 from funke.engine.connectors.source import Batch, Source, Split, SplitReader
-from funke.engine.errors import ConfigurationError, SourceError
+from funke.engine.errors import ConfigurationError, SourceError, at_user_line
 from funke.engine.formats.file_format import FileFormat
 from funke.engine.formats.input_file import reading_errors
 from funke.engine.operators.clock import Clock, SystemClock
@@ -34,6 +34,8 @@ class FileSource(Source):
         self._paths = (paths,) if isinstance(paths, str) else tuple(map(str, paths))
         if not self._paths:
             raise ConfigurationError("a file source needs at least one path")
+        if not all(path.strip() for path in self._paths):
+            raise ConfigurationError(at_user_line("The file path must not be null or blank."))
         if discovery_interval_ms is not None and discovery_interval_ms <= 0:
             raise ConfigurationError(f"the discovery interval must be positive, not {discovery_interval_ms} ms")
         self._format = file_format

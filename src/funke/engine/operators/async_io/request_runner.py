@@ -181,9 +181,10 @@ class RequestRunner:
         self._refuse(results)
 
     def _refuse(self, results: Any) -> NoReturn:
+        fault = "cannot be none" if results is None else f"should be of list type, got {type(results).__name__}"
         raise RuntimeError(
-            f"async_invoke() and timeout() of '{self._function_name}' must return a list of results, "
-            f"got {'None' if results is None else type(results).__name__}; return [] for no result"
+            f"The result of AsyncFunction {fault}, please check the methods 'async_invoke' and 'timeout' of class "
+            f"'{self._function_name}'; they return [] for no result"
         )
 
     def _finish(self, request: Request, results: list[Any]) -> None:

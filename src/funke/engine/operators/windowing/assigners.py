@@ -34,6 +34,7 @@ from funke.engine.operators.windowing.windows import (
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.interfaces import ValueState
 from funke.engine.types.basic_types import BasicTypeInfo
+from funke.engine.types.enum_members import require_member
 from funke.engine.types.time import Duration, Time
 
 __all__ = [
@@ -107,10 +108,9 @@ class _Staggered(WindowAssigner[T, TimeWindow]):
 
     def with_stagger(self: A, window_stagger: WindowStagger) -> A:
         """Return an assigner whose windows are shifted, so that subtasks do not all fire at once; beyond PyFlink."""
-        if not isinstance(window_stagger, WindowStagger):
-            raise TypeError(f"with_stagger() needs a WindowStagger, got {type(window_stagger).__name__}")
         changed = copy.copy(self)
-        changed._window_stagger, changed._stagger_offset = window_stagger, None
+        changed._window_stagger = require_member(WindowStagger, window_stagger, "with_stagger()")
+        changed._stagger_offset = None
         return changed
 
     @property

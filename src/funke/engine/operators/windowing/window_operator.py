@@ -36,6 +36,7 @@ from funke.engine.state.descriptors import (
 )
 from funke.engine.state.snapshot_format import GroupPart
 from funke.engine.state.storage_keys import original_key
+from funke.engine.types.enum_members import require_member
 from funke.engine.types.type_information import PickledBytesTypeInfo
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
 
@@ -156,6 +157,7 @@ class WindowOperator(KeyedOperator):
     def _act(self, result: TriggerResult, window: Any, contents: Any, timestamp: int | None) -> None:
         if result is _CONTINUE:
             return
+        require_member(TriggerResult, result, f"a window with {type(self.trigger).__name__}")
         if result is _FIRE or result is _FIRE_AND_PURGE:
             self.fire(window, contents, timestamp)
         if result is _PURGE or result is _FIRE_AND_PURGE:
