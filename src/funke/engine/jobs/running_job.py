@@ -47,6 +47,7 @@ from funke.engine.jobs.restart import restart_strategy
 from funke.engine.jobs.result_queues import ResultQueues
 from funke.engine.jobs.savepoints import Afterwards, SavepointRequest, savepoint_folder
 from funke.engine.jobs.settings import JobSettings
+from funke.engine.jobs.slot_limit import require_slots
 from funke.engine.jobs.source_feed import SourceFeed
 from funke.engine.jobs.start_point import matched_graph, operator_entries
 from funke.engine.planner.chaining import to_job_graph
@@ -56,7 +57,7 @@ from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.local_copies import remove_copies
 from funke.engine.runtime.snapshot_files import join_path
-from funke.engine.runtime.spark_session import spark_session, use_storage_settings
+from funke.engine.runtime.spark_session import is_embedded, spark_session, use_storage_settings
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
 
@@ -267,6 +268,7 @@ class RunningJob:
         self._executions.begin(self._package.attempt)
         with ExitStack() as cleaning:
             spark = spark_session(self.settings.configuration)
+            require_slots(self._plan.slots, Settings(self.settings.configuration), is_embedded(spark))
             distribute(spark, self._dependencies, self.settings.jars)
             feeds: list[SourceFeed] = []
             for segment in self._plan.segments:
