@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,8 +15,8 @@ from funke.common.job_status import JobStatus
 from funke.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from funke.datastream.state import ValueStateDescriptor
-from funke.engine.errors import JobExecutionError
-from tests.harness.exact_files import committed, sink
+from funke.engine.errors import JobExecutionError, SlotLostError
+from tests.harness.exact_files import committed, sink, wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -101,17 +99,13 @@ def test_a_killed_slot_is_replaced_and_its_state_restored(spark: Any, tmp_path: 
     pids = tmp_path / "pids"
     pids.mkdir()
     client = start(tmp_path / "out", tmp_path / "checkpoints", pid_folder=pids)
-
-    def kill_one() -> None:
-        end = time.monotonic() + 30
-        while not list((tmp_path / "checkpoints").rglob("_metadata")) and time.monotonic() < end:
-            time.sleep(0.05)
-        os.kill(int(min(pids.iterdir()).name), signal.SIGKILL)
-
-    killer = threading.Thread(target=kill_one)
-    killer.start()
+    wait_until(lambda: list((tmp_path / "checkpoints").rglob("_metadata")))
+    os.kill(int(min(pids.iterdir()).name), signal.SIGKILL)
     client.get_job_execution_result().result()
-    killer.join()
+    assert client.get_metrics()["numRestarts"] == 1
+    assert {(each.attempt, each.state.name) for each in client.get_executions()} == {(1, "FINISHED")}
+    (failure,) = client.get_exceptions()
+    assert (failure.attempt, type(failure.error)) == (0, SlotLostError)
     assert committed(tmp_path / "out") == expected()
 
 
