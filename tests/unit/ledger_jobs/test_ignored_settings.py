@@ -12,7 +12,7 @@ from funke.engine.config.config_option import ConfigOption
 from funke.engine.config.settings import Settings
 from funke.engine.connectors.remote.access import access_of
 from funke.engine.errors import ConfigurationError
-from funke.engine.jobs.ignored_settings import warn_of_ignored
+from funke.engine.jobs.ignored_settings import warn_of_ignored, warn_of_other_session
 from funke.engine.jobs.slot_limit import require_slots
 
 ROOT = Path(__file__).parents[3]
@@ -93,6 +93,18 @@ def test_flinks_own_keys_have_an_effect_or_are_named(capsys: pytest.CaptureFixtu
         key for key in without_effect if [line.split()[1] for line in warnings({key: "something"}, capsys)] != [key]
     ]
     assert not unheard
+
+
+def test_settings_of_spark_that_come_too_late_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    of_session = {"spark.master": "local[2]", "spark.app.name": "other"}
+    wanted = {"spark.master": "local[2]", "spark.hadoop.fs.s3a.endpoint": "x", "spark.executor.memory": "1g", "a": "b"}
+    warn_of_other_session(Settings({**wanted, "spark.app.name": "mine"}), of_session)
+    said = capsys.readouterr().err
+    assert said.startswith("warning: spark.app.name, spark.executor.memory came too late: ") and said.count("\n") == 1
+    as_spark_tells = {"spark.jars": "file:///a.jar,file:///b.jar", "spark.driver.extraJavaOptions": "-Dspark -Dmine"}
+    same = {"spark.jars": "/a.jar,/b.jar", "spark.driver.extraJavaOptions": "-Dmine"}
+    warn_of_other_session(Settings(same), as_spark_tells)
+    assert not capsys.readouterr().err
 
 
 def test_slots_are_limited_where_one_machine_has_them_all() -> None:

@@ -34,7 +34,7 @@ from funke.engine.jobs.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints import Checkpoint, read_checkpoint, verify_files
 from funke.engine.jobs.control import serve_commands
 from funke.engine.jobs.coordinator import Coordinator
-from funke.engine.jobs.ignored_settings import warn_of_ignored
+from funke.engine.jobs.ignored_settings import warn_of_ignored, warn_of_other_session
 from funke.engine.jobs.job_code import pack_job
 from funke.engine.jobs.job_executions import JobExecutions
 from funke.engine.jobs.job_failure import DamagedCheckpointError, is_worker_loss, to_job_error
@@ -57,7 +57,7 @@ from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.local_copies import remove_copies
 from funke.engine.runtime.snapshot_files import join_path
-from funke.engine.runtime.spark_session import is_embedded, spark_session, use_storage_settings
+from funke.engine.runtime.spark_session import is_embedded, session_settings, spark_session, use_storage_settings
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
 
@@ -268,7 +268,7 @@ class RunningJob:
         self._executions.begin(self._package.attempt)
         with ExitStack() as cleaning:
             spark = spark_session(self.settings.configuration)
-            require_slots(self._plan.slots, Settings(self.settings.configuration), is_embedded(spark))
+            self._check_against(spark)
             distribute(spark, self._dependencies, self.settings.jars)
             feeds: list[SourceFeed] = []
             for segment in self._plan.segments:
@@ -286,6 +286,13 @@ class RunningJob:
             self._has_run = True
             coordinator.run()
             self._executions.enter(ExecutionState.FINISHED)
+
+    def _check_against(self, spark: SparkSession) -> None:
+        """What the job asks for, and what Spark's session allows."""
+        configured = Settings(self.settings.configuration)
+        require_slots(self._plan.slots, configured, is_embedded(spark))
+        if not self._has_run:
+            warn_of_other_session(configured, session_settings(spark))
 
     def _raise_if_cancelled(self) -> None:
         if self._cancelling.is_set():
