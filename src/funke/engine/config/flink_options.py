@@ -191,10 +191,18 @@ CHECKPOINT_STORAGE = string_option(
     "execution.checkpointing.storage", None, "Where checkpoints are kept.", "state.checkpoint-storage"
 )
 CHECKPOINTS_DIRECTORY = string_option(
-    "execution.checkpointing.dir", None, "Folder of checkpoints.", "state.checkpoints.dir"
+    "execution.checkpointing.dir",
+    None,
+    "Folder of checkpoints.",
+    "state.checkpoints.dir",
+    "state.backend.fs.checkpointdir",
 )
 SAVEPOINT_DIRECTORY = string_option(
-    "execution.checkpointing.savepoint-dir", None, "Folder of savepoints.", "state.savepoints.dir"
+    "execution.checkpointing.savepoint-dir",
+    None,
+    "Folder of savepoints.",
+    "state.savepoints.dir",
+    "savepoints.state.backend.fs.dir",
 )
 RETAINED_CHECKPOINTS = integer_option(
     "execution.checkpointing.num-retained", 1, "Completed checkpoints to keep.", "state.checkpoints.num-retained"
@@ -265,7 +273,10 @@ MAX_STATE_SIZE = memory_option(
     "funke.checkpointing.max-state-size", None, "What the storage 'jobmanager' takes of one operator's subtask; 5 MB."
 )
 MANAGED_MEMORY_SIZE = memory_option(
-    "taskmanager.memory.managed.size", None, "Memory of a worker's slots for RocksDB; 96 MB per slot when not set."
+    "taskmanager.memory.managed.size",
+    None,
+    "Memory of a worker's slots for RocksDB; 96 MB per slot when not set.",
+    "taskmanager.memory.size",
 )
 MANAGED_MEMORY_FRACTION = float_option(
     "taskmanager.memory.managed.fraction", 0.4, "The part of a worker's memory that is managed, if that is known."
@@ -308,8 +319,15 @@ EXPONENTIAL_ATTEMPTS = integer_option(
 HIGH_AVAILABILITY = string_option(
     "high-availability.type", None, "Whether jobs outlive their driver: NONE, or anything else.", "high-availability"
 )
-HIGH_AVAILABILITY_STORAGE = string_option("high-availability.storageDir", None, "Folder of job records.")
-HIGH_AVAILABILITY_CLUSTER = string_option("high-availability.cluster-id", None, "Keeps job records of clusters apart.")
+HIGH_AVAILABILITY_STORAGE = string_option(
+    "high-availability.storageDir", None, "Folder of job records.", "high-availability.zookeeper.storageDir"
+)
+HIGH_AVAILABILITY_CLUSTER = string_option(
+    "high-availability.cluster-id",
+    None,
+    "Keeps job records of clusters apart.",
+    "high-availability.zookeeper.path.namespace",
+)
 FUNKE_HOME = string_option("funke.home", None, "Folder of job records, unless high-availability.storageDir is set.")
 LEASE_TIMEOUT = duration_option("funke.lease-timeout", None, "When a silent driver counts as gone.")
 FAULT = string_option("funke.fault", None, "A planned fault, for tests: see engine.runtime.fault_points.")
