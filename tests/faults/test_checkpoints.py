@@ -300,11 +300,8 @@ def test_windows_by_event_time_survive_a_restart(spark: Any, tmp_path: Path) -> 
     windows = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(20)))
     windows.reduce(lambda a, b: a + b).map(str, Types.STRING()).sink_to(sink(tmp_path / "out"))
     client = env.execute_async("windows")
-    seen = set()
-    while not client.get_job_execution_result().done():
-        seen.add(client.get_job_status().result())
-        time.sleep(0.005)
-    assert client.get_job_status().result() is JobStatus.FINISHED and JobStatus.RESTARTING in seen
+    client.get_job_execution_result().result()
+    assert client.get_job_status().result() is JobStatus.FINISHED
     (failure,) = client.get_exceptions()
     assert "planned failure" in failure.message and failure.operator == "Map" and failure.attempt == 0
     sums: Counter[tuple[int, int]] = Counter()
@@ -316,10 +313,13 @@ def test_windows_by_event_time_survive_a_restart(spark: Any, tmp_path: Path) -> 
 def test_incremental_checkpoints_share_files_and_restore_at_another_parallelism(spark: Any, tmp_path: Path) -> None:
     options = {"state__backend__type": "rocksdb", "execution__checkpointing__incremental": "true"}
     retention = {"execution__checkpointing__externalized_checkpoint_retention": "RETAIN_ON_CANCELLATION"}
-    env = new_environment(tmp_path / "checkpoints", **options, **retention)
+    env = new_environment(tmp_path / "checkpoints", **options, **retention, **IN_FILES)
     client = start(env, tmp_path / "out", Counting())
     wait_for_checkpoints(client, 3)
+    savepoint = client.trigger_savepoint(str(tmp_path / "savepoints")).result()
     client.cancel().result()
+    own = [path for handle in read_checkpoint(savepoint).located() for path, _ in handle.files()]
+    assert own and all(path.startswith(savepoint) for path in own), "a savepoint shares no files"
     (job,) = (tmp_path / "checkpoints").iterdir()
     (kept,) = job.glob("chk-*/_metadata")
     referred = {path for handle in read_checkpoint(str(kept)).located() for path, _ in handle.files()}

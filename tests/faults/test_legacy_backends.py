@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from funke.datastream.state_backend import (
     StateBackend,
 )
 from funke.engine.errors import JobExecutionError
-from tests.harness.exact_files import wait_until
+from tests.harness.exact_files import committed, sink, wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -56,14 +57,15 @@ class Growing(KeyedProcessFunction):
             raise RuntimeError("planned failure")
         kept = [*(self.kept.value() or []), bytes([value % 256]) * self.size]
         self.kept.update(kept)
-        yield len(kept)
+        yield f"{[part[0] for part in kept]}"
 
 
-def submit(env: StreamExecutionEnvironment, function: KeyedProcessFunction) -> Any:
+def submit(env: StreamExecutionEnvironment, function: KeyedProcessFunction, target: Any = None) -> Any:
     rate = RateLimiterStrategy.per_checkpoint(40)
     source = DataGeneratorSource(lambda index: index, RECORDS, Types.LONG(), rate_limiter_strategy=rate)
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
-    numbers.key_by(lambda value: value % KEYS).process(function, Types.LONG()).name("growing").print()
+    results = numbers.key_by(lambda value: value % KEYS).process(function, Types.STRING()).name("growing")
+    results.sink_to(DiscardingSink() if target is None else target)
     return env.execute_async("legacy")
 
 
@@ -101,7 +103,7 @@ class Keeping(KeyedProcessFunction):
 
     def process_element(self, value: int, ctx: Any) -> Any:
         self.state.update(Shrinking(self.folder))
-        yield value
+        yield str(value)
 
 
 def test_a_checkpoint_that_is_too_large_can_be_tolerated(spark: Any, tmp_path: Path) -> None:
@@ -188,8 +190,11 @@ def test_state_survives_a_failure_with_backends_of_flink_1(spark: Any, tmp_path:
         rocksdb.set_options(Tuned(tmp_path))
         backend = rocksdb
     options = {"restart_strategy__type": "fixed-delay", "restart_strategy__fixed_delay__delay": "100 ms"}
-    client = submit(new_environment(backend, **options), Growing(10, fail_at=RECORDS * 3 // 4))
+    function = Growing(10, fail_at=RECORDS * 3 // 4)
+    client = submit(new_environment(backend, **options), function, sink(tmp_path / "out"))
     client.get_job_execution_result().result()
     assert client.get_metrics()["numRestarts"] == 1
+    numbers = [list(range(key, RECORDS, KEYS)) for key in range(KEYS)]
+    assert committed(tmp_path / "out") == Counter(str(each[:size]) for each in numbers for size in range(1, 41))
     assert (tmp_path / "checkpoints").is_dir()
     assert (tmp_path / "asked").exists() == (kind == "rocksdb")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,20 @@ import pytest
 
 from funke.common import Configuration, Types, WatermarkStrategy
 from funke.common.job_status import JobStatus
-from funke.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from funke.datastream import (
+    DataStream,
+    KeyedCoProcessFunction,
+    KeyedProcessFunction,
+    MapFunction,
+    RuntimeContext,
+    RuntimeExecutionMode,
+    StreamExecutionEnvironment,
+)
 from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+from funke.datastream.connectors.number_seq import NumberSequenceSource
 from funke.datastream.state import ValueStateDescriptor
-from funke.engine.errors import JobExecutionError
-from tests.harness.exact_files import committed, sink
+from funke.engine.errors import JobExecutionError, SlotLostError
+from tests.harness.exact_files import committed, sink, wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -80,9 +87,12 @@ def start(
     return env.execute_async("count")
 
 
-def test_a_failing_function_is_restarted_without_loss_or_repetition(spark: Any, tmp_path: Path) -> None:
-    client = start(tmp_path / "out", tmp_path / "checkpoints", fail_at=400)
+@pytest.mark.parametrize("mode", ["EXACTLY_ONCE", "AT_LEAST_ONCE"])
+def test_a_failing_function_is_restarted_without_loss_or_repetition(spark: Any, tmp_path: Path, mode: str) -> None:
+    client = start(tmp_path / "out", tmp_path / "checkpoints", fail_at=400, execution__checkpointing__mode=mode)
     client.get_job_execution_result().result()
+    states = ["CREATED", "RUNNING", "FAILING", "RESTARTING", "CREATED", "RUNNING", "FINISHED"]
+    assert [status.name for status, _ in client._job.status_history()] == states
     assert {(each.attempt, each.state.name) for each in client.get_executions()} == {(1, "FINISHED")}
     earlier = [
         run for each in client.get_executions() for run in client._job.prior_executions(each.vertex_id, each.subtask)
@@ -101,17 +111,13 @@ def test_a_killed_slot_is_replaced_and_its_state_restored(spark: Any, tmp_path: 
     pids = tmp_path / "pids"
     pids.mkdir()
     client = start(tmp_path / "out", tmp_path / "checkpoints", pid_folder=pids)
-
-    def kill_one() -> None:
-        end = time.monotonic() + 30
-        while not list((tmp_path / "checkpoints").rglob("_metadata")) and time.monotonic() < end:
-            time.sleep(0.05)
-        os.kill(int(min(pids.iterdir()).name), signal.SIGKILL)
-
-    killer = threading.Thread(target=kill_one)
-    killer.start()
+    wait_until(lambda: list((tmp_path / "checkpoints").rglob("_metadata")))
+    os.kill(int(min(pids.iterdir()).name), signal.SIGKILL)
     client.get_job_execution_result().result()
-    killer.join()
+    assert client.get_metrics()["numRestarts"] == 1
+    assert {(each.attempt, each.state.name) for each in client.get_executions()} == {(1, "FINISHED")}
+    (failure,) = client.get_exceptions()
+    assert (failure.attempt, type(failure.error)) == (0, SlotLostError)
     assert committed(tmp_path / "out") == expected()
 
 
@@ -120,6 +126,76 @@ def test_restarts_end_when_the_strategy_says_so(spark: Any, tmp_path: Path) -> N
     with pytest.raises(JobExecutionError, match="planned failure"):
         client.get_job_execution_result().result()
     assert client.get_job_status().result() == JobStatus.FAILED
+
+
+class FailOnce(MapFunction):
+    """Passes numbers on, and fails once when most are read."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.is_first = runtime_context.get_attempt_number() == 0
+
+    def map(self, value: int) -> int:
+        if value == RECORDS * 3 // 4 and self.is_first:
+            raise RuntimeError("planned failure")
+        return value
+
+
+def test_a_batch_job_is_run_again_from_its_beginning(spark: Any, tmp_path: Path) -> None:
+    configuration = Configuration()
+    configuration.set_string("restart-strategy.type", "fixed-delay")
+    configuration.set_string("restart-strategy.fixed-delay.delay", "10 ms")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    numbers = env.from_source(NumberSequenceSource(0, RECORDS - 1), WatermarkStrategy.no_watermarks(), "numbers")
+    keyed = numbers.map(FailOnce(), Types.LONG()).key_by(lambda number: number % KEYS)
+    keyed.reduce(lambda a, b: a + b).map(str, Types.STRING()).sink_to(sink(tmp_path / "out"))
+    client = env.execute_async("batch")
+    client.get_job_execution_result().result()
+    assert client.get_metrics()["numRestarts"] == 1
+    assert committed(tmp_path / "out") == Counter(str(sum(range(key, RECORDS, KEYS))) for key in range(KEYS))
+
+
+class CountBoth(KeyedCoProcessFunction):
+    """Counts the records of either input, per key."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.first = runtime_context.get_state(ValueStateDescriptor("first", Types.LONG()))
+        self.second = runtime_context.get_state(ValueStateDescriptor("second", Types.LONG()))
+
+    def process_element1(self, value: int, ctx: Any) -> Any:
+        self.first.update((self.first.value() or 0) + 1)
+        yield f"first {value % KEYS}:{self.first.value()}"
+
+    def process_element2(self, value: int, ctx: Any) -> Any:
+        self.second.update((self.second.value() or 0) + 1)
+        yield f"second {value % KEYS}:{self.second.value()}"
+
+
+def test_a_checkpoint_holds_the_same_point_of_a_fast_and_of_a_slow_input(spark: Any, tmp_path: Path) -> None:
+    """What the fast input is ahead with after the checkpoint's end would be counted twice were it in the state."""
+    configuration = Configuration()
+    configuration.set_string("state.checkpoints.dir", str(tmp_path / "checkpoints"))
+    configuration.set_string("restart-strategy.fixed-delay.delay", "10 ms")
+    configuration.set_string("restart-strategy.type", "fixed-delay")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
+    env.enable_checkpointing(100)
+
+    def numbers(name: str, count: int, per_checkpoint: int) -> DataStream:
+        rate = RateLimiterStrategy.per_checkpoint(per_checkpoint)
+        source = DataGeneratorSource(lambda index: index, count, Types.LONG(), rate)
+        return env.from_source(source, WatermarkStrategy.no_watermarks(), name)
+
+    fast = numbers("fast", RECORDS, 100).map(FailOnce(), Types.LONG()).key_by(lambda number: number % KEYS)
+    slow = numbers("slow", RECORDS // 10, 10).key_by(lambda number: number % KEYS)
+    fast.connect(slow).process(CountBoth(), Types.STRING()).sink_to(sink(tmp_path / "out"))
+    client = env.execute_async("both")
+    client.get_job_execution_result().result()
+    assert client.get_metrics()["numRestarts"] == 1
+    assert committed(tmp_path / "out") == Counter(
+        f"{name} {number % KEYS}:{number // KEYS + 1}"
+        for name, count in (("first", RECORDS), ("second", RECORDS // 10))
+        for number in range(count)
+    )
 
 
 def test_without_checkpoints_no_record_comes_twice_and_nothing_is_recovered(spark: Any) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-import time
+import uuid
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -26,13 +27,14 @@ from funke.datastream.functions import CheckpointedFunction
 from funke.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from funke.datastream.window import TumblingEventTimeWindows
 from funke.engine.errors import JobCancelledError, StateError
-from tests.harness.exact_files import committed, sink
+from funke.engine.jobs.checkpoints import read_checkpoint
+from tests.harness.exact_files import committed, sink, wait_until
 
 pytestmark = pytest.mark.spark
 
 RECORDS = 900
-# So slow that the input does not end before the savepoint, also on a machine that is busy with other things.
-PER_SECOND = 40
+# By checkpoints and not by time, so that the input does not end before the savepoint on a machine that is busy.
+PER_CHECKPOINT = 20
 KEYS = 11
 WINDOW_MS = 20
 
@@ -65,18 +67,17 @@ def new_environment(parallelism: int = 2, start_from: str | None = None, **optio
     return env
 
 
-def numbers(env: StreamExecutionEnvironment, per_second: float | None = PER_SECOND, uid: str = "numbers") -> DataStream:
-    rate = RateLimiterStrategy.per_second(per_second) if per_second is not None else None
+def numbers(
+    env: StreamExecutionEnvironment, per_checkpoint: int | None = PER_CHECKPOINT, uid: str = "numbers"
+) -> DataStream:
+    rate = RateLimiterStrategy.per_checkpoint(per_checkpoint) if per_checkpoint is not None else None
     source = DataGeneratorSource(lambda index: index, RECORDS, Types.LONG(), rate_limiter_strategy=rate)
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Timestamps())
     return env.from_source(source, strategy, "numbers").uid(uid)
 
 
 def wait_for_records(client: JobClient, wanted: int = 60) -> None:
-    end = time.monotonic() + 30
-    while client.get_metrics().get("records_read", 0) < wanted:
-        assert time.monotonic() < end, "the job does not read"
-        time.sleep(0.02)
+    wait_until(lambda: client.get_metrics().get("records_read", 0) >= wanted, 90)
 
 
 def counted() -> Counter[str]:
@@ -94,13 +95,15 @@ def test_a_changed_program_goes_on_from_a_savepoint(spark: Any, tmp_path: Path) 
     assert client.get_job_status().result() is JobStatus.FINISHED
     before = committed(tmp_path / "out")
     assert 0 < sum(before.values()) < RECORDS
+    written = read_checkpoint(path)
+    assert {written.operators[each].uid for each in written.stateful_ids()} == {"numbers", "count", "out"}
     assert not (tmp_path / "savepoints").joinpath("shared").exists()
 
     # The folder may be moved. The new program has a filter, an operator with state and another sink more, another name
     # for the one it keeps, and nothing is chained.
     shutil.move(path, tmp_path / "moved")
     env = new_environment(start_from=str(tmp_path / "moved")).disable_operator_chaining()
-    stream = numbers(env, per_second=None).filter(lambda number: number >= 0)
+    stream = numbers(env, per_checkpoint=None).filter(lambda number: number >= 0)
     stream.key_by(lambda number: number % 2).process(Count(), Types.STRING()).uid("new").sink_to(sink(tmp_path / "new"))
     again = stream.key_by(lambda number: number % KEYS).process(Count(), Types.STRING()).uid("count").name("renamed")
     again.map(lambda line: line, Types.STRING()).sink_to(sink(tmp_path / "out")).uid("out")
@@ -127,14 +130,14 @@ class PassOn(KeyedProcessFunction):
 def test_operators_may_change_places(spark: Any, tmp_path: Path) -> None:
     places = [("sevens", 7), ("elevens", 11)]
 
-    def build(env: StreamExecutionEnvironment, order: list[tuple[str, int]], per_second: float | None) -> None:
-        stream = numbers(env, per_second).map(lambda number: (number, []))
+    def build(env: StreamExecutionEnvironment, order: list[tuple[str, int]], per_checkpoint: int | None) -> None:
+        stream = numbers(env, per_checkpoint).map(lambda number: (number, []))
         for name, keys in order:
             stream = stream.key_by(lambda pair, keys=keys: pair[0] % keys).process(PassOn(name, keys)).uid(name)
         stream.flat_map(lambda pair: pair[1], Types.STRING()).sink_to(sink(tmp_path / "out")).uid("out")
 
     env = new_environment()
-    build(env, places, PER_SECOND)
+    build(env, places, PER_CHECKPOINT)
     client = env.execute_async("first")
     wait_for_records(client)
     path = client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
@@ -159,7 +162,7 @@ def test_state_that_nobody_claims_is_named(spark: Any, tmp_path: Path) -> None:
 
     def removed(**options: str) -> None:
         env = new_environment(start_from=path, **options)
-        numbers(env, per_second=None).map(str, Types.STRING()).sink_to(sink(tmp_path / "b"))
+        numbers(env, per_checkpoint=None).map(str, Types.STRING()).sink_to(sink(tmp_path / "b"))
         env.execute("second")
 
     unclaimed = r"no operator of this job claims: 'Sink.*' \(uid 'out'\), 'per key' \(uid 'count'\)"
@@ -170,9 +173,11 @@ def test_state_that_nobody_claims_is_named(spark: Any, tmp_path: Path) -> None:
     assert len(written) == RECORDS - min(written) and max(written) == RECORDS - 1
 
 
-def windowed(env: StreamExecutionEnvironment, out: Path, per_second: float | None) -> DataStream:
-    """Counts per key and window; the marks know how many of them there were, whichever subtask they came to."""
-    stream = numbers(env, per_second).map(Marking()).uid("marks")
+def windowed(
+    env: StreamExecutionEnvironment, out: Path, per_checkpoint: int | None, notes: Path | None = None
+) -> DataStream:
+    """Sums per key and window, behind marks that note what state they begin with."""
+    stream = numbers(env, per_checkpoint).map(Marking(notes)).uid("marks")
     windows = stream.key_by(lambda number: number % KEYS).window(
         TumblingEventTimeWindows.of(Time.milliseconds(WINDOW_MS))
     )
@@ -182,9 +187,10 @@ def windowed(env: StreamExecutionEnvironment, out: Path, per_second: float | Non
 
 
 class Marking(MapFunction, CheckpointedFunction):
-    """Keeps the numbers it has seen in a list that is dealt out, and how many in a union list."""
+    """Keeps the numbers it has seen in a list that is dealt out, and how many in a union list; notes what it finds."""
 
-    def __init__(self) -> None:
+    def __init__(self, notes: Path | None) -> None:
+        self.notes = notes
         self.seen: list[int] = []
 
     def initialize_state(self, context: Any) -> None:
@@ -192,7 +198,8 @@ class Marking(MapFunction, CheckpointedFunction):
         self.list = store.get_list_state(ListStateDescriptor("seen", Types.LONG()))
         self.union = store.get_union_list_state(ListStateDescriptor("counts", Types.LONG()))
         self.seen = list(self.list.get())
-        self.total_before = sum(self.union.get())
+        if self.notes is not None:
+            (self.notes / uuid.uuid4().hex).write_text(json.dumps([self.seen, sum(self.union.get())]))
 
     def snapshot_state(self, context: Any) -> None:
         self.list.update(self.seen)
@@ -210,27 +217,32 @@ def sums_of_windows() -> Counter[str]:
     return Counter(str(total) for total in sums.values())
 
 
+@pytest.mark.timeout(240)
 def test_the_result_does_not_depend_on_how_often_the_parallelism_changes(spark: Any, tmp_path: Path) -> None:
     path, read = None, 0
     for step, parallelism in enumerate((1, 3, 7, 4, 2)):
+        notes = tmp_path / f"notes-{step}"
+        notes.mkdir()
         env = new_environment(parallelism, path)
         is_last = step == 4
-        windowed(env, tmp_path / "out", None if is_last else PER_SECOND)
+        windowed(env, tmp_path / "out", None if is_last else PER_CHECKPOINT, notes)
         client = env.execute_async(f"with {parallelism}")
-        if is_last:
-            client.get_job_execution_result().result()
-        else:
+        if not is_last:
             wait_for_records(client, read + 40)
-            read = client.get_metrics()["records_read"]
             path = client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
-            client.get_job_execution_result().result()
+        client.get_job_execution_result().result()
+        # Lists are dealt out, each number to one subtask; unions are given to all.
+        found = [json.loads(note.read_text()) for note in notes.iterdir()]
+        assert len(found) == parallelism and {total for _, total in found} == {read}
+        assert sorted(number for seen, _ in found for number in seen) == list(range(read))
+        read = client.get_metrics()["records_read"]
     assert committed(tmp_path / "out") == sums_of_windows()
 
 
 @pytest.mark.parametrize("is_draining", [True, False])
 def test_a_drained_job_has_fired_all_its_windows(spark: Any, tmp_path: Path, is_draining: bool) -> None:
     env = new_environment()
-    windowed(env, tmp_path / "out", PER_SECOND)
+    windowed(env, tmp_path / "out", PER_CHECKPOINT)
     client = env.execute_async("drained")
     wait_for_records(client)
     client.stop_with_savepoint(is_draining, str(tmp_path / "savepoints")).result()
@@ -243,7 +255,7 @@ def test_a_drained_job_has_fired_all_its_windows(spark: Any, tmp_path: Path, is_
 
 def test_cancelled_with_a_savepoint(spark: Any, tmp_path: Path) -> None:
     env = new_environment(state__savepoints__dir=str(tmp_path / "savepoints"))
-    windowed(env, tmp_path / "out", PER_SECOND)
+    windowed(env, tmp_path / "out", PER_CHECKPOINT)
     client = env.execute_async("cancelled")
     wait_for_records(client)
     path = client.cancel_with_savepoint().result()
@@ -258,7 +270,7 @@ def test_cancelled_with_a_savepoint(spark: Any, tmp_path: Path) -> None:
 
 def test_the_number_of_key_groups_stays(spark: Any, tmp_path: Path) -> None:
     env = new_environment().set_max_parallelism(5)
-    windowed(env, tmp_path / "out", PER_SECOND)
+    windowed(env, tmp_path / "out", PER_CHECKPOINT)
     client = env.execute_async("five groups")
     wait_for_records(client)
     path = client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()

@@ -241,6 +241,12 @@ def test_parallelism_beyond_the_maximum(env: StreamExecutionEnvironment) -> None
         collect(stream.set_parallelism(2))
 
 
+def test_more_slots_than_one_machine_should_have(env: StreamExecutionEnvironment) -> None:
+    stream = numbers(env).key_by(abs).reduce(max).set_parallelism(129)
+    with pytest.raises(ConfigurationError, match=r"needs 129 slots.*at most 128 are allowed"):
+        collect(stream)
+
+
 def test_a_socket_nobody_listens_on(env: StreamExecutionEnvironment) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -71,21 +71,21 @@ class ExecutionConfig:
 
     def get_task_cancellation_interval(self) -> int:
         """Return the milliseconds between attempts to cancel a task."""
-        return int(self._settings.get(options.TASK_CANCELLATION_INTERVAL_MS))
+        return self._get_ms(options.TASK_CANCELLATION_INTERVAL)
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
         """Set the milliseconds between attempts to cancel a task."""
-        return self._set(options.TASK_CANCELLATION_INTERVAL_MS, interval)
+        return self._set(options.TASK_CANCELLATION_INTERVAL, Duration.of_millis(interval))
 
     def get_task_cancellation_timeout(self) -> int:
         """Return the milliseconds after which a stuck cancellation is fatal."""
-        return int(self._settings.get(options.TASK_CANCELLATION_TIMEOUT_MS))
+        return self._get_ms(options.TASK_CANCELLATION_TIMEOUT)
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
         """Set the milliseconds after which a stuck cancellation is fatal; 0 turns the limit off."""
         if timeout < 0:
             raise ConfigurationError(at_user_line(f"task cancellation timeout must not be negative, got {timeout}"))
-        return self._set(options.TASK_CANCELLATION_TIMEOUT_MS, timeout)
+        return self._set(options.TASK_CANCELLATION_TIMEOUT, Duration.of_millis(timeout))
 
     def enable_auto_generated_uids(self) -> ExecutionConfig:
         """Let operators without a uid get one by themselves."""

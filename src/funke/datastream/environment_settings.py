@@ -12,7 +12,7 @@ from funke.datastream.checkpoint_config import CheckpointConfig
 from funke.datastream.checkpointing_mode import CheckpointingMode
 from funke.datastream.execution_mode import RuntimeExecutionMode
 from funke.datastream.operator_settings import require_max_parallelism, require_parallelism
-from funke.datastream.slot_sharing_group import SlotSharingGroup
+from funke.datastream.slot_sharing_group import SlotSharingGroup, name_in_use
 from funke.datastream.state_backend import StateBackend
 from funke.datastream.time_characteristic import TimeCharacteristic
 from funke.engine.config import flink_options as options
@@ -53,7 +53,6 @@ class EnvironmentSettings:
         self._config = ExecutionConfig(settings)
         self._checkpoint_config = CheckpointConfig(settings)
         self._state_backend: StateBackend | None = None
-        self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
         self._cached_files: dict[str, tuple[str, bool]] = {}
 
     def get_config(self) -> ExecutionConfig:
@@ -90,8 +89,8 @@ class EnvironmentSettings:
         EnvironmentSettings._default_local_parallelism = parallelism
 
     def register_slot_sharing_group(self: _T, slot_sharing_group: SlotSharingGroup) -> _T:
-        """Make a slot sharing group with its resources known under its name."""
-        self._slot_sharing_groups[slot_sharing_group.get_name()] = slot_sharing_group
+        """Make the resources of a slot sharing group known; recorded nowhere, since slots have no limits."""
+        name_in_use(slot_sharing_group)
         return self
 
     def set_runtime_mode(self: _T, execution_mode: RuntimeExecutionMode) -> _T:

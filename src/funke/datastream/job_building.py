@@ -20,8 +20,6 @@ from funke.engine.jobs.settings import JobSettings
 DEFAULT_JOB_NAME = "Flink Streaming Job"
 # Without a timeout records wait until there are many: an epoch that is due by itself lets a second pass.
 _NO_TIMEOUT_MS = 1_000
-# PyFlink holds results back until a bundle is complete; by default that are 1 000 records, or those of a second.
-_SMALL_BUNDLE = 100
 DEFAULT_BATCH_JOB_NAME = "Flink Batch Job"
 
 
@@ -50,7 +48,8 @@ def job_graph_of(nodes: StreamGraph, roots: set[int], settings: Settings, job_na
 
 def _has_small_bundles(settings: Settings) -> bool:
     """Whether the program asks that records do not wait for each other."""
-    return settings.is_set(options.PYTHON_BUNDLE_SIZE) and settings.get(options.PYTHON_BUNDLE_SIZE) <= _SMALL_BUNDLE
+    is_set = settings.is_set(options.PYTHON_BUNDLE_SIZE)
+    return is_set and settings.get(options.PYTHON_BUNDLE_SIZE) <= options.SMALL_BUNDLE
 
 
 def _one_by_one(graph: StreamGraph) -> StreamGraph:

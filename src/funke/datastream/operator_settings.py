@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TypeVar
 
-from funke.datastream.slot_sharing_group import SlotSharingGroup
+from funke.datastream.slot_sharing_group import SlotSharingGroup, name_in_use
 from funke.engine.errors import ConfigurationError, GraphError, at_user_line
 from funke.engine.graph.stream_graph import ChainingStrategy, StreamNode
 
@@ -70,7 +70,7 @@ class OperatorSettings:
     def slot_sharing_group(self: _T, slot_sharing_group: str | SlotSharingGroup) -> _T:
         """Put the operator into a slot sharing group; operators behind it follow unless they say otherwise."""
         group = slot_sharing_group
-        name = group.get_name() if isinstance(group, SlotSharingGroup) else _text(group, "slot_sharing_group()")
+        name = name_in_use(group) if isinstance(group, SlotSharingGroup) else _text(group, "slot_sharing_group()")
         self._settable("slot_sharing_group()").slot_sharing_group = name
         return self
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from functools import total_ordering
 
 from funke.engine.errors import ConfigurationError
 
-__all__ = ["MemorySize", "SlotSharingGroup"]
+__all__ = ["MemorySize", "SlotSharingGroup", "name_in_use"]
 
 _KIBI = 1024
 _UNITS = ((_KIBI**3, "gb"), (_KIBI**2, "mb"), (_KIBI, "kb"), (1, "bytes"))
@@ -89,6 +90,7 @@ class SlotSharingGroup:
     def __init__(self, name: str, resources: _Resources | None = None) -> None:
         self._name = name
         self._resources = resources or _Resources()
+        self._is_in_use = False
 
     def get_name(self) -> str:
         """Return the name of the group."""
@@ -205,3 +207,14 @@ class SlotSharingGroup:
         def _names_any_resource(self) -> bool:
             named = (self._cpu_cores, self._task_heap_memory, self._task_off_heap_memory, self._managed_memory)
             return bool(self._external) or any(value is not None for value in named)
+
+
+def name_in_use(group: SlotSharingGroup) -> str:
+    """The name of a group that a program puts to use; the first time, says that its resources have no effect."""
+    if group._resources != _Resources() and not group._is_in_use:
+        sys.stderr.write(
+            f"warning: the resources of slot sharing group '{group._name}' have no effect: a slot is a process that "
+            "takes the cores and the memory it needs\n"
+        )
+    group._is_in_use = True
+    return group._name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from funke.datastream import StreamExecutionEnvironment
 from funke.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
 from funke.engine.errors import ConfigurationError
 
@@ -57,3 +58,13 @@ def test_resources_need_cores_and_heap() -> None:
         SlotSharingGroup.builder("g").set_managed_memory_mb(1).build()
     with pytest.raises(ConfigurationError, match="more than 0 cores"):
         SlotSharingGroup.builder("g").set_cpu_cores(0)
+
+
+def test_resources_have_no_effect_and_that_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    group = SlotSharingGroup.builder("big").set_cpu_cores(2).set_task_heap_memory_mb(100).build()
+    env.register_slot_sharing_group(SlotSharingGroup.builder("plain").build()).register_slot_sharing_group(group)
+    env.from_collection([1]).map(str).slot_sharing_group(group).map(str).slot_sharing_group("big")
+    said = capsys.readouterr().err
+    assert said.count("warning:") == 1
+    assert "the resources of slot sharing group 'big' have no effect" in said

@@ -597,6 +597,18 @@ def test_orders_carry_the_settings(tmp_path: Path, clock: MovedClock) -> None:
     assert savepoint is not None and savepoint.compress and not savepoint.is_incremental
 
 
+def test_checkpoints_go_and_savepoints_stay(tmp_path: Path, clock: MovedClock) -> None:
+    job = Job(tmp_path / "checkpoints", clock)
+    job.complete()
+    job.keeper.requests.ask(SavepointRequest(str(tmp_path / "savepoint-1")))
+    job.acknowledge(job.run_epoch())
+    job.complete()
+    assert kept(tmp_path) == ["checkpoints/job-1/chk-3", "savepoint-1"], "a newer checkpoint replaces checkpoints only"
+    job.keeper.remove_unneeded(is_cancelled=True, has_failed=False)
+    assert kept(tmp_path) == ["savepoint-1"]
+    assert read_checkpoint(str(tmp_path / "savepoint-1")).kind == "savepoint"
+
+
 def test_without_a_place_checkpoints_live_as_long_as_the_job(clock: MovedClock) -> None:
     settings = CheckpointSettings.of(Settings({"execution.checkpointing.interval": "1 s"}))
     assert settings.is_temporary and Path(settings.folder).is_dir()

@@ -9,6 +9,7 @@ import pytest
 from funke.common import ExecutionConfig, RestartStrategies
 from funke.engine.config import Settings
 from funke.engine.errors import ConfigurationError
+from funke.engine.jobs import restart
 from funke.engine.jobs.restart import restart_strategy
 
 
@@ -68,6 +69,23 @@ def test_strategies_set_by_a_program(strategy: Any, expected: list[int]) -> None
     ExecutionConfig(settings).set_restart_strategy(strategy)
     # What the program sets wins over what it was configured with.
     assert delays(settings.to_text_dict(), len(expected), is_checkpointing=True) == expected
+
+
+def test_pauses_grow_until_a_quiet_time_or_the_last_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = 0.0
+    monkeypatch.setattr(restart.time, "monotonic", lambda: now_s)
+    prefix = "restart-strategy.exponential-delay."
+    configured = {"restart-strategy.type": "exponential-delay", f"{prefix}jitter-factor": "0"}
+    assert delays({**configured, f"{prefix}max-backoff": "3 s"}, 5) == [1000, 1500, 2250, 3000, 3000]
+    assert delays({**configured, f"{prefix}attempts-before-reset-backoff": "2"}, 3) == [1000, 1500, None]
+    strategy = restart_strategy(Settings({**configured, f"{prefix}backoff-multiplier": "2"}), False)
+    assert [strategy.next_delay_ms(), strategy.next_delay_ms()] == [1000, 2000]
+    now_s = 3601.0
+    assert strategy.next_delay_ms() == 4000, "an hour is counted from the end of the pause"
+    now_s += 3604.0
+    assert strategy.next_delay_ms() == 1000
+    spread = {delays({"restart-strategy.type": "exponential-delay"}, 1)[0] or 0 for _ in range(100)}
+    assert len(spread) > 10 and 900 <= min(spread) <= max(spread) <= 1100, "a tenth more or less"
 
 
 def test_what_a_failure_restarts_is_another_question_than_when() -> None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from funke.engine.connectors.sequence import SequenceSource
+from funke.engine.graph.job_graph import ChainedOperator
+from funke.engine.graph.operations import ReadSource
+from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoint_settings import CheckpointSettings
+from funke.engine.jobs.checkpoint_store import CheckpointStore
+from funke.engine.jobs.coordinator import Coordinator
 from funke.engine.jobs.epoch_pacer import EpochPacer
+from funke.engine.jobs.source_feed import SourceFeed
 from funke.engine.operators import slice_pacer
 from funke.engine.operators.slice_pacer import SlicePacer
+from funke.engine.planner.segments import Segment
 
 
 class FakeTime:
@@ -102,3 +111,23 @@ def test_nothing_is_known_before_the_first_record() -> None:
     pacer.observe(10, busy_ms=1)
     assert pacer.is_speed_known
     assert pacer.deadline_ms == 4000
+
+
+def test_slow_functions_make_sources_read_less_and_fast_ones_more() -> None:
+    source = SequenceSource(0, 10**9)
+    head = ChainedOperator(1, "numbers", ReadSource(source), None, "id", False, None)
+    feed = SourceFeed(Segment(1, 1, "numbers", 0, 1, 128, 0, (head,)), source, source.create_enumerator(1), None)
+    keeper = CheckpointKeeper("job", CheckpointSettings(), CheckpointStore("/nowhere"))
+    nobody = cast(Any, None)
+    coordinator = Coordinator(nobody, {}, [feed], nobody, {}, nobody, 0, keeper, slots=0, executions=nobody)
+
+    def read() -> int:
+        ((_, splits),) = coordinator._poll()
+        return sum(split.payload.end - split.payload.start for split in splits)
+
+    first = read()
+    coordinator._pacer.observe(first, busy_ms=100 * coordinator._epoch_ms())
+    slow = read()
+    assert 0 < slow <= first // 50
+    coordinator._pacer.observe(slow, busy_ms=1)
+    assert read() > slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from funke.engine.config import option_values as values
@@ -21,20 +21,26 @@ __all__ = [
     "map_option",
     "memory_option",
     "string_option",
+    "without_effect",
 ]
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True)
 class ConfigOption(Generic[T_co]):
-    """One option. ``older_keys`` are names of earlier Flink versions that still count."""
+    """One option. ``older_keys`` are names of earlier Flink versions that still count.
+
+    ``no_effect`` says why nothing happens when it is set: it is accepted, and the user is told.
+    """
 
     key: str
     parse: Callable[[Any], T_co]
     default: T_co
     description: str = ""
     older_keys: tuple[str, ...] = ()
+    no_effect: str = ""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -47,6 +53,11 @@ class ConfigOption(Generic[T_co]):
             return self.parse(raw)
         except ConfigurationError as error:
             raise ConfigurationError(f"option '{self.key}': {error}") from None
+
+
+def without_effect(option: ConfigOption[T], reason: str) -> ConfigOption[T]:
+    """Define an option that is accepted and changes nothing."""
+    return replace(option, no_effect=reason)
 
 
 def boolean_option(key: str, default: bool, description: str, *older_keys: str) -> ConfigOption[bool]:

@@ -1,4 +1,4 @@
-"""The options of Flink that mean something here, with Flink's keys and defaults."""
+"""The options of Flink that are known here, with Flink's keys and defaults; some of them have no effect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from funke.engine.config.config_option import (
     map_option,
     memory_option,
     string_option,
+    without_effect,
 )
+
+_NO_JAVA = "records are Python objects, which Java's serializers never see"
+_ALIGNED = "a checkpoint is taken between two epochs, when no record is under way that it could overtake"
+_FLINK_1 = "Flink 1.x used it for batch programs; Spark schedules the stages here"
 
 _SECOND_MS = 1000
 _MINUTE_MS = 60 * _SECOND_MS
@@ -25,7 +30,10 @@ RUNTIME_MODE = choice_option(
 )
 JOB_NAME = string_option("pipeline.name", None, "Name of the job.")
 GLOBAL_JOB_PARAMETERS = map_option("pipeline.global-job-parameters", "Parameters that every function can read.")
-OBJECT_REUSE = boolean_option("pipeline.object-reuse", False, "Whether records are passed on without copies.")
+OBJECT_REUSE = without_effect(
+    boolean_option("pipeline.object-reuse", False, "Whether records are passed on without copies."),
+    "records are passed on without copies in any case, except those that a function goes on changing",
+)
 AUTO_GENERATE_UIDS = boolean_option("pipeline.auto-generate-uids", True, "Whether operators get a uid by themselves.")
 AUTO_WATERMARK_INTERVAL = duration_option("pipeline.auto-watermark-interval", 200, "Pause between periodic watermarks.")
 OPERATOR_CHAINING = boolean_option(
@@ -43,39 +51,83 @@ BUFFER_TIMEOUT = duration_option(
 JARS = list_option("pipeline.jars", "Jars to send with the job.")
 CLASSPATHS = list_option("pipeline.classpaths", "Jars that every worker can reach.")
 CACHED_FILES = list_option("pipeline.cached-files", "Files that every worker gets a copy of.")
-CLOSURE_CLEANER_LEVEL = choice_option(
-    "pipeline.closure-cleaner-level", "RECURSIVE", ("NONE", "TOP_LEVEL", "RECURSIVE"), "Without effect in Python."
+CLOSURE_CLEANER_LEVEL = without_effect(
+    choice_option(
+        "pipeline.closure-cleaner-level", "RECURSIVE", ("NONE", "TOP_LEVEL", "RECURSIVE"), "How closures are cleaned."
+    ),
+    "functions are pickled as they are",
 )
-GENERIC_TYPES = boolean_option("pipeline.generic-types", True, "Without effect in Python.")
-FORCE_KRYO = boolean_option("pipeline.force-kryo", False, "Without effect in Python.")
-FORCE_AVRO = boolean_option("pipeline.force-avro", False, "Without effect in Python.")
-AUTO_TYPE_REGISTRATION = boolean_option("pipeline.auto-type-registration", True, "Without effect in Python.")
-DEFAULT_KRYO_SERIALIZERS = map_option("pipeline.default-kryo-serializers", "Without effect in Python.")
-REGISTERED_KRYO_SERIALIZERS = map_option("pipeline.registered-kryo-serializers", "Without effect in Python.")
-REGISTERED_KRYO_TYPES = list_option("pipeline.registered-kryo-types", "Without effect in Python.")
-REGISTERED_POJO_TYPES = list_option("pipeline.registered-pojo-types", "Without effect in Python.")
-EXECUTION_MODE = string_option("execution.mode", "PIPELINED", "How Flink 1.x exchanged data in batch programs.")
-INPUT_DEPENDENCY_CONSTRAINT = choice_option(
-    "pipeline.default-input-dependency-constraint", "ANY", ("ANY", "ALL"), "When Flink 1.x started a task."
+GENERIC_TYPES = without_effect(boolean_option("pipeline.generic-types", True, "Whether Kryo is allowed."), _NO_JAVA)
+FORCE_KRYO = without_effect(boolean_option("pipeline.force-kryo", False, "Whether Kryo is used."), _NO_JAVA)
+FORCE_AVRO = without_effect(boolean_option("pipeline.force-avro", False, "Whether Avro is used."), _NO_JAVA)
+AUTO_TYPE_REGISTRATION = without_effect(
+    boolean_option("pipeline.auto-type-registration", True, "Whether classes are registered."), _NO_JAVA
 )
-LATENCY_INTERVAL = duration_option("metrics.latency.interval", 0, "Pause between latency marks; 0 turns them off.")
-TASK_CANCELLATION_INTERVAL_MS = integer_option("task.cancellation.interval", 30_000, "Pause between cancel attempts.")
-TASK_CANCELLATION_TIMEOUT_MS = integer_option("task.cancellation.timeout", 180_000, "When a stuck cancel is fatal.")
-TASK_SLOTS = integer_option("taskmanager.numberOfTaskSlots", 1, "Slots per worker.")
+DEFAULT_KRYO_SERIALIZERS = without_effect(
+    map_option("pipeline.default-kryo-serializers", "Serializers by class."), _NO_JAVA
+)
+REGISTERED_KRYO_SERIALIZERS = without_effect(
+    map_option("pipeline.registered-kryo-serializers", "Serializers by class."), _NO_JAVA
+)
+REGISTERED_KRYO_TYPES = without_effect(list_option("pipeline.registered-kryo-types", "Classes."), _NO_JAVA)
+REGISTERED_POJO_TYPES = without_effect(list_option("pipeline.registered-pojo-types", "Classes."), _NO_JAVA)
+EXECUTION_MODE = without_effect(string_option("execution.mode", "PIPELINED", "How data was exchanged."), _FLINK_1)
+INPUT_DEPENDENCY_CONSTRAINT = without_effect(
+    choice_option("pipeline.default-input-dependency-constraint", "ANY", ("ANY", "ALL"), "When a task started."),
+    _FLINK_1,
+)
+LATENCY_INTERVAL = without_effect(
+    duration_option("metrics.latency.interval", 0, "Pause between latency marks; 0 turns them off."),
+    "there are no latency marks; records travel in epochs",
+)
+TASK_CANCELLATION_INTERVAL = without_effect(
+    duration_option(
+        "task.cancellation.interval", 30_000, "Pause between cancel attempts.", "task.cancellation-interval"
+    ),
+    "functions are not interrupted; the slot of one that does not end is ended",
+)
+TASK_CANCELLATION_TIMEOUT = without_effect(
+    duration_option("task.cancellation.timeout", 180_000, "When a stuck cancel is fatal."),
+    "the slot of a function that does not end is ended",
+)
+TASK_SLOTS = integer_option("taskmanager.numberOfTaskSlots", 1, "Slots per worker, which share its managed memory.")
+MAX_SLOTS = integer_option(
+    "slotmanager.number-of-slots.max", None, "Most slots of a job; when not set, 128 on embedded Spark, else no limit."
+)
+TARGET = without_effect(
+    string_option("execution.target", "local", "Which cluster runs the job."), "spark.master says where the job runs"
+)
+IS_ATTACHED = without_effect(
+    boolean_option("execution.attached", True, "Whether the program waits for the job."),
+    "execute() waits for the job and execute_async() does not",
+)
 
 PYTHON_FILES = list_option("python.files", "Python files and packages to send with the job.")
 PYTHON_ARCHIVES = list_option("python.archives", "Archives to unpack in the working directory of workers.")
 PYTHON_REQUIREMENTS = string_option("python.requirements", None, "Requirements file to install for workers.")
 PYTHON_EXECUTABLE = string_option("python.executable", None, "Interpreter of workers.")
-PYTHON_CLIENT_EXECUTABLE = string_option("python.client.executable", None, "Interpreter of the program.")
-PYTHON_EXECUTION_MODE = choice_option(
-    "python.execution-mode", "process", ("process", "thread"), "Without effect: slots are processes."
+PYTHON_CLIENT_EXECUTABLE = without_effect(
+    string_option("python.client.executable", None, "Interpreter of the program."),
+    "the program runs in the interpreter that was started",
 )
+PYTHON_EXECUTION_MODE = without_effect(
+    choice_option("python.execution-mode", "process", ("process", "thread"), "Where functions run."),
+    "functions run in the process of their slot",
+)
+# PyFlink holds results back until a bundle is complete; by default that are 1 000 records, or those of a second.
+SMALL_BUNDLE = 100
 PYTHON_BUNDLE_SIZE = integer_option(
     "python.fn-execution.bundle.size", 1000, "If set to 100 or less, a slow record does not hold back those before it."
 )
-PYTHON_BUNDLE_TIME_MS = integer_option("python.fn-execution.bundle.time", 1000, "Without effect.")
-PYTHON_OPERATOR_CHAINING = boolean_option("python.operator-chaining.enabled", True, "Whether functions are fused.")
+PYTHON_BUNDLE_TIME_MS = without_effect(
+    integer_option("python.fn-execution.bundle.time", 1000, "How long records wait for each other."),
+    "records wait for each other as long as execution.buffer-timeout.interval says",
+)
+PYTHON_OPERATOR_CHAINING = boolean_option(
+    "python.operator-chaining.enabled",
+    True,
+    "Whether functions get the results of those before them as they are; if not, they are made to fit their type.",
+)
 
 CHECKPOINTING_INTERVAL = duration_option("execution.checkpointing.interval", None, "Pause between checkpoints.")
 CHECKPOINTING_INTERVAL_DURING_BACKLOG = duration_option(
@@ -83,8 +135,11 @@ CHECKPOINTING_INTERVAL_DURING_BACKLOG = duration_option(
     None,
     "Pause between checkpoints while old data is read; 0: none.",
 )
-CHECKPOINTING_MODE = choice_option(
-    "execution.checkpointing.mode", "EXACTLY_ONCE", ("EXACTLY_ONCE", "AT_LEAST_ONCE"), "Guarantee of checkpoints."
+CHECKPOINTING_MODE = without_effect(
+    choice_option(
+        "execution.checkpointing.mode", "EXACTLY_ONCE", ("EXACTLY_ONCE", "AT_LEAST_ONCE"), "Guarantee of checkpoints."
+    ),
+    "exactly-once costs nothing more, so every job has it",
 )
 CHECKPOINTING_TIMEOUT = duration_option("execution.checkpointing.timeout", 10 * _MINUTE_MS, "When one is given up.")
 CHECKPOINTING_MIN_PAUSE = duration_option("execution.checkpointing.min-pause", 0, "Pause after a checkpoint.")
@@ -103,30 +158,52 @@ EXTERNALIZED_CHECKPOINT_RETENTION = choice_option(
     ("NO_EXTERNALIZED_CHECKPOINTS", "DELETE_ON_CANCELLATION", "RETAIN_ON_CANCELLATION"),
     "What becomes of checkpoints when the job ends.",
 )
-UNALIGNED_CHECKPOINTS = boolean_option(
-    "execution.checkpointing.unaligned.enabled", False, "Without effect.", "execution.checkpointing.unaligned"
+UNALIGNED_CHECKPOINTS = without_effect(
+    boolean_option(
+        "execution.checkpointing.unaligned.enabled",
+        False,
+        "Whether checkpoints overtake records.",
+        "execution.checkpointing.unaligned",
+    ),
+    _ALIGNED,
 )
-FORCE_UNALIGNED_CHECKPOINTS = boolean_option("execution.checkpointing.unaligned.forced", False, "Without effect.")
-ALIGNED_CHECKPOINT_TIMEOUT = duration_option(
-    "execution.checkpointing.aligned-checkpoint-timeout",
-    0,
-    "Without effect: epochs are aligned.",
-    "execution.checkpointing.alignment-timeout",
+FORCE_UNALIGNED_CHECKPOINTS = without_effect(
+    boolean_option("execution.checkpointing.unaligned.forced", False, "Whether they do so in any case."), _ALIGNED
 )
-CHECKPOINTS_AFTER_TASKS_FINISH = boolean_option(
-    "execution.checkpointing.checkpoints-after-tasks-finish",
-    True,
-    "Whether checkpoints go on when a part has ended.",
-    "execution.checkpointing.checkpoints-after-tasks-finish.enabled",
+ALIGNED_CHECKPOINT_TIMEOUT = without_effect(
+    duration_option(
+        "execution.checkpointing.aligned-checkpoint-timeout",
+        0,
+        "When they begin to.",
+        "execution.checkpointing.alignment-timeout",
+    ),
+    _ALIGNED,
+)
+CHECKPOINTS_AFTER_TASKS_FINISH = without_effect(
+    boolean_option(
+        "execution.checkpointing.checkpoints-after-tasks-finish",
+        True,
+        "Whether checkpoints go on when a part has ended.",
+        "execution.checkpointing.checkpoints-after-tasks-finish.enabled",
+    ),
+    "checkpoints go on as long as the job does",
 )
 CHECKPOINT_STORAGE = string_option(
     "execution.checkpointing.storage", None, "Where checkpoints are kept.", "state.checkpoint-storage"
 )
 CHECKPOINTS_DIRECTORY = string_option(
-    "execution.checkpointing.dir", None, "Folder of checkpoints.", "state.checkpoints.dir"
+    "execution.checkpointing.dir",
+    None,
+    "Folder of checkpoints.",
+    "state.checkpoints.dir",
+    "state.backend.fs.checkpointdir",
 )
 SAVEPOINT_DIRECTORY = string_option(
-    "execution.checkpointing.savepoint-dir", None, "Folder of savepoints.", "state.savepoints.dir"
+    "execution.checkpointing.savepoint-dir",
+    None,
+    "Folder of savepoints.",
+    "state.savepoints.dir",
+    "savepoints.state.backend.fs.dir",
 )
 RETAINED_CHECKPOINTS = integer_option(
     "execution.checkpointing.num-retained", 1, "Completed checkpoints to keep.", "state.checkpoints.num-retained"
@@ -184,7 +261,12 @@ IGNORE_UNCLAIMED_STATE = boolean_option(
 )
 
 STATE_BACKEND = string_option("state.backend.type", "hashmap", "Where state is kept.", "state.backend")
-STATE_CHANGELOG = boolean_option("state.changelog.enabled", False, "Without effect.", "state.backend.changelog.enabled")
+STATE_CHANGELOG = without_effect(
+    boolean_option(
+        "state.changelog.enabled", False, "Whether changes of state are logged.", "state.backend.changelog.enabled"
+    ),
+    "checkpoints are written beside the work in any case",
+)
 ASYNCHRONOUS_SNAPSHOTS = boolean_option(
     "state.backend.async", True, "Whether processing goes on while state is written; rocksdb always does."
 )
@@ -192,7 +274,10 @@ MAX_STATE_SIZE = memory_option(
     "funke.checkpointing.max-state-size", None, "What the storage 'jobmanager' takes of one operator's subtask; 5 MB."
 )
 MANAGED_MEMORY_SIZE = memory_option(
-    "taskmanager.memory.managed.size", None, "Memory of a worker's slots for RocksDB; 96 MB per slot when not set."
+    "taskmanager.memory.managed.size",
+    None,
+    "Memory of a worker's slots for RocksDB; 96 MB per slot when not set.",
+    "taskmanager.memory.size",
 )
 MANAGED_MEMORY_FRACTION = float_option(
     "taskmanager.memory.managed.fraction", 0.4, "The part of a worker's memory that is managed, if that is known."
@@ -201,11 +286,9 @@ WORKER_MEMORY_SIZE = memory_option(
     "taskmanager.memory.flink.size", None, "Memory of a worker.", "taskmanager.memory.process.size"
 )
 
-FAILOVER_STRATEGY = choice_option(
-    "jobmanager.execution.failover-strategy",
-    "region",
-    ("region", "full"),
-    "What a failure restarts; either way all of the job, which is one region.",
+FAILOVER_STRATEGY = without_effect(
+    choice_option("jobmanager.execution.failover-strategy", "full", ("region", "full"), "What a failure restarts."),
+    "a failure restarts the whole job, also parts that are not connected with the one that failed",
 )
 RESTART_STRATEGY = string_option("restart-strategy.type", None, "What happens after a failure.", "restart-strategy")
 FIXED_DELAY_ATTEMPTS = integer_option("restart-strategy.fixed-delay.attempts", 1, "Restarts before the job fails.")
@@ -237,8 +320,15 @@ EXPONENTIAL_ATTEMPTS = integer_option(
 HIGH_AVAILABILITY = string_option(
     "high-availability.type", None, "Whether jobs outlive their driver: NONE, or anything else.", "high-availability"
 )
-HIGH_AVAILABILITY_STORAGE = string_option("high-availability.storageDir", None, "Folder of job records.")
-HIGH_AVAILABILITY_CLUSTER = string_option("high-availability.cluster-id", None, "Keeps job records of clusters apart.")
+HIGH_AVAILABILITY_STORAGE = string_option(
+    "high-availability.storageDir", None, "Folder of job records.", "high-availability.zookeeper.storageDir"
+)
+HIGH_AVAILABILITY_CLUSTER = string_option(
+    "high-availability.cluster-id",
+    None,
+    "Keeps job records of clusters apart.",
+    "high-availability.zookeeper.path.namespace",
+)
 FUNKE_HOME = string_option("funke.home", None, "Folder of job records, unless high-availability.storageDir is set.")
 LEASE_TIMEOUT = duration_option("funke.lease-timeout", None, "When a silent driver counts as gone.")
 FAULT = string_option("funke.fault", None, "A planned fault, for tests: see engine.runtime.fault_points.")

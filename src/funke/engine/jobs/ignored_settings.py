@@ -3,29 +3,86 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from funke.engine.config import flink_options as options
+from funke.engine.config import rocksdb_options
 from funke.engine.config.config_option import ConfigOption
+from funke.engine.config.keys_without_effect import reason_without_effect
 from funke.engine.config.settings import Settings
+from funke.engine.errors import ConfigurationError
 
-__all__ = ["warn_of_ignored"]
+__all__ = ["warn_of_ignored", "warn_of_other_session"]
 
-_IGNORED: tuple[tuple[ConfigOption[Any], str], ...] = (
-    (options.STATE_CHANGELOG, "checkpoints are written beside the work in any case"),
-    (options.LATENCY_INTERVAL, "there are no latency marks; records travel in epochs"),
-)
+_OPTIONS: dict[str, ConfigOption[Any]] = {
+    key: option
+    for option in (*vars(options).values(), *vars(rocksdb_options).values(), *rocksdb_options.TUNING)
+    if isinstance(option, ConfigOption)
+    for key in option.keys
+}
+# Read elsewhere.
+_READ_BY_KEY = frozenset({"pipeline.time-characteristic"})
+# What RocksDB alone makes use of.
+_FOR_ROCKSDB = {
+    options.INCREMENTAL_CHECKPOINTS.key: "state in memory is written completely; use rocksdb",
+    options.TASK_SLOTS.key: "a job has as many slots as it needs; only the memory of rocksdb is divided by it",
+    options.MANAGED_MEMORY_SIZE.key: "state in memory takes what it needs; only rocksdb has managed memory",
+    options.WORKER_MEMORY_SIZE.key: "state in memory takes what it needs; only rocksdb has managed memory",
+}
+# Names of what keeps job records in Flink.
+_HIGH_AVAILABILITY_SERVICES = ("zookeeper", "kubernetes")
 
 
 def warn_of_ignored(settings: Settings) -> None:
-    """Warns of settings that have no effect."""
-    for option, instead in _IGNORED:
-        if settings.is_set(option) and settings.get(option) != option.default:
-            _warn(option, instead)
+    """Writes a line for every reason why settings have no effect."""
+    keys_by_reason: dict[str, list[str]] = {}
+    for key in sorted(settings):
+        reason = _reason(key, settings)
+        if reason:
+            keys_by_reason.setdefault(reason, []).append(key)
+    for reason, keys in keys_by_reason.items():
+        sys.stderr.write(f"warning: {', '.join(keys)} {'has' if len(keys) == 1 else 'have'} no effect: {reason}\n")
+    service = str(settings.get(options.HIGH_AVAILABILITY) or "").lower()
+    if service in _HIGH_AVAILABILITY_SERVICES or "." in service:
+        sys.stderr.write(
+            f"warning: {options.HIGH_AVAILABILITY.key} is '{service}', which is not used: job records stand in a "
+            f"folder ({options.HIGH_AVAILABILITY_STORAGE.key}), under a lease; `funke recover` goes on with jobs whose "
+            "driver has died\n"
+        )
+
+
+def warn_of_other_session(settings: Settings, of_session: Mapping[str, str]) -> None:
+    """Writes a line if the settings of Spark came too late, because its session was there before the job."""
+    late = [
+        key
+        for key, value in sorted(settings.to_text_dict().items())
+        # Settings of Hadoop's clients are handed on by ourselves.
+        if key.startswith("spark.") and not key.startswith("spark.hadoop.") and not _holds(of_session.get(key), value)
+    ]
+    if late:
+        sys.stderr.write(f"warning: {', '.join(late)} came too late: Spark's session had been started without\n")
+
+
+def _holds(found: str | None, wanted: str) -> bool:
+    # Spark makes URIs of paths, and adds options of its own to those of Java.
+    return found is not None and all(part in found for part in wanted.split(","))
+
+
+def _reason(key: str, settings: Settings) -> str:
+    option = _OPTIONS.get(key)
+    if option is None:
+        return "" if key in _READ_BY_KEY else reason_without_effect(key)
+    try:
+        value = settings.get(option)
+    except ConfigurationError:  # whoever reads it says so
+        return option.no_effect
+    return "" if value == option.default else option.no_effect or _reason_here(option, value, settings)
+
+
+def _reason_here(option: ConfigOption[Any], value: Any, settings: Settings) -> str:
+    """Why an option has no effect together with the others."""
+    if option is options.PYTHON_BUNDLE_SIZE and value > options.SMALL_BUNDLE:
+        return "records travel in epochs, as many as there are"
     is_rocksdb = str(settings.get(options.STATE_BACKEND)).lower() == "rocksdb"
-    if settings.get(options.INCREMENTAL_CHECKPOINTS) and not is_rocksdb:
-        _warn(options.INCREMENTAL_CHECKPOINTS, "state in memory is written completely; use rocksdb")
-
-
-def _warn(option: ConfigOption[Any], instead: str) -> None:
-    sys.stderr.write(f"warning: {option.key} has no effect: {instead}\n")
+    return "" if is_rocksdb else _FOR_ROCKSDB.get(option.key, "")

@@ -34,7 +34,7 @@ from funke.engine.jobs.checkpoints import Checkpoint, read_checkpoint, verify_fi
 from funke.engine.jobs.control import serve_commands
 from funke.engine.jobs.coordinator import Coordinator
 from funke.engine.jobs.epoch_watch import EpochWatch
-from funke.engine.jobs.ignored_settings import warn_of_ignored
+from funke.engine.jobs.ignored_settings import warn_of_ignored, warn_of_other_session
 from funke.engine.jobs.job_code import pack_job
 from funke.engine.jobs.job_executions import JobExecutions
 from funke.engine.jobs.job_failure import DamagedCheckpointError, is_worker_loss, to_job_error
@@ -48,6 +48,7 @@ from funke.engine.jobs.restart import restart_strategy
 from funke.engine.jobs.result_queues import ResultQueues
 from funke.engine.jobs.savepoints import Afterwards, SavepointRequest, savepoint_folder
 from funke.engine.jobs.settings import JobSettings
+from funke.engine.jobs.slot_limit import require_slots
 from funke.engine.jobs.source_feed import SourceFeed
 from funke.engine.jobs.start_point import matched_graph, operator_entries
 from funke.engine.planner.chaining import to_job_graph
@@ -58,7 +59,7 @@ from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.local_copies import remove_copies
 from funke.engine.runtime.snapshot_files import join_path
-from funke.engine.runtime.spark_session import spark_session, use_storage_settings
+from funke.engine.runtime.spark_session import is_embedded, session_settings, spark_session, use_storage_settings
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
 
@@ -309,6 +310,7 @@ class RunningJob:
         self._executions.begin(self._package.attempt)
         with ExitStack() as cleaning:
             spark = spark_session(self.settings.configuration)
+            self._check_against(spark)
             distribute(spark, self._dependencies, self.settings.jars)
             feeds: list[SourceFeed] = []
             for segment in self._plan.segments:
@@ -326,6 +328,13 @@ class RunningJob:
             self._has_run = True
             coordinator.run()
             self._executions.enter(ExecutionState.FINISHED)
+
+    def _check_against(self, spark: SparkSession) -> None:
+        """What the job asks for, and what Spark's session allows."""
+        configured = Settings(self.settings.configuration)
+        require_slots(self._plan.slots, configured, is_embedded(spark))
+        if not self._has_run:
+            warn_of_other_session(configured, session_settings(spark))
 
     def _raise_if_cancelled(self) -> None:
         if self._cancelling.is_set():

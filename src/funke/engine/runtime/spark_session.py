@@ -100,6 +100,11 @@ def use_storage_settings(configuration: Mapping[str, str]) -> None:
     install_access(access_of(of_session, configuration))
 
 
+def session_settings(spark: SparkSession) -> dict[str, str]:
+    """What a session was started with."""
+    return _settings_of(spark.sparkContext)
+
+
 def _settings_of(context: SparkContext) -> dict[str, str]:
     """All settings of a session; asked for once, since that takes many calls to Java."""
     found: dict[str, str] | None = getattr(context, "_funke_settings", None)

@@ -1,0 +1,105 @@
+"""Flink's keys that no option here reads: why setting one changes nothing, by what the key begins with.
+
+They are accepted, because a configuration is mostly written for more than one job and more than one system. Whoever
+sets one is told.
+"""
+
+from __future__ import annotations
+
+__all__ = ["reason_without_effect"]
+
+_SPARK_RUNS_IT = "Spark runs the job, and its own settings (spark.…) hold"
+_NO_SERVICE = "there is no web interface yet"
+_UNKNOWN = "Funke has no such option"
+
+# The longest beginning that fits decides.
+_REASONS = {
+    "akka.": _SPARK_RUNS_IT,
+    "application-result-store.": _SPARK_RUNS_IT,
+    "blob.": _SPARK_RUNS_IT,
+    "classloader.": "there are no Java classes of Flink to load",
+    "cleanup-strategy.": "what a job leaves is removed when it ends, or with its record",
+    "client.": "the program and its jobs run in one process",
+    "cluster.": _SPARK_RUNS_IT,
+    "compiler.": "it concerns Flink's DataSet API",
+    "completed-application-store.": _NO_SERVICE,
+    "dstl.": "checkpoints are written beside the work in any case",
+    "env.": "start the program with the environment that it needs",
+    "events.": "there are no reporters yet",
+    "execution.": _UNKNOWN,
+    "execution.batch.": "Spark runs the stages of a batch job, each with the parallelism of its operators",
+    "execution.checkpointing.unaligned.": "a checkpoint is taken between two epochs; none is unaligned",
+    "external-resource": "Spark hands out resources: spark.task.resource.…",
+    "flink.yarn.": "Spark runs on YARN by settings of its own: spark.master and spark.yarn.…",
+    "fs.allowed-fallback-filesystems": "pyarrow and Hadoop's clients of Spark reach file systems",
+    "fs.default-scheme": "paths without a scheme are local",
+    "fs.output.": "writers choose names of their own",
+    "fs.overwrite-files": "writers choose names of their own",
+    "heartbeat.": _UNKNOWN,
+    "high-availability.": "job records stand in a folder (high-availability.storageDir), under a lease",
+    "historyserver.": _NO_SERVICE,
+    "io.tmp.dirs": "temporary files go where TMPDIR says",
+    "jmx.": _SPARK_RUNS_IT,
+    "job-event.": "a job goes on from its last checkpoint",
+    "job-result-store.": "a job's record tells how it ended",
+    "job-manager.": _SPARK_RUNS_IT,
+    "jobmanager.": _SPARK_RUNS_IT,
+    "jobstore.": _NO_SERVICE,
+    "kubernetes.": "Spark runs on Kubernetes by settings of its own: spark.master and spark.kubernetes.…",
+    "library-cache-manager.": _SPARK_RUNS_IT,
+    "local.": _SPARK_RUNS_IT,
+    "materialized-table.": "there is no Table API yet",
+    "mesos.": _SPARK_RUNS_IT,
+    "metrics.": "there are no reporters yet; JobClient.get_metrics() has the figures",
+    "minicluster.": _SPARK_RUNS_IT,
+    "parallelism.": _UNKNOWN,
+    "pekko.": _SPARK_RUNS_IT,
+    "pipeline.": _UNKNOWN,
+    "pipeline.cep.": "there is no CEP yet",
+    "plugin.": "there are no plugins",
+    "process.": "temporary files go where TMPDIR says",
+    "python.": "functions run in the process of their slot, with nothing between them and their state",
+    "query.": "there is no queryable state",
+    "queryable-state.": "there is no queryable state",
+    "recovery.": "job records stand in a folder (high-availability.storageDir), under a lease",
+    "resourcemanager.": _SPARK_RUNS_IT,
+    "rest.": _NO_SERVICE,
+    "restart-strategy.": _UNKNOWN,
+    "savepoints.": _UNKNOWN,
+    "scheduler-mode": _SPARK_RUNS_IT,
+    "security.": "Spark's own settings secure it: spark.authenticate, spark.ssl.…, spark.kerberos.…",
+    "shuffle-service-factory": "Spark's shuffle carries the data",
+    "slot.": "a job has as many slots as it needs",
+    "slotmanager.": "a job has as many slots as it needs",
+    "slow-task-detector.": _SPARK_RUNS_IT,
+    "source.reader.": "a source is read in the tasks of an epoch, without a queue",
+    "sql-client.": "there is no SQL yet",
+    "sql-gateway.": "there is no SQL yet",
+    "state.": _UNKNOWN,
+    "state.backend.forst.": "there is no backend ForSt; use rocksdb",
+    "state.backend.rocksdb.": "it is not handed to RocksDB; docs/state.md lists what is",
+    "state.changelog.": "checkpoints are written beside the work in any case",
+    "table.": "there is no Table API yet",
+    "task.": _UNKNOWN,
+    "taskmanager.": _SPARK_RUNS_IT,
+    "taskmanager.data.": "Spark's shuffle carries the data",
+    "taskmanager.memory.": "slots are processes that take the memory they need; Spark's own settings limit Spark",
+    "taskmanager.memory.network.": "Spark's shuffle carries the data",
+    "taskmanager.network.": "Spark's shuffle carries the data",
+    "timerservice.": _UNKNOWN,
+    "traces.": "there are no reporters yet",
+    "user.artifacts.": "python.files and pipeline.jars name what is sent with the job",
+    "web.": _NO_SERVICE,
+    "yarn.": "Spark runs on YARN by settings of its own: spark.master and spark.yarn.…",
+    "zookeeper.": "there is no ZooKeeper",
+}
+
+
+def reason_without_effect(key: str) -> str:
+    """Why a key that no option reads changes nothing; empty when it is none of Flink's.
+
+    >>> reason_without_effect("web.submit.enable"), reason_without_effect("my.own.key")
+    ('there is no web interface yet', '')
+    """
+    fitting = (beginning for beginning in _REASONS if key.startswith(beginning))
+    return _REASONS.get(max(fitting, key=len, default=""), "")
