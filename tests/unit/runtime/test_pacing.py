@@ -119,7 +119,7 @@ def test_slow_functions_make_sources_read_less_and_fast_ones_more() -> None:
     feed = SourceFeed(Segment(1, 1, "numbers", 0, 1, 128, 0, (head,)), source, source.create_enumerator(1), None)
     keeper = CheckpointKeeper("job", CheckpointSettings(), CheckpointStore("/nowhere"))
     nobody = cast(Any, None)
-    coordinator = Coordinator(nobody, {}, [feed], nobody, {}, nobody, 0, keeper, slots=0, executions=nobody)
+    coordinator = Coordinator(nobody, {}, [feed], nobody, {}, nobody, 0, keeper, 0, executions=nobody, watch=nobody)
 
     def read() -> int:
         ((_, splits),) = coordinator._poll()
