@@ -61,6 +61,10 @@ INPUT_DEPENDENCY_CONSTRAINT = choice_option(
 LATENCY_INTERVAL = duration_option("metrics.latency.interval", 0, "Pause between latency marks; 0 turns them off.")
 TASK_CANCELLATION_INTERVAL_MS = integer_option("task.cancellation.interval", 30_000, "Pause between cancel attempts.")
 TASK_CANCELLATION_TIMEOUT_MS = integer_option("task.cancellation.timeout", 180_000, "When a stuck cancel is fatal.")
+HEARTBEAT_INTERVAL = duration_option("heartbeat.interval", 10 * _SECOND_MS, "How often slots say that they are there.")
+HEARTBEAT_TIMEOUT = duration_option(
+    "heartbeat.timeout", 50 * _SECOND_MS, "After which silence a slot is killed, and the attempt fails."
+)
 TASK_SLOTS = integer_option("taskmanager.numberOfTaskSlots", 1, "Slots per worker.")
 
 PYTHON_FILES = list_option("python.files", "Python files and packages to send with the job.")

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from funke.engine.errors import SlotLostError
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.block_codec import encode
 from funke.engine.runtime.cached_files import placed_files
@@ -23,9 +24,10 @@ from funke.engine.runtime.checkpoint_order import CheckpointNews
 from funke.engine.runtime.dependencies import unpack_archives
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.nursery import fork_slot, start_nursery
-from funke.engine.runtime.results import Failure
+from funke.engine.runtime.results import Failure, user_part
 from funke.engine.runtime.slot import EpochHeader
 from funke.engine.runtime.slot_process import CLOSE_S, SlotAddress, SlotBirth
+from funke.engine.runtime.slot_watch import ending_of
 from funke.engine.runtime.worker_setup import JobPackage
 
 
@@ -48,7 +50,7 @@ def _start_in(folder: str, slot: int, package: JobPackage) -> SlotAddress:
         unix.bind(path)
         unix.listen(64)
         listeners = (unix.fileno(), tcp.fileno())
-        birth = SlotBirth(slot, package, _executor_pid(), folder, tuple(sys.path))
+        birth = SlotBirth(slot, package, executor_pid(package), folder, tuple(sys.path))
         birth_file = os.path.join(folder, "birth")
         with open(birth_file, "wb") as message:
             pickle.dump(birth, message, 5)
@@ -59,10 +61,10 @@ def _start_in(folder: str, slot: int, package: JobPackage) -> SlotAddress:
 def _start_process(package: JobPackage, folder: str, birth_file: str, listeners: tuple[int, ...]) -> int:
     """Starts the process of a slot: from the nursery if there is one, else as a new interpreter."""
     if package.python_executable is None:
-        forked = fork_slot(_executor_pid(), birth_file, listeners)
+        forked = fork_slot(executor_pid(package), birth_file, listeners)
         if forked is not None:
             return forked
-        start_nursery(_executor_pid())
+        start_nursery(executor_pid(package))
     command = [_interpreter(package, folder), "-m", "funke.engine.runtime.slot_process", birth_file]
     process = subprocess.Popen(
         [*command, *map(str, listeners)],
@@ -82,9 +84,21 @@ def _interpreter(package: JobPackage, folder: str) -> str:
     return unpacked if os.path.exists(unpacked) else package.python_executable
 
 
-def _executor_pid() -> int:
-    """The process whose end must end the slot: the JVM above PySpark's worker daemon."""
-    daemon = os.getppid()
+def executor_pid(package: JobPackage) -> int:
+    """The process whose end must end the slot: the JVM above PySpark's worker daemon; outside of Spark, the caller."""
+    if package.executor_pid is not None:
+        return package.executor_pid
+    tasks = sys.modules.get("pyspark.taskcontext")
+    if tasks is None or tasks.TaskContext.get() is None:
+        return os.getpid()
+    main = sys.modules["__main__"].__spec__
+    if main is not None and main.name == "pyspark.worker":  # spark.python.use.daemon is false
+        return os.getppid()
+    # The daemon leads the group of the workers it forks: one with another parent has been left behind, and whoever
+    # inherited it, process 1 or any other, says nothing about the executor.
+    daemon = os.getpgrp()
+    if os.getppid() != daemon:
+        raise SlotLostError("Spark's process that starts Python workers is gone; this worker cannot tell its executor")
     try:
         with open(f"/proc/{daemon}/stat", encoding="ascii", errors="replace") as stat:
             above = int(stat.read().rpartition(")")[2].split()[1])
@@ -233,16 +247,15 @@ class _Answers(threading.Thread):
 
 
 def _lost(address: SlotAddress, error: BaseException) -> Frame:
-    failure = Failure(
-        "",
-        None,
-        "SlotLostError",
-        f"slot {address.slot} (process {address.pid} on {address.host}) is gone: {error}",
-        "",
-        is_slot_lost=True,
-        slot=address.slot,
-    )
-    return Frame(0, RESULT, 0, encode(failure))
+    """The failure for a slot that does not answer: how it ended, if its watcher has said so on this host."""
+    ending = ending_of(address.path)
+    reason = f"(process {address.pid} on {address.host}) is gone: {error}"
+    failure = Failure("", None, "SlotLostError", f"slot {address.slot} {reason}", "", is_slot_lost=True)
+    if ending is not None:
+        blamed = (ending.operator_name, ending.user_line) if ending.is_fault_of_operator else ("", None)
+        message = f"slot {address.slot} on {address.host} is gone: {ending}"
+        failure = Failure(*blamed, "SlotLostError", message, user_part(ending.crash), is_slot_lost=True)
+    return Frame(0, RESULT, 0, encode(replace(failure, slot=address.slot)))
 
 
 def consumed_at(plan: Plan, level: int) -> frozenset[int]:

@@ -9,6 +9,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -49,6 +50,8 @@ class EpochRunner:
         self._spark = spark
         self._context = spark.sparkContext
         self._plan = plan
+        if is_embedded(spark):
+            package = replace(package, executor_pid=_jvm_pid(self._context))
         self._package: Broadcast[JobPackage] = self._context.broadcast(package)
         self._is_restarted = package.attempt > 0
         self._secret = package.secret
@@ -191,7 +194,8 @@ class EpochRunner:
         self.addresses = {}
         with contextlib.suppress(Exception):  # Spark may have ended
             if unreached and not is_embedded(self._spark):
-                rdd = self._context.parallelize(unreached, len(unreached))
+                # On its own host a slot that does not answer is killed.
+                rdd = placed_rdd(self._context, unreached, [[address.host] for address in unreached])
                 rdd.foreachPartition(lambda addresses: _end_quietly(addresses, secret))
         with contextlib.suppress(Exception):
             self._package.unpersist()
@@ -199,6 +203,11 @@ class EpochRunner:
 
 def _end_quietly(addresses: Iterable[SlotAddress], secret: bytes) -> None:
     end_slots(list(addresses), secret)
+
+
+def _jvm_pid(context: SparkContext) -> int:
+    jvm: Any = context._jvm
+    return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
 def placed_rdd(context: SparkContext, values: Iterable[T], hosts: Iterable[list[str]]) -> RDD[T]:

@@ -16,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 
-from funke.engine.runtime.slot_process import is_alive, main
+from funke.engine.runtime.process_ties import is_alive
+from funke.engine.runtime.slot_process import main
 
 __all__ = ["fork_slot", "start_nursery"]
 
