@@ -28,7 +28,7 @@ from tools.crash_cases import FULL_MATRIX, run_case
 from tools.killable_job import KillableJob, Victim
 
 # How often each is chosen: the smaller the process, the sooner the job is back.
-_VICTIMS: dict[Victim, int] = {"slot": 5, "driver": 3, "executor": 2, "worker": 2, "snapshot": 1}
+_VICTIMS: dict[Victim, int] = {"slot": 5, "watcher": 1, "driver": 3, "executor": 2, "worker": 2, "snapshot": 1}
 _ROUND_S = 60.0
 _PER_SECOND = 500
 # Beyond this the job counts as stuck.

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
+from funke.engine.connectors.named_file import open_to_write, sync
 from funke.engine.errors import StateError
-from funke.engine.named_file import open_to_write, sync
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.runtime.checkpoint_order import CheckpointOrder
 from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle, copy_file, join_path

@@ -120,11 +120,20 @@ def connect(address: SlotAddress, secret: bytes, order: Any, timeout_s: float | 
     else:
         connection = socket.create_connection((address.host, address.port), timeout=30)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _notice_lost_host(connection)
     connection.settimeout(timeout_s)
     frames = FrameSocket(connection)
     frames.send_message(secret)
     frames.send_message(pickle.dumps(order, 5))
     return frames
+
+
+def _notice_lost_host(connection: socket.socket) -> None:
+    """A host that is gone without a word breaks the connection within a minute; otherwise nobody would notice."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4), ("TCP_USER_TIMEOUT", 50_000)):
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def deliver(

@@ -153,4 +153,5 @@ def _keep_user_frames(described: traceback.TracebackException) -> bool:
 
 
 def _is_internal(filename: str) -> bool:
-    return os.path.abspath(filename).startswith(_PACKAGE_ROOT) or bool(_SPARK_FILE.search(filename))
+    is_of_python = filename.startswith("<frozen ")
+    return is_of_python or os.path.abspath(filename).startswith(_PACKAGE_ROOT) or bool(_SPARK_FILE.search(filename))

@@ -8,9 +8,9 @@ from abc import ABC, abstractmethod
 from typing import IO, Any
 from urllib.parse import unquote, urlparse
 
+from funke.engine.connectors.named_file import open_to_write, sync
 from funke.engine.connectors.remote.file_systems import open_file_system
 from funke.engine.errors import SinkError
-from funke.engine.named_file import open_to_write, sync
 
 __all__ = ["ArrowStorage", "LocalStorage", "Storage", "open_storage", "to_absolute_path"]
 

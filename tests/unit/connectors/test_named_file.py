@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from funke.engine.named_file import open_to_write, sync
+from funke.engine.connectors.named_file import open_to_write, sync
 from funke.engine.runtime.chain_snapshot import ChainSnapshot
 from funke.engine.runtime.checkpoint_order import CheckpointOrder
 from funke.engine.runtime.results import describe
