@@ -263,7 +263,7 @@ class Dying(MapFunction):
 
 def test_a_function_that_ends_its_process_is_a_lost_slot(env: StreamExecutionEnvironment) -> None:
     started = time.monotonic()
-    with pytest.raises(SlotLostError, match="operator 'dying' failed: .* ended with exit status 17") as caught:
+    with pytest.raises(SlotLostError, match=r"operator 'dying' failed: .* ended with exit status 17") as caught:
         collect(numbers(env).map(Dying()).name("dying"))
     assert "in your job: test_errors.py:" in str(caught.value)
     assert time.monotonic() - started < 60
