@@ -15,12 +15,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple, get_args
 
 from funke.engine.jobs.job_record import JobRecord, read_records
 from tools import soak_job
 
-Victim = Literal["slot", "worker", "executor", "driver", "snapshot"]
+Victim = Literal["slot", "watcher", "worker", "executor", "driver", "snapshot"]
 
 _ROOT = Path(__file__).parent.parent
 
@@ -163,22 +163,19 @@ class KillableJob:
     def processes(self) -> dict[Victim, list[int]]:
         """The living processes of the job by kind."""
         tree = _tree(self._mark)
-        found: dict[Victim, list[int]] = {"slot": [], "worker": [], "executor": [], "driver": [], "snapshot": []}
-        for pid, (parent, command) in tree.items():
-            above = tree.get(parent, (0, ""))[1]
-            if command.split("\0")[0].endswith("java"):
+        found: dict[Victim, list[int]] = {kind: [] for kind in get_args(Victim)}
+        for pid, process in tree.items():
+            above = tree.get(process.parent, _Process(0, "", ""))
+            if process.name == "java":
                 found["executor"].append(pid)
-            elif self.program.name in command:
+            elif self.program.name in process.command:
                 found["driver"].append(pid)
-            elif "pyspark.daemon" in command and "pyspark.daemon" in above:
+            elif "pyspark.daemon" in process.command and "pyspark.daemon" in above.command:
                 found["worker"].append(pid)
-            elif _is_slot(command) and not _is_slot(above):
-                found["slot"].append(pid)
-            elif ".nursery" in command and ".nursery" in above:
-                is_child_of_slot = ".nursery" in tree.get(tree[parent][0], (0, ""))[1]
-                found["snapshot" if is_child_of_slot else "slot"].append(pid)
-            elif _is_slot(command):
-                found["snapshot"].append(pid)
+            elif process.name == "funke-watcher":
+                found["watcher"].append(pid)
+            elif process.name == "funke-slot":
+                found["slot" if above.name == "funke-watcher" else "snapshot"].append(pid)
         return found
 
     def kill(self, victim: Victim) -> bool:
@@ -228,21 +225,25 @@ class KillableJob:
         self._log.close()
 
 
-def _is_slot(command: str) -> bool:
-    return "runtime.slot_process" in command
+class _Process(NamedTuple):
+    parent: int
+    name: str
+    command: str
 
 
-def _tree(mark: str) -> dict[int, tuple[int, str]]:
-    """Parent and command line of every process that has the mark in its environment."""
-    return {pid: (parent, command) for pid, parent, command in _marked(mark.encode())}
+def _tree(mark: str) -> dict[int, _Process]:
+    """Every process that has the mark in its environment."""
+    return dict(_marked(mark.encode()))
 
 
-def _marked(mark: bytes) -> Iterator[tuple[int, int, str]]:
+def _marked(mark: bytes) -> Iterator[tuple[int, _Process]]:
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         with contextlib.suppress(OSError, IndexError, ValueError):
             if mark in (entry / "environ").read_bytes():
-                fields = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
-                if fields[0] != "Z":
-                    yield int(entry.name), int(fields[1]), (entry / "cmdline").read_text(errors="replace")
+                before, _, after = (entry / "stat").read_text(errors="replace").rpartition(")")
+                state, parent = after.split()[:2]
+                if state != "Z":
+                    command = (entry / "cmdline").read_text(errors="replace")
+                    yield int(entry.name), _Process(int(parent), before.partition("(")[2], command)

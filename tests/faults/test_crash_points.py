@@ -21,6 +21,7 @@ from funke.common import Configuration
 from funke.datastream import StreamExecutionEnvironment
 from funke.engine.jobs.epoch_pacer import EpochPacer
 from funke.engine.runtime.fault_points import POINTS, arm
+from funke.engine.runtime.process_ties import children_of
 from tools import soak_job
 from tools.crash_cases import FULL_MATRIX, ONCE, run_case
 
@@ -96,7 +97,7 @@ def test_somebody_dies_at_a_step(spark: Any, tmp_path: Path, point: str, victim:
     marks = tmp_path / "marks"
     client = start(tmp_path, **{"funke.fault": f"{point}:{1 if point in ONCE else 2}:hold@{marks}"})
     wait_for_mark(marks, client)
-    slots = [address.pid for address in client._job._runner.addresses.values()]
+    slots = [pid for address in client._job._runner.addresses.values() for pid in children_of(address.pid)]
     for pid in workers() if victim == "worker" else slots[:1]:
         os.kill(pid, signal.SIGKILL)
     (marks / "go").touch()

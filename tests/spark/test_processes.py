@@ -47,6 +47,50 @@ assert client.get_job_status().result().name == "CANCELED"
 """
 )
 ENDLESS = HEAD + "endless().print()\nenv.execute()\n"
+# One function has started a process that wants to stay, and another keeps the interpreter for itself, so that no
+# thread of its slot runs.
+HELD = (
+    HEAD
+    + """
+import ctypes, os, subprocess
+from pyflink.datastream import MapFunction
+
+class Holding(MapFunction):
+    def open(self, runtime_context):
+        self.child = subprocess.Popen(["sleep", "300"], start_new_session=True)
+
+    def map(self, value):
+        open(HELD, "w").close()
+        ctypes.PyDLL(None).sleep(300)
+
+HELD = os.path.abspath("held")
+endless().map(Holding()).print()
+client = env.execute_async()
+while not os.path.exists(HELD):
+    time.sleep(0.1)
+client.cancel().result()
+assert client.get_job_status().result().name == "CANCELED"
+"""
+)
+# The workers that Spark's daemon has left behind are used on.
+ORPHANS = (
+    HEAD
+    + """
+import os, signal
+from pathlib import Path
+from pyspark import SparkContext
+
+env.from_collection([1, 2, 3]).key_by(lambda x: x).reduce(lambda a, b: a + b).print()
+env.execute()
+from funke.engine.runtime.process_ties import children_of
+for pid in children_of(SparkContext._gateway.proc.pid):
+    if "pyspark.daemon" in Path(f"/proc/{pid}/cmdline").read_text():
+        os.kill(pid, signal.SIGKILL)
+print("killed", flush=True)
+endless().print()
+env.execute()
+"""
+)
 
 
 def processes_with(mark: str) -> list[int]:
@@ -86,6 +130,7 @@ def launch(tmp_path: Path):  # type: ignore[no-untyped-def]
         process = subprocess.Popen(
             [sys.executable, "-m", "funke", str(program)],
             env={**os.environ, name: value, "TMPDIR": str(temporary)},
+            cwd=tmp_path,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -108,7 +153,9 @@ def launch(tmp_path: Path):  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize(
-    ("program", "code"), [(SUCCESS, 0), (FAILURE, 1), (CANCEL, 0)], ids=["success", "failure", "cancel"]
+    ("program", "code"),
+    [(SUCCESS, 0), (FAILURE, 1), (CANCEL, 0), (HELD, 0)],
+    ids=["success", "failure", "cancel", "cancel while a function holds the interpreter"],
 )
 def test_nothing_is_left_when_the_program_ends(launch, program: str, code: int) -> None:  # type: ignore[no-untyped-def]
     process, mark = launch(program)
@@ -144,3 +191,13 @@ def test_nothing_is_left_after_sparks_process_is_killed(launch) -> None:  # type
     assert process.returncode == 1
     assert errors.splitlines()[-1].startswith("error: Spark: the connection to its process is lost")
     assert wait_until(lambda: not processes_with(mark), 10)
+
+
+def test_slots_started_by_orphaned_workers_end_with_spark(launch) -> None:  # type: ignore[no-untyped-def]
+    process, mark = launch(ORPHANS)
+    while process.stdout.readline() != "killed\n":
+        assert process.poll() is None, process.stderr.read()
+    assert process.stdout.readline(), "the second job runs"
+    process.kill()
+    process.wait()
+    assert wait_until(lambda: not processes_with(mark), 20)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from funke.engine.connectors.print_sink import PrintSink
 from funke.engine.errors import JobCancelledError, JobExecutionError, SlotLostError, SourceError
-from funke.engine.jobs.job_failure import to_error, to_job_error
+from funke.engine.graph.job_graph import ChainedOperator
+from funke.engine.graph.operations import WriteSink
+from funke.engine.jobs.job_failure import named, to_error, to_job_error
 from funke.engine.operators.operator import OperatorFailure
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.results import Failure, to_failure
@@ -107,3 +110,57 @@ def test_anything_else_is_a_failed_job() -> None:
     error = to_job_error(RuntimeError("odd"))
     assert isinstance(error, JobExecutionError)
     assert str(error) == "RuntimeError: odd"
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class Closed(Exception):
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError(name)
+
+
+def raised(error: BaseException) -> BaseException:
+    try:
+        raise error
+    except BaseException as caught:
+        return caught
+
+
+def test_an_exception_whose_text_cannot_be_had() -> None:
+    failure = to_failure(raised(Mute()))
+    assert failure.error_type == "Mute"
+    assert failure.message == "(its message cannot be had: its __str__ raised RuntimeError)"
+    assert "in raised" in failure.traceback_text
+    assert to_job_error(Mute()).message == f"Mute: {failure.message}"  # type: ignore[attr-defined]
+
+
+def test_an_exception_whose_attributes_cannot_be_had() -> None:
+    failure = to_failure(raised(Closed("odd")))
+    assert (failure.error_type, failure.message) == ("Closed", "odd")
+
+
+def test_a_huge_message_is_cut_and_the_rest_counted() -> None:
+    failure = to_failure(raised(ValueError("begin" + "x" * 20_000_000 + "end")))
+    assert len(str(to_error(failure))) < 30_000
+    assert failure.message.startswith("beginxxx") and failure.message.endswith("xxxend")
+    assert "19992008 of 20000008 characters left out" in failure.message
+    assert "in raised" in failure.traceback_text
+
+
+def test_a_message_that_no_stream_takes_is_made_writable() -> None:
+    failure = to_failure(raised(ValueError("file \udcff")))
+    assert failure.message == "file \\udcff"
+    str(to_error(failure)).encode()
+
+
+def test_sys_exit_in_the_driver_names_the_operator() -> None:
+    operator = ChainedOperator(1, "commit", WriteSink(PrintSink()), None, "id", False, "job.py:3")
+
+    def leave() -> None:
+        raise SystemExit(2)
+
+    with pytest.raises(JobExecutionError, match="operator 'commit' failed: SystemExit: 2"):
+        named(operator, leave)()

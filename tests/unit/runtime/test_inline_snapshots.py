@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import pytest
 
+from funke.engine.connectors.named_file import open_to_write
 from funke.engine.jobs.checkpoints import Checkpoint, OperatorEntry, read_checkpoint, verify_files, write_checkpoint
 from funke.engine.jobs.savepoint_files import Savepoint, open_savepoint
 from funke.engine.runtime import chain_snapshot
@@ -125,11 +126,11 @@ def test_files_are_written_through_a_buffer_of_the_configured_size(
 ) -> None:
     sizes = []
 
-    def opened(path: str, mode: str, buffering: int) -> BinaryIO:
-        sizes.append(buffering)
-        return cast(BinaryIO, open(path, mode, buffering))
+    def opened(path: str, mode: str, buffer_bytes: int) -> BinaryIO:
+        sizes.append(buffer_bytes)
+        return open_to_write(path, mode, buffer_bytes)
 
-    monkeypatch.setattr(chain_snapshot, "open", opened, raising=False)
+    monkeypatch.setattr(chain_snapshot, "open_to_write", opened)
     order = CheckpointOrder(1, str(tmp_path), buffer_bytes=8 << 10)
     ChainSnapshot(order, str(tmp_path), "1-0-0").write(chain_of(Remembering([1])), 0, 1)
     assert sizes == [8 << 10]

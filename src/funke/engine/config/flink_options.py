@@ -101,6 +101,10 @@ IS_ATTACHED = without_effect(
     boolean_option("execution.attached", True, "Whether the program waits for the job."),
     "execute() waits for the job and execute_async() does not",
 )
+HEARTBEAT_INTERVAL = duration_option("heartbeat.interval", 10 * _SECOND_MS, "How often slots say that they are there.")
+HEARTBEAT_TIMEOUT = duration_option(
+    "heartbeat.timeout", 50 * _SECOND_MS, "After which silence a slot is killed, and the attempt fails."
+)
 
 PYTHON_FILES = list_option("python.files", "Python files and packages to send with the job.")
 PYTHON_ARCHIVES = list_option("python.archives", "Archives to unpack in the working directory of workers.")

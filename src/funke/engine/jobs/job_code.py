@@ -7,7 +7,7 @@ import sys
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
-from funke.engine.errors import SerializationError
+from funke.engine.errors import ConfigurationError, SerializationError
 from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.graph.operations import Operation, ReadSource
 from funke.engine.jobs.backend_settings import backend_choice
@@ -16,10 +16,11 @@ from funke.engine.jobs.checkpoint_settings import local_copy_folders
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.dependencies import Dependencies
+from funke.engine.runtime.slot_watch import Heartbeat
 from funke.engine.runtime.snapshot_files import join_path
 from funke.engine.runtime.worker_setup import JobPackage, pack_code
 
-__all__ = ["pack_job", "pack_plan"]
+__all__ = ["heartbeat_settings", "pack_job", "pack_plan"]
 
 
 def pack_job(
@@ -44,8 +45,21 @@ def pack_job(
         backend=backend_choice(configured),
         staging_folder=join_path(keeper.store.folder, "taskowned") if keeper.is_periodic else None,
         local_folders=local_copy_folders(configured),
+        heartbeat=heartbeat_settings(configured),
         fault=configured.get(options.FAULT),
     )
+
+
+def heartbeat_settings(configured: Settings) -> Heartbeat:
+    """How slots are watched; the same condition as in Flink holds."""
+    interval_ms = configured.get(options.HEARTBEAT_INTERVAL).to_millis()
+    timeout_ms = configured.get(options.HEARTBEAT_TIMEOUT).to_millis()
+    if not 0 < interval_ms < timeout_ms:
+        raise ConfigurationError(
+            f"heartbeat.timeout ({timeout_ms} ms) must be longer than heartbeat.interval ({interval_ms} ms), "
+            "and both longer than 0"
+        )
+    return Heartbeat(interval_ms, timeout_ms)
 
 
 def pack_plan(plan: Plan) -> bytes:

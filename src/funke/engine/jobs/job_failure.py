@@ -29,7 +29,7 @@ def named(operator: ChainedOperator, call: Callable[P, R]) -> Callable[P, R]:
             return call(*args, **kwargs)
         except JobExecutionError:
             raise
-        except Exception as cause:
+        except (Exception, SystemExit) as cause:
             failure = OperatorFailure(operator.name, operator.user_line)
             failure.__cause__ = cause
             raise to_error(to_failure(failure)) from cause

@@ -9,6 +9,7 @@ from typing import Any
 from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.graph.operations import ReadSource
 from funke.engine.operators.operator import Operator, OperatorContext, OperatorFailure, Output, Target, TaskInfo
+from funke.engine.operators.turn import turn
 from funke.engine.operators.type_watch import TypeWatch
 from funke.engine.state.snapshot_format import GroupPart
 
@@ -40,6 +41,7 @@ class OperatorChain:
         self.specs = specs
         self.outputs = {spec.node_id: _output_of(spec, task) for spec in specs}
         self.operators: dict[int, Operator] = {}
+        self._numbers = {spec.node_id: turn.number_of(spec.name, spec.user_line) for spec in specs}
         self._is_closed = False
         for spec in specs:
             if isinstance(spec.operation, ReadSource):
@@ -147,14 +149,15 @@ class OperatorChain:
             if spec.node_id in self.operators:
                 self._guarded(spec, action(self.operators[spec.node_id]))
 
-    @staticmethod
-    def _guarded(spec: ChainedOperator, action: Callable[[], None]) -> None:
+    def _guarded(self, spec: ChainedOperator, action: Callable[[], None]) -> None:
+        before, turn.cell[0] = turn.cell[0], self._numbers[spec.node_id]
         try:
             action()
         except OperatorFailure:
             raise
-        except Exception as cause:
+        except BaseException as cause:
             raise OperatorFailure(spec.name, spec.user_line) from cause
+        turn.cell[0] = before
 
 
 def _output_of(spec: ChainedOperator, task: TaskInfo) -> Output:

@@ -7,6 +7,7 @@ from typing import Any
 
 from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorFailure
 from funke.engine.operators.slice_pacer import SlicePacer
+from funke.engine.operators.turn import turn
 
 # What a block holds, in order: ("r", values, timestamps) | ("w", watermark) | ("s", is_idle)
 Part = tuple[Any, ...]
@@ -28,6 +29,7 @@ class InputGate:
         self._head = head
         self._name = name
         self._user_line = user_line
+        self._number = turn.number_of(name, user_line)
         self._handlers = {}
         self._watermarks: dict[tuple[int, int], int] = {}
         self._idle: set[tuple[int, int]] = set()
@@ -46,13 +48,15 @@ class InputGate:
 
     def receive(self, exchange_id: int, upstream: int, parts: Iterable[Part]) -> None:
         """Processes the parts of one block in order."""
+        before, turn.cell[0] = turn.cell[0], self._number
         try:
             for part in parts:
                 self._receive_part(exchange_id, upstream, part)
         except OperatorFailure:
             raise
-        except Exception as cause:
+        except BaseException as cause:
             raise OperatorFailure(self._name, self._user_line) from cause
+        turn.cell[0] = before
 
     def _receive_part(self, exchange_id: int, upstream: int, part: Part) -> None:
         kind = part[0]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from funke.engine.operators.clock import Clock, SystemClock
 from funke.engine.operators.record_copy import copies_of
+from funke.engine.operators.turn import turn
 from funke.engine.state.backend_choice import BackendChoice
 
 if TYPE_CHECKING:
@@ -150,21 +151,30 @@ class _Wire:
     name: str
     user_line: str | None
 
+    def __post_init__(self) -> None:
+        self._number = turn.number_of(self.name, self.user_line)
+
     def batch(self, values: list[Any], timestamps: list[int] | None) -> None:
+        cell = turn.cell
+        before, cell[0] = cell[0], self._number
         try:
             self.target.process_batch(values, timestamps)
         except OperatorFailure:
             raise
-        except Exception as cause:
+        except BaseException as cause:  # sys.exit() in a function ends no slot
             raise OperatorFailure(self.name, self.user_line) from cause
+        cell[0] = before
 
     def watermark(self, watermark: int) -> None:
+        cell = turn.cell
+        before, cell[0] = cell[0], self._number
         try:
             self.target.process_watermark(watermark)
         except OperatorFailure:
             raise
-        except Exception as cause:
+        except BaseException as cause:
             raise OperatorFailure(self.name, self.user_line) from cause
+        cell[0] = before
 
 
 class Operator:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
+from funke.engine.connectors.named_file import open_to_write, sync
 from funke.engine.errors import StateError
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.runtime.checkpoint_order import CheckpointOrder
@@ -108,7 +109,7 @@ class _SnapshotOutput:
         self._held += data
         if len(self._held) > self._inline_bytes:
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
-            self._file = open(f"{self._path}.part", "wb", self._buffer_bytes)  # noqa: SIM115
+            self._file = open_to_write(f"{self._path}.part", "w", self._buffer_bytes)
             self._file.write(self._held)
         return len(data)
 
@@ -116,8 +117,7 @@ class _SnapshotOutput:
         """Everything, if it is little; else None, and the file is there."""
         if self._file is None:
             return bytes(self._held)
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        sync(self._file)
         os.rename(f"{self._path}.part", self._path)
         return None
 

@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
+from funke.engine.errors import SlotLostError
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.block_codec import encode
 from funke.engine.runtime.cached_files import placed_files
@@ -23,9 +24,10 @@ from funke.engine.runtime.checkpoint_order import CheckpointNews
 from funke.engine.runtime.dependencies import unpack_archives
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.nursery import fork_slot
-from funke.engine.runtime.results import Failure
+from funke.engine.runtime.results import Failure, user_part
 from funke.engine.runtime.slot import EpochHeader
-from funke.engine.runtime.slot_process import CLOSE_S, SlotAddress, SlotBirth
+from funke.engine.runtime.slot_process import CLOSE_S, SOCKET_NAME, SlotAddress, SlotBirth
+from funke.engine.runtime.slot_watch import ending_of
 from funke.engine.runtime.worker_setup import JobPackage
 from funke.engine.trust.peers import connect_to_own, listen_at, prove_to_listener
 from funke.engine.trust.private_files import make_private_folder, require_private_folder
@@ -49,12 +51,12 @@ def start_slot(slot: int, package: JobPackage) -> SlotAddress:
 
 def _start_in(folder: str, slot: int, package: JobPackage) -> SlotAddress:
     """Opens the sockets here and lets the new process inherit them: calls queue up until it is ready."""
-    path = os.path.join(folder, "s")
+    path = os.path.join(folder, SOCKET_NAME)
     with ExitStack() as closing:
         listeners = [closing.enter_context(listen_at(path))]
         if package.driver_host is None:
             listeners.append(closing.enter_context(socket.create_server((_host(), 0), backlog=64)))
-        birth = SlotBirth(slot, package, _executor_pid(), folder, tuple(sys.path), dict(os.environ))
+        birth = SlotBirth(slot, package, executor_pid(package), folder, tuple(sys.path), dict(os.environ))
         birth_file = os.path.join(folder, "birth")
         with open(birth_file, "wb") as message:
             pickle.dump(birth, message, 5)
@@ -88,9 +90,21 @@ def _interpreter(package: JobPackage, folder: str) -> str:
     return unpacked if os.path.exists(unpacked) else package.python_executable
 
 
-def _executor_pid() -> int:
-    """The process whose end must end the slot: the JVM above PySpark's worker daemon."""
-    daemon = os.getppid()
+def executor_pid(package: JobPackage) -> int:
+    """The process whose end must end the slot: the JVM above PySpark's worker daemon; outside of Spark, the caller."""
+    if package.executor_pid is not None:
+        return package.executor_pid
+    tasks = sys.modules.get("pyspark.taskcontext")
+    if tasks is None or tasks.TaskContext.get() is None:
+        return os.getpid()
+    main = sys.modules["__main__"].__spec__
+    if main is not None and main.name == "pyspark.worker":  # spark.python.use.daemon is false
+        return os.getppid()
+    # The daemon leads the group of the workers it forks: one with another parent has been left behind, and whoever
+    # inherited it, process 1 or any other, says nothing about the executor.
+    daemon = os.getpgrp()
+    if os.getppid() != daemon:
+        raise SlotLostError("Spark's process that starts Python workers is gone; this worker cannot tell its executor")
     try:
         with open(f"/proc/{daemon}/stat", encoding="ascii", errors="replace") as stat:
             above = int(stat.read().rpartition(")")[2].split()[1])
@@ -128,7 +142,16 @@ def _reach(address: SlotAddress) -> socket.socket:
     # On another host, where the path leads nowhere, or to somebody else's socket.
     connection = socket.create_connection((address.host, address.port), timeout=30)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    _notice_lost_host(connection)
     return connection
+
+
+def _notice_lost_host(connection: socket.socket) -> None:
+    """A host that is gone without a word breaks the connection within a minute; otherwise nobody would notice."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4), ("TCP_USER_TIMEOUT", 50_000)):
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def deliver(
@@ -253,16 +276,15 @@ class _Answers(threading.Thread):
 
 
 def _lost(address: SlotAddress, error: BaseException) -> Frame:
-    failure = Failure(
-        "",
-        None,
-        "SlotLostError",
-        f"slot {address.slot} (process {address.pid} on {address.host}) is gone: {error}",
-        "",
-        is_slot_lost=True,
-        slot=address.slot,
-    )
-    return Frame(0, RESULT, 0, encode(failure))
+    """The failure for a slot that does not answer: how it ended, if its watcher has said so on this host."""
+    ending = ending_of(address.path)
+    reason = f"(process {address.pid} on {address.host}) is gone: {error}"
+    failure = Failure("", None, "SlotLostError", f"slot {address.slot} {reason}", "", is_slot_lost=True)
+    if ending is not None:
+        blamed = (ending.operator_name, ending.user_line) if ending.is_fault_of_operator else ("", None)
+        message = f"slot {address.slot} on {address.host} is gone: {ending}"
+        failure = Failure(*blamed, "SlotLostError", message, user_part(ending.crash), is_slot_lost=True)
+    return Frame(0, RESULT, 0, encode(replace(failure, slot=address.slot)))
 
 
 def consumed_at(plan: Plan, level: int) -> frozenset[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import re
 import threading
 import time
 import zipfile
@@ -22,7 +23,7 @@ from funke.engine.runtime.dependencies import shipping_folder
 from funke.engine.runtime.frames import Frame
 from funke.engine.runtime.ingest import IngestOrder, run_ingest
 from funke.engine.runtime.nursery import open_nursery
-from funke.engine.runtime.results import Failure, to_failure
+from funke.engine.runtime.results import Failure, describe, to_failure, user_part
 from funke.engine.runtime.slot import EpochHeader
 from funke.engine.runtime.slot_process import SlotAddress
 from funke.engine.runtime.spark_input import spark_frames
@@ -40,6 +41,7 @@ _EXECUTOR_WAIT_S = 10.0
 _LOST_EXECUTOR_WAIT_S = 2.0
 _DEPLOY_WAIT_S = 15.0
 _EPOCH_END_S = 3.0
+_CRASHED_WORKER = re.compile(r"in stage (\d+)\.\d.*Python worker exited unexpectedly[^:\n]*(?:: (.*))?", re.DOTALL)
 
 
 class EpochRunner:
@@ -52,7 +54,7 @@ class EpochRunner:
         self._context = spark.sparkContext
         self._plan = plan
         if is_embedded(spark):
-            package = replace(package, driver_host=open_nursery())
+            package = replace(package, driver_host=open_nursery(), executor_pid=_jvm_pid(self._context))
         self._package: Broadcast[JobPackage] = self._context.broadcast(package)
         self._is_restarted = package.attempt > 0
         self._secret = package.secret
@@ -128,8 +130,28 @@ class EpochRunner:
             for level in range(1, self._plan.levels + 1):
                 blocks = self._deliver(header, level, blocks)
             return [decode(frame.payload) for frame in map(_to_frame, blocks.collect())]
+        except Exception as error:
+            self._name_crashed_source(error)
+            raise
         finally:
             self._is_idle.set()
+
+    def _name_crashed_source(self, error: Exception) -> None:
+        """Raises an error with the names of the sources' chains, if a worker has died that ran one of them."""
+        kind, message = describe(error)
+        crash = _CRASHED_WORKER.search(message)
+        if kind != "Spark" or crash is None or int(crash[1]) != self._first_stage():
+            return
+        chains = " or ".join(f"'{segment.name}'" for segment in self._plan.segments if segment.is_ingest)
+        reason = "a function has called os._exit() or crashed in C code, or the system was short of memory"
+        message = f"a worker of Spark's ended while it ran {chains}: {reason}"
+        raise SlotLostError(message, user_traceback=user_part(crash[2] or "")) from error
+
+    def _first_stage(self) -> int:
+        """The stage that reads the sources, in the Spark job that this group ran last; later ones run no user code."""
+        tracker = self._context.statusTracker()
+        job = tracker.getJobInfo(max(tracker.getJobIdsForGroup(self._group), default=-1))
+        return min(job.stageIds, default=-1) if job is not None else -1
 
     def _ingest(self, orders: list[IngestOrder], frames_of: dict[int, tuple[DataFrame, Any]]) -> RDD[Any]:
         plain = [encode(order) for order in orders if order.segment_id not in frames_of]
@@ -195,7 +217,8 @@ class EpochRunner:
         self.addresses = {}
         with contextlib.suppress(Exception):  # Spark may have ended
             if unreached and not is_embedded(self._spark):
-                rdd = self._context.parallelize(unreached, len(unreached))
+                # On its own host a slot that does not answer is killed.
+                rdd = placed_rdd(self._context, unreached, [[address.host] for address in unreached])
                 rdd.foreachPartition(lambda addresses: _end_quietly(addresses, secret))
         with contextlib.suppress(Exception):
             self._package.unpersist()
@@ -203,6 +226,11 @@ class EpochRunner:
 
 def _end_quietly(addresses: Iterable[SlotAddress], secret: bytes) -> None:
     end_slots(list(addresses), secret)
+
+
+def _jvm_pid(context: SparkContext) -> int:
+    jvm: Any = context._jvm
+    return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
 def placed_rdd(context: SparkContext, values: Iterable[T], hosts: Iterable[list[str]]) -> RDD[T]:

@@ -201,7 +201,7 @@ class _Ingest:
                 break
             except OperatorFailure:
                 raise
-            except Exception as cause:
+            except (Exception, SystemExit) as cause:
                 head = self._segment.operators[0]
                 raise OperatorFailure(head.name, head.user_line) from cause
             if position < skip:

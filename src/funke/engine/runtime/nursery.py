@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 
-from funke.engine.runtime.slot_process import CLOSE_S, main
+from funke.engine.runtime.slot_process import main
 from funke.engine.runtime.worker_setup import DriverHost
 from funke.engine.trust.peers import connect_to_own, listen_at, require_same_user
 from funke.engine.trust.private_files import make_private_folder, run_folder
@@ -27,6 +27,8 @@ from funke.engine.trust.private_files import make_private_folder, run_folder
 __all__ = ["fork_slot", "open_nursery"]
 
 _WATCH_INTERVAL_S = 0.5
+# Longer than a slot's watcher lets it take.
+_END_S = 10.0
 # A nursery that has just been started answers when it has loaded everything.
 _ANSWER_S = 30.0
 
@@ -119,8 +121,8 @@ def _ended(children: set[int]) -> set[int]:
 
 
 def _end_all(children: set[int]) -> None:
-    """Waits for slots, which see by themselves that Spark is gone; those that cannot are killed."""
-    end = time.monotonic() + CLOSE_S + 2 * _WATCH_INTERVAL_S
+    """Waits for the slots' watchers, which see by themselves that Spark is gone; those that cannot are killed."""
+    end = time.monotonic() + _END_S
     while (children := children - _ended(children)) and time.monotonic() < end:
         time.sleep(_WATCH_INTERVAL_S / 10)
     for pid in children:  # not waited for yet, so the number is still theirs

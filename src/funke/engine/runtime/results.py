@@ -16,6 +16,10 @@ _PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(
 _SPARK_FILE = re.compile(r"[/\\](?:site|dist)-packages[/\\](?:pyspark|py4j)[/\\]")
 _JAVA_STACK = ("\tat ", "Driver stacktrace:")
 _JAVA_CLASS = re.compile(r"\b(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
+_CRASH_FILE = re.compile(r'  File "(.*)", line \d+ in ')
+# What a user can read; some exceptions hold all the data that did not fit.
+_MOST_MESSAGE = 8_000
+_MOST_TRACEBACK = 16_000
 
 
 @dataclass(frozen=True)
@@ -85,8 +89,31 @@ def to_failure(error: BaseException, slot: int | None = None) -> Failure:
 
 def describe(error: BaseException) -> tuple[str, str]:
     """Type and message of an exception; of one that comes from Java, only its message."""
-    java = getattr(error, "java_exception", None)
-    return (type(error).__name__, str(error)) if java is None else ("Spark", _without_stack(java.getMessage()))
+    java = _java_exception(error)
+    text = _message_of(error) if java is None else _without_stack(java.getMessage())
+    return "Spark" if java is not None else type(error).__name__, _bounded(text, _MOST_MESSAGE)
+
+
+def _message_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except BaseException as second:  # it is the user's code, and may do anything
+        return f"(its message cannot be had: its __str__ raised {type(second).__name__})"
+
+
+def _java_exception(error: BaseException) -> Any:
+    try:
+        return getattr(error, "java_exception", None)
+    except BaseException:  # a __getattr__ of the user's
+        return None
+
+
+def _bounded(text: str, most: int) -> str:
+    """The text, or its beginning and end if it is too long; always one that can be written."""
+    if len(text) > most:
+        left_out = len(text) - most
+        text = f"{text[: most // 2]}\n… ({left_out} of {len(text)} characters left out) …\n{text[-(most // 2) :]}"
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _without_stack(text: Any) -> str:
@@ -99,12 +126,23 @@ def _user_traceback(error: BaseException) -> str:
 
     An error that Funke itself or Spark raised says all there is to say: what led to it inside is left out.
     """
-    described = traceback.TracebackException.from_exception(error)
-    has_user_frames = _keep_user_frames(described)
-    if isinstance(error, FunkeError) or hasattr(error, "java_exception"):
-        frames = described.stack.format()
-        return "".join(["Traceback (most recent call last):\n", *frames]) if frames else ""
-    return "".join(described.format(chain=True)) if has_user_frames else ""
+    try:
+        described = traceback.TracebackException.from_exception(error)
+        has_user_frames = _keep_user_frames(described)
+        if isinstance(error, FunkeError) or _java_exception(error) is not None:
+            frames = described.stack.format()
+            text = "".join(["Traceback (most recent call last):\n", *frames]) if frames else ""
+        else:
+            text = "".join(described.format(chain=True)) if has_user_frames else ""
+    except Exception:  # attributes of the user's exception that cannot be read
+        return ""
+    return _bounded(text, _MOST_TRACEBACK)
+
+
+def user_part(crash: str) -> str:
+    """What Python's fault handler wrote, without the frames of Funke."""
+    files = ((line, _CRASH_FILE.match(line)) for line in crash.splitlines())
+    return "\n".join(line for line, file in files if file is None or not _is_internal(file[1])).strip()
 
 
 def _keep_user_frames(described: traceback.TracebackException) -> bool:
@@ -115,4 +153,5 @@ def _keep_user_frames(described: traceback.TracebackException) -> bool:
 
 
 def _is_internal(filename: str) -> bool:
-    return os.path.abspath(filename).startswith(_PACKAGE_ROOT) or bool(_SPARK_FILE.search(filename))
+    is_of_python = filename.startswith("<frozen ")
+    return is_of_python or os.path.abspath(filename).startswith(_PACKAGE_ROOT) or bool(_SPARK_FILE.search(filename))

@@ -6,45 +6,56 @@ or when nobody has called for a while (the driver keeps idle jobs' slots alive w
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import faulthandler
 import io
 import os
 import pickle
 import queue
+import select
 import shutil
 import socket
 import sys
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from funke.engine.operators.turn import turn
 from funke.engine.runtime.checkpoint_order import CheckpointNews
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.results import Failure, to_failure
 from funke.engine.runtime.slot import EpochHeader, Slot
+from funke.engine.runtime.slot_watch import CRASH_FILE, WatchOrder, become_watched
 from funke.engine.runtime.worker_setup import JobPackage, unpack
 from funke.engine.trust.peers import prove_to_caller, require_same_user
 from funke.engine.trust.private_files import open_own_file
 
 # Only for a slot that the driver has lost sight of: an epoch with a slow function keeps other slots waiting for hours.
 LEASE_S = 6 * 3600.0
-_WATCH_INTERVAL_S = 0.5
 # Outputs kept for a delivery that Spark repeats; beyond this a repetition fails the attempt instead.
 _MOST_KEPT_BYTES = 64 << 20
+# In the slot's folder.
+SOCKET_NAME = "s"
 # How long user functions may take to close when the job is given up.
 CLOSE_S = 3.0
 # How long a caller may take over each step of the greeting, and how many may be greeted at once.
 _GREETING_S = 10.0
 _MOST_GREETED = 64
+_ACCEPT_AGAIN_S = 0.5
 
 
 @dataclass(frozen=True)
 class SlotAddress:
-    """Where a slot listens: a Unix socket for tasks on the same host, TCP for the others if there are any."""
+    """Where a slot listens: a Unix socket for tasks on the same host, TCP for the others if there are any.
+
+    The process is that of the slot's watcher, which ends with the slot, and the slot with it.
+    """
 
     slot: int
     host: str
@@ -68,8 +79,12 @@ class SlotBirth:
 
 
 class _SlotProcess:
-    def __init__(self, birth: SlotBirth) -> None:
+    def __init__(self, birth: SlotBirth, watcher: socket.socket) -> None:
         self._birth = birth
+        self._watcher = watcher
+        # All that must not stay open in processes which user functions fork: whoever calls a dead slot must notice.
+        self._sockets = weakref.WeakSet([watcher])
+        self._is_fork = False
         self._secret = birth.package.secret
         self._work: queue.Queue[tuple[FrameSocket, Any]] = queue.Queue()
         self._greeted: deque[socket.socket] = deque()
@@ -87,18 +102,31 @@ class _SlotProcess:
         """Takes calls on the sockets that the starting task has opened."""
         for descriptor in listeners:
             listener = socket.socket(fileno=descriptor)
+            listener.set_inheritable(False)
+            self._sockets.add(listener)
             threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
+        os.register_at_fork(after_in_child=self._let_go)
+
+    def _let_go(self) -> None:
+        """In a process that a function has forked: keeps the numbers of descriptors, which objects here still hold."""
+        self._is_fork = True
+        faulthandler.disable()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for own in self._sockets:
+            if own.fileno() >= 0:
+                os.dup2(nothing, own.fileno(), inheritable=False)
+        os.close(nothing)
 
     def start(self) -> None:
         """Makes the operators; a failure is reported to the first delivery."""
         try:
             package = self._birth.package
             self._slot = Slot(self._birth.slot, unpack(package, for_ingest=False), package, self._folder)
-            sys.stdout = _DriverStdout(self._slot)
+            sys.stdout = driver_stdout(self._slot)
             reach("slot-start")
             self._slot.open()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._startup_failure = to_failure(error, self._birth.slot)
 
     def serve(self) -> None:
@@ -114,6 +142,9 @@ class _SlotProcess:
             except (ConnectionError, OSError):
                 self._is_broken = True  # half an epoch went in: only a new attempt can help
             finally:
+                if self._is_fork:  # a function forked, and the child did not end with it
+                    os._exit(1)
+                turn.cell[0] = 0
                 self._last_call = time.monotonic()
                 self._is_serving = False
                 connection.close()
@@ -186,8 +217,9 @@ class _SlotProcess:
             try:
                 connection, _ = listener.accept()
             except OSError:
-                time.sleep(_WATCH_INTERVAL_S)  # too many open files: some will be closed
+                time.sleep(_ACCEPT_AGAIN_S)  # too many open files: some will be closed
                 continue
+            self._sockets.add(connection)
             self._greeted.append(connection)
             # Callers of the job's own are greeted in no time: whoever has waited longest has nothing to say.
             if len(self._greeted) > _MOST_GREETED:
@@ -217,12 +249,23 @@ class _SlotProcess:
         self._work.put((frames, order))
 
     def _watch(self) -> None:
+        """Tells the watcher that the interpreter runs, as long as there is one and it wants that."""
+        self._watcher.setblocking(False)
+        interval_s = self._birth.package.heartbeat.interval_ms / 1000
         while True:
-            time.sleep(_WATCH_INTERVAL_S)
+            with contextlib.suppress(BlockingIOError):  # it has not heard the last ones yet
+                self._beat()
+            is_told_to_end = bool(select.select([self._watcher], [], [], interval_s)[0])
             is_waiting = self._work.empty() and not self._is_serving
             is_lease_over = is_waiting and time.monotonic() - self._last_call > LEASE_S
-            if not is_alive(self._birth.watched_pid) or is_lease_over:
+            if is_told_to_end or is_lease_over:
                 self.end()
+
+    def _beat(self) -> None:
+        try:
+            self._watcher.send(b"\0")
+        except ConnectionError:
+            self.end()
 
     def end(self, caller: FrameSocket | None = None) -> None:
         """Ends the process; closes user functions before, unless one of them is running right now."""
@@ -252,29 +295,31 @@ def _frames(connection: FrameSocket) -> Iterator[Frame]:
         yield frame
 
 
-def is_alive(pid: int) -> bool:
-    """Whether a process exists."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # it exists, and belongs to somebody else
-        pass
-    return True
+class _ToDriver(io.RawIOBase):
+    """Bytes on standard output, as text on their way to the driver; a character may come in pieces."""
 
-
-class _DriverStdout(io.TextIOBase):
-    """Standard output of user functions: lines travel to the driver with the epoch's results."""
+    name = "<stdout>"
 
     def __init__(self, slot: Slot) -> None:
         self._slot = slot
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
 
     def writable(self) -> bool:
         return True
 
-    def write(self, text: str) -> int:
-        self._slot.send_to_driver("stdout", self._slot.number, text)
-        return len(text)
+    def fileno(self) -> int:
+        return 1
+
+    def write(self, data: Any) -> int:
+        written = bytes(data)
+        if text := self._decoder.decode(written):
+            self._slot.send_to_driver("stdout", self._slot.number, text)
+        return len(written)
+
+
+def driver_stdout(slot: Slot) -> io.TextIOWrapper:
+    """Standard output of user functions: what is written travels to the driver with the epoch's results."""
+    return io.TextIOWrapper(_ToDriver(slot), "utf-8", "backslashreplace", newline="\n", write_through=True)
 
 
 def main(birth_file: str, listeners: tuple[int, ...]) -> None:
@@ -290,7 +335,13 @@ def main(birth_file: str, listeners: tuple[int, ...]) -> None:
             sys.path.append(path)
     if birth.package.archives:
         os.chdir(birth.folder)
-    process = _SlotProcess(birth)
+    path = os.path.join(birth.folder, SOCKET_NAME)
+    heartbeat = birth.package.heartbeat
+    watcher = become_watched(WatchOrder(birth.folder, path, birth.watched_pid, heartbeat, listeners))
+    # What C code and other programs print on standard output is for the log of the executor.
+    os.dup2(2, 1)
+    faulthandler.enable(open(os.path.join(birth.folder, CRASH_FILE), "w"), all_threads=False)  # noqa: SIM115
+    process = _SlotProcess(birth, watcher)
     process.listen(listeners)
     process.start()
     process.serve()

@@ -7,7 +7,6 @@ thread, and ends without any clean-up of Python's.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import os
 import pickle
@@ -24,6 +23,8 @@ from funke.engine.errors import StateError
 from funke.engine.runtime.chain_snapshot import SHARED
 from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder, SnapshotAck
 from funke.engine.runtime.local_copies import LocalCopies
+from funke.engine.runtime.process_ties import end_with_parent
+from funke.engine.runtime.results import describe
 from funke.engine.runtime.snapshot_files import SnapshotHandle, copy_file, join_path, local_path
 
 __all__ = ["SnapshotTaker", "WriteSnapshots", "WrittenSnapshots"]
@@ -33,9 +34,6 @@ WrittenSnapshots = tuple[tuple[SnapshotHandle, ...], int]
 # Writes everything into a local folder.
 WriteSnapshots = Callable[[str], WrittenSnapshots]
 
-_PR_SET_PDEATHSIG = 1
-# Looked up before any fork: the child must not load anything. Only Linux has it.
-_prctl = getattr(ctypes.CDLL(None), "prctl", None)
 # The child gives way to the processing that goes on.
 _NICENESS = 5
 _MOST_WAIT_S = 2.0
@@ -77,12 +75,13 @@ class SnapshotTaker:
         target = folder if folder is not None else os.path.join(self._spool, f"chk-{order.checkpoint_id}")
         started = time.perf_counter()
         reading, writing = os.pipe()
+        slot = os.getpid()
         with warnings.catch_warnings():
             # The other threads of a slot only wait for calls; those of users are their own affair.
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if pid == 0:
-            _be_child(write, target, writing)
+            _be_child(write, target, writing, slot)
         os.close(writing)
         _lead_group(pid)
         now = time.perf_counter()
@@ -174,7 +173,7 @@ class SnapshotTaker:
         except EOFError:
             result = f"the process that wrote it ended with status {status}"
         except Exception as error:
-            result = f"{type(error).__name__}: {error}"
+            result = ": ".join(describe(error))
         if is_remote:
             shutil.rmtree(target, ignore_errors=True)
         write_ms = (time.perf_counter() - work.started) * 1000
@@ -189,12 +188,12 @@ class SnapshotTaker:
                 self._acks[number] = ack
 
 
-def _be_child(write: WriteSnapshots, folder: str, writing: int) -> NoReturn:
+def _be_child(write: WriteSnapshots, folder: str, writing: int, parent: int) -> NoReturn:
     try:
-        _detach(writing)
+        _detach(writing, parent)
         result: WrittenSnapshots | str = write(folder)
     except BaseException as error:
-        result = f"{type(error).__name__}: {error}"
+        result = ": ".join(describe(error))
     try:
         with os.fdopen(writing, "wb") as pipe:
             pickle.dump(result, pipe, 5)
@@ -202,11 +201,10 @@ def _be_child(write: WriteSnapshots, folder: str, writing: int) -> NoReturn:
         os._exit(0)
 
 
-def _detach(writing: int) -> None:
+def _detach(writing: int, parent: int) -> None:
     """Ends with the slot, and keeps none of its sockets open: whoever calls a dead slot must notice."""
     gc.disable()
-    if _prctl is not None:
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    end_with_parent(parent)
     os.closerange(3, writing)
     os.closerange(writing + 1, os.sysconf("SC_OPEN_MAX"))
     os.set_inheritable(writing, True)

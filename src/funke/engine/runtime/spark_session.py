@@ -30,6 +30,8 @@ _DEFAULTS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.python.worker.reuse": "true",
+    # What a crash in C code is told from, with the user's line.
+    "spark.python.worker.faulthandler.enabled": "true",
     # Over TCP a worker waits 40 ms for its first bytes: Nagle's algorithm against delayed acknowledgements.
     "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",

@@ -15,6 +15,7 @@ from funke.engine.connectors.remote.access import StorageAccess, install_access,
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.cached_files import CachedFile
 from funke.engine.runtime.fault_points import arm
+from funke.engine.runtime.slot_watch import Heartbeat
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.state.backend_choice import BackendChoice
 
@@ -62,6 +63,9 @@ class JobPackage:
     storage: StorageAccess = field(default_factory=installed_access)
     # None on a cluster, where slots start from nothing and are reached from other hosts.
     driver_host: DriverHost | None = None
+    heartbeat: Heartbeat = field(default_factory=Heartbeat)
+    # The process with which slots end, if the driver knows it: that of embedded Spark.
+    executor_pid: int | None = None
     # What is to go wrong, in tests.
     fault: str | None = None
 

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from typing import IO, Any
 from urllib.parse import unquote, urlparse
 
+from funke.engine.connectors.named_file import open_to_write, sync
 from funke.engine.connectors.remote.file_systems import open_file_system
 from funke.engine.errors import SinkError
 from funke.engine.trust.private_files import open_own_file
@@ -75,7 +76,7 @@ class LocalStorage(Storage):
     def create(self, path: str) -> IO[bytes]:
         """Opens a new file."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        return open(path, "xb")
+        return open_to_write(path, "x")
 
     def read(self, path: str) -> IO[bytes]:
         """Opens a file of this user's: what was staged for a commit is acted upon."""
@@ -84,12 +85,11 @@ class LocalStorage(Storage):
     def resume(self, path: str, size: int) -> IO[bytes]:
         """Cuts the file and opens it at its end."""
         self.truncate(path, size)
-        return open(path, "ab")
+        return open_to_write(path, "a")
 
     def sync(self, stream: IO[bytes]) -> None:
         """Flushes down to the disk."""
-        stream.flush()
-        os.fsync(stream.fileno())
+        sync(stream)
 
     def size(self, path: str) -> int | None:
         """The size of a file."""
