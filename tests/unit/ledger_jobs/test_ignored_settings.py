@@ -32,7 +32,17 @@ def warnings(options: dict[str, str], capsys: pytest.CaptureFixture[str]) -> lis
     ("options", "warned"),
     [
         ({}, []),
-        ({"my.own.key": "1", "spark.executor.memory": "1g", "s3.access-key": "a", "funke.home": "/x"}, []),
+        (
+            {
+                "my.own.key": "1",
+                "env.name": "test",
+                "client.id": "7",
+                "spark.executor.memory": "1g",
+                "s3.access-key": "a",
+                "funke.home": "/x",
+            },
+            [],
+        ),
         ({"metrics.latency.interval": "0"}, []),
         ({"metrics.latency.interval": "1 s"}, ["metrics.latency.interval has"]),
         ({"execution.checkpointing.incremental": "true"}, ["execution.checkpointing.incremental has"]),
