@@ -456,7 +456,7 @@ def test_the_plan_lists_what_was_added(env: StreamExecutionEnvironment, pairs: D
     assert [node["type"] for node in nodes] == [
         "Source: Collection Source",
         "Map",
-        "Filter",
+        "Filter, _stream_key_by_map_operator",
         "Reduce",
         "Sink: Print to Std. Out",
     ]
