@@ -270,8 +270,10 @@ class DataStream(OperatorSettings):
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
         """Give elements event times, and the stream watermarks."""
-        operation = op.AssignTimestamps(watermark_strategy.to_spec())
-        return self._values()._transform(operation, "Timestamps/Watermarks", self._type_info)
+        spec = watermark_strategy.to_spec()
+        stream = self._values()._transform(op.AssignTimestamps(spec), "Timestamps/Watermarks", self._type_info)
+        # PyFlink takes timestamps from elements in an operator of its own, with the parallelism of the environment.
+        return stream if spec.timestamp_assigner is not None else self._keeping_parallelism(stream)
 
     def partition_custom(
         self, partitioner: Callable[..., Any] | UserPartitioner, key_selector: Callable[..., Any] | KeySelector
@@ -339,10 +341,13 @@ class DataStream(OperatorSettings):
         opener = opener_of(*functions)
         if opener is None:
             return self
-        stream = self._values()._transform(op.Map(opener), name, self._type_info)
+        # Like PyFlink's operator of this name: chained to the one before it, whatever its parallelism.
+        return self._keeping_parallelism(self._values()._transform(op.Map(opener), name, self._type_info))
+
+    def _keeping_parallelism(self, stream: DataStream) -> DataStream:
+        """The given stream, whose operator reads this one, with the same parallelism unless records are sent around."""
         upstream = self._upstreams[0]
         if len(self._upstreams) == 1 and upstream.partitioner is None and stream._node is not None:
-            # Like PyFlink's operator of this name: chained to the one before it, whatever its parallelism.
             stream._node.parallelism = self._env._nodes.nodes[upstream.node_id].parallelism
         return stream
 

@@ -17,11 +17,6 @@ class Pass(KeyedProcessFunction):
         yield value
 
 
-def own_name(text: str) -> str:
-    """Without the step that only computes the key, which is no part of the program."""
-    return text.replace(", _stream_key_by_map_operator", "")
-
-
 def main() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(2)
@@ -30,13 +25,14 @@ def main() -> None:
     shuffled = mapped.rebalance().filter(lambda number: True).name("keep").set_parallelism(3)
     keyed = shuffled.key_by(lambda number: number % 2, Types.LONG()).process(Pass(), Types.LONG()).name("keyed pass")
     keyed.print().name("printer")
+    numbers.key_by(lambda number: number % 2, Types.LONG()).print().name("by key")
     mapped.broadcast().map(lambda number: number, Types.LONG()).name("other").set_description("the other map").print()
     plan = json.loads(env.get_execution_plan())
     print("keys", sorted(plan))
-    names = {node["id"]: own_name(node["type"]) for node in plan["nodes"]}
+    names = {node["id"]: node["type"] for node in plan["nodes"]}
     for node in plan["nodes"]:
-        name, contents = names[node["id"]], own_name(node["contents"])
-        print(name, "|", node["pact"], "|", contents, "|", node["parallelism"])
+        name = names[node["id"]]
+        print(name, "|", node["pact"], "|", node["contents"], "|", node["parallelism"])
         for edge in node.get("predecessors", []):
             print(name, "<-", names[edge["id"]], edge["ship_strategy"], edge["side"])
 

@@ -76,8 +76,9 @@ def dynamic_kafka_source() -> Any:
 def test_build_names_what_is_missing(make: Callable[[], Any], feature: str) -> None:
     builder = make()
 
-    with pytest.raises(UnsupportedFeatureError, match=f"{feature} is not supported"):
+    with pytest.raises(UnsupportedFeatureError, match=f"{feature} is not supported") as caught:
         builder.build()
+    assert str(caught.value).splitlines()[-1].startswith("  in your job: test_unavailable_connectors.py:")
 
 
 @pytest.mark.parametrize(
@@ -91,8 +92,9 @@ def test_build_names_what_is_missing(make: Callable[[], Any], feature: str) -> N
     ],
 )
 def test_connectors_without_a_builder_refuse_at_once(call: Callable[[], Any], feature: str) -> None:
-    with pytest.raises(UnsupportedFeatureError, match=feature):
+    with pytest.raises(UnsupportedFeatureError, match=feature) as caught:
         call()
+    assert str(caught.value).splitlines()[-1].startswith("  in your job: test_unavailable_connectors.py:")
 
 
 def rabbit_config() -> rabbitmq.RMQConnectionConfig:

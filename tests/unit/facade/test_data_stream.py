@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from funke.common import Row, Types, WatermarkStrategy
+from funke.common.watermark_strategy import TimestampAssigner
 from funke.datastream import (
     BroadcastProcessFunction,
     CoFlatMapFunction,
@@ -450,13 +451,25 @@ class TestKeyedStream:
             assert stream.reduce(max).get_type() == PAIR
 
 
+def test_watermarks_without_an_assigner_keep_the_parallelism_of_their_input(env: StreamExecutionEnvironment) -> None:
+    class Seconds(TimestampAssigner):
+        def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+            return int(value)
+
+    env.set_parallelism(2)
+    numbers, strategy = env.from_collection([1, 2]), WatermarkStrategy.for_monotonous_timestamps()
+    assert node_of(numbers.assign_timestamps_and_watermarks(strategy)).parallelism == 1
+    assigning = strategy.with_timestamp_assigner(Seconds())
+    assert node_of(numbers.assign_timestamps_and_watermarks(assigning)).parallelism == 2
+
+
 def test_the_plan_lists_what_was_added(env: StreamExecutionEnvironment, pairs: DataStream) -> None:
     pairs.map(str).filter(bool).key_by(len).reduce(max).print()
     nodes = json.loads(env.get_execution_plan())["nodes"]
     assert [node["type"] for node in nodes] == [
         "Source: Collection Source",
         "Map",
-        "Filter",
+        "Filter, _stream_key_by_map_operator",
         "Reduce",
         "Sink: Print to Std. Out",
     ]
