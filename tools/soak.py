@@ -136,7 +136,7 @@ class Round:
         self._folder = folder
         self._chance = chance
         self._ending = _ENDINGS[number % len(_ENDINGS)]
-        self._forks = "fork" in kinds and number % 2 == 1
+        self._forks = "fork" in kinds and number % 2 == 0
         # After damage a job may have to write output again: other rounds show that it writes nothing twice.
         is_damaging = "kill" not in kinds or number % 3 == 1
         self._kinds = [kind for kind in kinds if KINDS[kind] and (kind != "damage" or is_damaging)]
