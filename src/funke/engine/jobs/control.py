@@ -56,6 +56,7 @@ class ControlServer:
         with _short(path) as address:
             self._listener.bind(address)
         os.chmod(path, 0o600)
+        self._file = os.stat(path)
         self._listener.listen(8)
         threading.Thread(target=self._accept, name="funke-control", daemon=True).start()
 
@@ -66,7 +67,9 @@ class ControlServer:
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         with contextlib.suppress(OSError):
-            os.unlink(self._path)
+            # A driver that has taken over listens at the same path.
+            if os.path.samestat(os.stat(self._path), self._file):
+                os.unlink(self._path)
 
     def _accept(self) -> None:
         while not self._is_closed.is_set():

@@ -253,7 +253,7 @@ class RunningJob:
         with self._lock:
             try:
                 self._enter_last(status)
-            except (LeaseLostError, StateError) as error:
+            except Exception as error:
                 # What the record does not say has not happened for whoever reads it: they may go on with the job.
                 status, result = JobStatus.SUSPENDED, _ended_by(error, result)
                 self._enter_last(status)
