@@ -21,7 +21,7 @@ __all__ = ["KINDS", "Commands", "Disturbances"]
 # How often each kind is chosen. `fork` is nothing that happens, but how the job's function behaves in some rounds.
 KINDS = {"kill": 6, "pause": 3, "savepoint": 3, "restore": 2, "disk": 2, "ask": 2, "damage": 2, "fork": 0}
 # How often each is killed: the smaller the process, the sooner the job is back.
-_VICTIMS: dict[Victim, int] = {"slot": 5, "driver": 3, "executor": 2, "worker": 2, "snapshot": 1}
+_VICTIMS: dict[str, int] = {"slot": 5, "driver": 3, "executor": 2, "worker": 2, "snapshot": 1}
 _PAUSED: tuple[Victim, ...] = ("slot", "slot", "worker")
 _LONGEST_PAUSE_S = 6.0
 _LONGEST_FULL_S = 3.0
@@ -89,7 +89,7 @@ class Disturbances:
             # Without Spark a job that has never run does not begin: there is nothing to bring back.
             living = [kind for kind in living if kind != "executor"]
         if living:
-            (victim,) = self._chance.choices(living, [_VICTIMS[kind] for kind in living])
+            (victim,) = self._chance.choices(living, [_VICTIMS.get(kind, 1) for kind in living])
             self.happened[f"kill {victim}"] += self._job.kill(victim)
 
     def _pause(self) -> None:

@@ -198,8 +198,7 @@ class KillableJob:
         return found
 
     def _left_over(self) -> Iterator[str]:
-        for pid, (_, command) in _tree(self._mark).items():
-            yield f"process {pid}: {command.replace(chr(0), ' ')[:120]}"
+        yield from (f"process {pid}: {entry}"[:200] for pid, entry in _tree(self._mark).items())
         for path in [*self.home.rglob("*"), *self._temporary.rglob("*")]:
             if path.is_socket():
                 yield f"socket {path}"

@@ -35,6 +35,9 @@ _ROUND_S = 60.0
 _PER_SECOND = 500
 # Beyond this the job counts as stuck.
 _PATIENCE_S = 240.0
+# Things that happen to a job at least, and the longest time in which nothing does.
+_FEWEST = 3
+_LONGEST_QUIET_S = 5.0
 _ENDINGS = ("finish", "stop", "cancel")
 _GOING_BACK = "going back to the checkpoint before it"
 _OPTIONS = {
@@ -109,6 +112,8 @@ def main(arguments: list[str]) -> int:
     print(f"seed {seed}", flush=True)
     folder = Path(given.folder or tempfile.mkdtemp(prefix="funke-soak-"))
     has_failed = given.faults and not _run_matrix(folder / "faults")
+    # However it is ended, it takes its job and its disk with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     tally = Tally()
     chance = random.Random(seed)
     end = time.monotonic() + given.seconds
@@ -131,9 +136,9 @@ class Round:
         self._folder = folder
         self._chance = chance
         self._ending = _ENDINGS[number % len(_ENDINGS)]
-        self._forks = "fork" in kinds and number % 2 == 1
+        self._forks = "fork" in kinds and number % 2 == 0
         # After damage a job may have to write output again: other rounds show that it writes nothing twice.
-        is_damaging = "damage" in kinds and (number % 3 == 1 or len(kinds) == 1)
+        is_damaging = "kill" not in kinds or number % 3 == 1
         self._kinds = [kind for kind in kinds if KINDS[kind] and (kind != "damage" or is_damaging)]
         self._backend = _BACKENDS[number // 2 % len(_BACKENDS)]
 
@@ -177,15 +182,15 @@ class Round:
 
     def _disturb(self, job: KillableJob, disturbances: Disturbances, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        # On a slow machine the job may not even run before the time is over.
+        while time.monotonic() < end or disturbances.happened.total() < _FEWEST:
             if not _bring_back(job, disturbances):
                 return
             # Mostly after some progress, else at any moment: while the job starts, restores, or fails already.
             if self._chance.random() < 0.75:
-                _await_checkpoint(job, end)
-            time.sleep(min(self._chance.expovariate(1.0), max(0.0, end - time.monotonic())))
-            if time.monotonic() < end:
-                disturbances.happen(self._kinds)
+                _await_checkpoint(job, time.monotonic() + seconds)
+            time.sleep(min(self._chance.expovariate(1.0), _LONGEST_QUIET_S))
+            disturbances.happen(self._kinds)
 
     def _end(self, job: KillableJob, disturbances: Disturbances, commands: Commands) -> bool:
         """Ends the job as this round wants it, if it has not ended; says whether it has processed everything."""

@@ -82,6 +82,16 @@ def test_a_driver_that_is_gone_is_named(tmp_path: Path) -> None:
     again.close()
 
 
+def test_a_driver_that_was_replaced_does_not_silence_the_other(tmp_path: Path) -> None:
+    path = str(tmp_path / "control")
+    first = ControlServer(path, {"status": lambda: "SUSPENDED"})
+    second = ControlServer(path, {"status": lambda: "RUNNING"})
+    first.close()
+    assert ask(path, "status") == "RUNNING"
+    second.close()
+    assert not (tmp_path / "control").exists()
+
+
 @pytest.fixture
 def lively(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything happens in a fraction of the usual time."""

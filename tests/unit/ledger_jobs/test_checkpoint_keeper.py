@@ -299,6 +299,12 @@ def test_what_slots_take_to_start_does_not_count(tmp_path: Path, clock: MovedClo
     job.keeper.begin(order, 1, {}, SLOTS)
     job.acknowledge(order)
     assert kept(tmp_path) == ["job-1/chk-1"]
+    # In the next attempt the first epoch is none.
+    job.keeper.end_attempt(JobExecutionError("a slot was lost"))
+    clock.now += 60
+    job.keeper.slots_are_ready()
+    job.keeper.expire(held)
+    assert job.keeper.figures.failed == 0 and job.keeper.is_due()
 
 
 def test_a_pointer_that_cannot_be_written_is_a_failed_checkpoint(tmp_path: Path, clock: MovedClock) -> None:

@@ -189,8 +189,11 @@ class CheckpointKeeper:
 
     def slots_are_ready(self) -> None:
         """The first epoch of an attempt has run: what its slots took to start and to restore is not counted."""
+        now, interval_ms = self._clock(), self._interval_ms()
         for pending in self._pending.values():
-            pending.started = self._clock()
+            pending.started = now
+        if interval_ms is not None:
+            self._last_started = max(self._last_started, now - interval_ms / 1000)
 
     def prepared(self, order: CheckpointOrder | None, committables: dict[str, list[Any]]) -> None:
         """Sinks have prepared something, by operator id: it is committed with this checkpoint, or else the next one."""

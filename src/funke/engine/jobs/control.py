@@ -52,6 +52,7 @@ class ControlServer:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         self._listener = listen_at(path)
+        self._file = os.stat(path)
         threading.Thread(target=self._accept, name="funke-control", daemon=True).start()
 
     def close(self) -> None:
@@ -61,7 +62,9 @@ class ControlServer:
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         with contextlib.suppress(OSError):
-            os.unlink(self._path)
+            # A driver that has taken over listens at the same path.
+            if os.path.samestat(os.stat(self._path), self._file):
+                os.unlink(self._path)
 
     def _accept(self) -> None:
         while not self._is_closed.is_set():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import threading
 import time
@@ -253,7 +254,7 @@ class RunningJob:
         with self._lock:
             try:
                 self._enter_last(status)
-            except (LeaseLostError, StateError) as error:
+            except Exception as error:
                 # What the record does not say has not happened for whoever reads it: they may go on with the job.
                 status, result = JobStatus.SUSPENDED, _ended_by(error, result)
                 self._enter_last(status)
@@ -420,7 +421,8 @@ class RunningJob:
             if self._thread is not threading.current_thread():
                 self._thread.join(_CANCEL_GRACE_S)
             if self._thread.is_alive():
-                runner.cancel()
+                with contextlib.suppress(Exception):  # Spark may be gone, and its epoch with it
+                    runner.cancel()
         stopped: Future[None] = Future()
         self.result_future.add_done_callback(lambda _: stopped.set_result(None))
         return stopped
