@@ -39,7 +39,8 @@ class AvroParquetWriters:
 class ParquetColumnarRowInputFormat(BulkFormat):
     """Reads the columns of a row type from Parquet files.
 
-    With `is_utc_timestamp` instants are read into columns of dates and times in UTC, else in the zone of the process.
+    With `is_utc_timestamp` instants are read into columns of dates and times in UTC, else in the zone of the process. A
+    TIMESTAMP_LTZ is a datetime with the zone of the process: the same date and time, so the right instant by default.
     """
 
     def __init__(
