@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from funke.engine.formats.arrow_rows import ArrowRows, row_type_of
+from funke.engine.formats.column_cast import cast
 from funke.engine.formats.file_format import BATCH_RECORDS, FileFormat
 from funke.engine.types.arrow_types import to_arrow
 from funke.engine.types.composite_types import RowTypeInfo
@@ -19,7 +20,14 @@ from funke.engine.types.type_information import TypeInformation
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
 
-__all__ = ["ParquetFileFormat"]
+__all__ = ["ParquetFileFormat", "row_groups"]
+
+
+def row_groups(file: InputFile) -> list[int]:
+    """Return the number of rows of every row group of a file."""
+    with file.open() as raw:
+        metadata = pq.read_metadata(raw)
+        return [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
 
 
 @dataclass(frozen=True)
@@ -42,9 +50,7 @@ class ParquetFileFormat(FileFormat):
 
     def units(self, file: InputFile) -> list[int]:
         """Return the number of rows of every row group."""
-        with file.open() as raw:
-            metadata = pq.read_metadata(raw)
-            return [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
+        return row_groups(file)
 
     def read(self, file: InputFile, start: int, end: int) -> Iterator[list[Any]]:
         """Yield the rows of some row groups."""
@@ -84,7 +90,7 @@ class ParquetFileFormat(FileFormat):
                 values = _in_local_time(values)
             elif self.is_utc_timestamp and isinstance(field_type, ZonedTimestampTypeInfo):
                 values = _as_local_time(values)
-            arrays.append(_cast(values, name, wanted))
+            arrays.append(cast(values, name, wanted))
         return pa.record_batch(arrays, names=columns)
 
 
@@ -109,12 +115,3 @@ def _as_local_time(instants: Any) -> Any:
     # PyFlink gives the zone to the date and time that the column would have without one, which is UTC's.
     values = instants.cast(_INSTANT, safe=False).to_pylist()
     return pa.array([None if value is None else value.replace(tzinfo=None).astimezone() for value in values], _INSTANT)
-
-
-def _cast(values: Any, name: str, wanted: Any) -> Any:
-    if values.type == wanted or pa.types.is_decimal(values.type) or pa.types.is_nested(wanted):
-        return values
-    try:
-        return values.cast(wanted, safe=not pa.types.is_temporal(wanted))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise ValueError(f"column {name} is {values.type}, the row type says {wanted}: {error}") from None

@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
+from funke.engine.types.avro_type import AvroTypeInfo, avro_text
 from funke.engine.types.basic_types import BasicType, BasicTypeInfo
 from funke.engine.types.collection_types import (
     BasicArrayTypeInfo,
@@ -175,4 +176,5 @@ _BUILDERS: dict[type[TypeInformation], Callable[[Any], TextWriter]] = {
     TimeTypeInfo: lambda _: _write_sql_time,
     TimestampTypeInfo: lambda _: _write_sql_timestamp,
     LocalTimeTypeInfo: _local_time_writer,
+    AvroTypeInfo: lambda _: avro_text,
 }
