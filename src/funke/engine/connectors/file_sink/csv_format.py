@@ -143,6 +143,11 @@ class CsvBulkFormat(BulkFormat):
     dialect: CsvDialect = field(default_factory=CsvDialect)
     has_header: bool = False
 
+    @property
+    def can_be_joined(self) -> bool:
+        """Lines are lines, unless each file begins with names."""
+        return not self.has_header
+
     def create_writer(self, stream: IO[bytes], input_type: TypeInformation | None) -> BulkWriter:
         """Makes the writer of a new file."""
         row_type = self.row_type or input_type
