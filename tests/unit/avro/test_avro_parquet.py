@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +98,23 @@ def test_schemas_without_columns_are_refused(schema: Any, reason: str) -> None:
     for make in (AvroParquetFormat, AvroParquetBulkFormat):
         with pytest.raises(ConfigurationError, match=reason):
             make(json.dumps(schema))
+
+
+def test_values_find_their_type_of_a_union(tmp_path: Path) -> None:
+    union = [
+        "boolean", "int", "double", "string", "bytes", KINDS["fixed-decimal"][0], KINDS["date"][0],
+        KINDS["enum"][0] | {"symbols": ["A"]}, KINDS["array"][0], record("pair", ("x", "item"), ("y", ["null", "int"])),
+        {"type": "map", "values": "item"},
+    ]  # fmt: skip
+    item = {"int": 1, "double": 2.0}
+    values = [
+        True, 1, 2**40, 1.5, "text", b"x", Decimal("1.50"), datetime.date(2020, 1, 2), [item], {"x": item, "y": 1},
+        {"key": item},
+    ]  # fmt: skip
+    schema = json.dumps(record("test", ("value", union)))
+    file = written(AvroParquetBulkFormat(schema), tmp_path / "a.parquet", [{"value": value} for value in values])
+
+    assert [each["value"] for each in read(AvroParquetFormat(schema), file)] == values
 
 
 def test_named_types_are_found_again(tmp_path: Path) -> None:

@@ -37,10 +37,10 @@ class FileCommitter(Committer):
         for pending in committables:
             if isinstance(pending, PendingFile):
                 _commit_file(self._storage, pending)
-        self._compact_all(self._storage, [each for each in committables if isinstance(each, CompactRequest)])
+        if groups := _groups([each for each in committables if isinstance(each, CompactRequest)]):
+            self._compact_all(self._storage, groups)
 
-    def _compact_all(self, storage: Storage, requests: list[CompactRequest]) -> None:
-        groups = _groups(requests)
+    def _compact_all(self, storage: Storage, groups: list[list[PendingFile]]) -> None:
         with ThreadPoolExecutor(self._num_threads, "compact") as threads:
             for done in [threads.submit(self._compact, storage, group) for group in groups]:
                 done.result()

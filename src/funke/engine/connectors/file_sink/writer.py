@@ -155,12 +155,13 @@ class _HeldBack:
     def _full_requests(self, threshold: int) -> list[CompactRequest]:
         requests, waiting, self._files = [], self._files, {}
         for bucket_id, files in waiting.items():
-            group: list[PendingFile] = []
+            group, size = [], 0
             for file in files:
                 group.append(file)
-                if sum(each.size for each in group) >= threshold:
+                size += file.size
+                if size >= threshold:
                     requests.append(CompactRequest(bucket_id, tuple(group), True))
-                    group = []
+                    group, size = [], 0
             self.add(bucket_id, group)
         return requests
 

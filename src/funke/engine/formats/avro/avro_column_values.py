@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from funke.engine.formats.avro.avro_branches import is_of_type
 from funke.engine.formats.avro.avro_schema import branches_of, defined, is_record, kind_of, logical_kind_of
 
 __all__ = ["Converter", "FromArrow", "ToArrow"]
@@ -60,13 +61,11 @@ class ToArrow(_Conversion):
     """What `pyarrow.array` takes."""
 
     def _of_union(self, branches: list[Any]) -> Converter:
-        from fastavro.validation import validate
-
         members = [(f"member{i}", branch, self._of_present(branch) or _same) for i, branch in enumerate(branches)]
 
         def convert(value: Any) -> dict[str, Any]:
             for name, branch, to_member in members:
-                if validate(value, branch, raise_errors=False):
+                if is_of_type(value, branch):
                     return {name: to_member(value)}
             raise ValueError(f"{value!r} is of no type of the union")
 
