@@ -63,9 +63,6 @@ _NAMES: dict[str, dict[str, str]] = {
         ),
         "datastream.window": "CountWindowSerializer GlobalWindowSerializer TimeWindowSerializer",
     },
-    "datastream.formats.avro": {
-        "common.serialization": "BulkWriterFactory",
-    },
     "datastream.formats.json": {"common": "typeinfo"},
     "datastream.functions": {
         "datastream": "TimeDomain",

@@ -1,4 +1,4 @@
-"""The driver is killed around its commits: transactions, a database and Spark's files end up with each record once."""
+"""The driver is killed around its commits: the files, rows and transactions of its sinks have each record once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROGRAM = Path(__file__).parent / "programs" / "sinks_job.py"
 
 
 class SinksJob(KillableJob):
-    """The program with the three sinks."""
+    """The program with the four sinks."""
 
     def start(self) -> None:
         self.output.mkdir(exist_ok=True)
@@ -33,6 +33,10 @@ class SinksJob(KillableJob):
 
     def transactions(self) -> Counter[int]:
         files = [path for path in (self.output / "transactions").iterdir() if path.name[0] != "."]
+        return Counter(int(line) for path in files for line in path.read_text().splitlines())
+
+    def compacted(self) -> Counter[int]:
+        files = list((self.output / "compacted").glob("compacted-part-*"))
         return Counter(int(line) for path in files for line in path.read_text().splitlines())
 
     def rows(self) -> Counter[int]:
@@ -60,5 +64,6 @@ def test_a_driver_that_dies_around_its_commits(tmp_path: Path, point: str) -> No
     assert job.starts == 2, "the driver was killed once"
     expected = Counter(range(RECORDS))
     assert job.transactions() == expected
+    assert job.compacted() == expected
     assert job.rows() == expected
     assert job.files() == expected

@@ -1,4 +1,4 @@
-"""Sinks in jobs that fail: transactions, a database, Spark's files and tables, each record once whatever happens."""
+"""Sinks in jobs that fail: transactions, a database, files and tables, each record once whatever happens."""
 
 from __future__ import annotations
 
@@ -13,19 +13,23 @@ from pathlib import Path
 from typing import Any
 
 import cloudpickle
+import fastavro
 import pytest
 
 from funke.common import Configuration, Row, Types, WatermarkStrategy
 from funke.datastream import DataStream, MapFunction, RuntimeContext, StreamExecutionEnvironment
 from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+from funke.datastream.connectors.file_system import BucketAssigner, FileCompactor, FileCompactStrategy, FileSink
 from funke.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
 from funke.datastream.connectors.python import TwoPhaseCommitSinkFunction
 from funke.datastream.connectors.spark import SparkSink, SparkSource
+from funke.datastream.formats.avro import AvroBulkWriters, AvroInputFormat, AvroSchema, GenericRecordAvroTypeInfo
 from tests.harness.postgres_server import PASSWORD, USER, PostgresServer, find_binaries, running_postgres
 
 pytestmark = pytest.mark.spark
 
 RECORDS = 1000
+NUMBER = AvroSchema({"type": "record", "name": "number", "fields": [{"name": "id", "type": "long"}]})
 KIND = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
 
 
@@ -153,6 +157,9 @@ def run_with_all_sinks(
     stream.sink_to(SparkSink(format="parquet", path=str(tmp_path / "files")))
     stream.sink_to(SparkSink(format="parquet", table=table))
     stream.sink_to(SparkSink(keep))
+    stream.map(lambda row: {"id": row[0]}, GenericRecordAvroTypeInfo(NUMBER)).sink_to(
+        compacting(tmp_path / "compacted")
+    )
     client = env.execute_async("all sinks")
     client.get_job_execution_result().result()
 
@@ -163,8 +170,28 @@ def run_with_all_sinks(
     assert Counter(row.id for row in spark.read.parquet(str(tmp_path / "files")).collect()) == expected
     assert Counter(row.id for row in spark.table(table).collect()) == expected
     assert Counter(number for numbers in kept.values() for number in numbers) == expected
+    assert compacted_numbers(tmp_path / "compacted") == expected
     spark.sql(f"drop table {table}")
     return client
+
+
+def compacting(folder: Path) -> FileSink:
+    """Avro files, those of two checkpoints made into one."""
+    strategy = FileCompactStrategy.builder().enable_compaction_on_checkpoint(2).build()
+    compactor = FileCompactor.record_wise_file_compactor(AvroInputFormat(str(folder), NUMBER))
+    sink = FileSink.for_bulk_format(str(folder), AvroBulkWriters.for_generic_record(NUMBER))
+    sink.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).enable_compact(strategy, compactor)
+    return sink.build()
+
+
+def compacted_numbers(folder: Path) -> Counter[int]:
+    visible = [path for path in folder.iterdir() if path.name[0] != "."]
+    assert all(path.name.startswith("compacted-part-") for path in visible)
+    found: Counter[int] = Counter()
+    for path in visible:
+        with path.open("rb") as stream:
+            found.update(record["id"] for record in fastavro.reader(stream))  # type: ignore[call-overload, index]
+    return found
 
 
 @pytest.mark.timeout(240)

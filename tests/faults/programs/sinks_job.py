@@ -1,13 +1,20 @@
-"""A job with three exactly-once sinks, for a driver that is killed: `sinks_job.py <folder> <records> <pace>`."""
+"""A job with four exactly-once sinks, for a driver that is killed: `sinks_job.py <folder> <records> <pace>`."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from funke.common import Row, Types, WatermarkStrategy
+from funke.common import Encoder, Row, Types, WatermarkStrategy
 from funke.datastream import MapFunction, StreamExecutionEnvironment
 from funke.datastream.connectors.datagen import DataGeneratorSource
+from funke.datastream.connectors.file_system import (
+    BucketAssigner,
+    FileCompactor,
+    FileCompactStrategy,
+    FileSink,
+    RollingPolicy,
+)
 from funke.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
 from funke.datastream.connectors.python import TwoPhaseCommitSinkFunction
 from funke.datastream.connectors.spark import SparkSink
@@ -60,6 +67,12 @@ def main(folder, records, pace):
     options = JdbcConnectionOptions(f"jdbc:sqlite:{os.path.join(folder, 'people.db')}")
     rows.add_sink(JdbcSink.exactly_once_sink("insert into people values (?, ?)", KIND, options)).uid("database")
     rows.sink_to(SparkSink(format="parquet", path=os.path.join(folder, "files"))).uid("files")
+    strategy = FileCompactStrategy.builder().enable_compaction_on_checkpoint(2).build()
+    lines = FileSink.for_row_format(os.path.join(folder, "compacted"), Encoder.simple_string_encoder())
+    lines.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+    lines.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
+    lines.enable_compact(strategy, FileCompactor.concat_file_compactor())
+    rows.map(lambda row: row[0], Types.LONG()).uid("ids").sink_to(lines.build()).uid("compacted")
     env.execute("sinks")
 
 

@@ -97,6 +97,8 @@ class CrashingJob:
             is_final = position >= len(self._records)
             for writer in writers:
                 writer.flush(is_final)
+                if not is_final:
+                    writer.prepare_snapshot(epoch)
                 waiting += writer.prepare_commit()
             states = [None if is_final else writer.snapshot() for writer in writers]
             self._reach(epoch, "prepared")

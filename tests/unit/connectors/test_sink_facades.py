@@ -30,6 +30,7 @@ from funke.datastream.connectors.python import PythonSink, PythonSinkWriter
 from funke.datastream.connectors.spark import SparkSink, SparkSource
 from funke.engine.connectors.discard import DiscardSink
 from funke.engine.connectors.file_sink.arrow_formats import ParquetBulkFormat
+from funke.engine.connectors.file_sink.compaction import CompactStrategy, ConcatCompactor
 from funke.engine.errors import ConfigurationError, SourceError, UnsupportedFeatureError
 from tests.unit.connectors.sink_harness import SinkHarness, files_below
 
@@ -119,11 +120,16 @@ def test_bulk_formats_roll_on_checkpoints_only(tmp_path, sink_class):
         builder.with_rolling_policy(RollingPolicy.default_rolling_policy())
 
 
-def test_compaction_is_refused_where_it_is_asked_for(tmp_path):
+def test_compaction_is_switched_on_and_off(tmp_path):
     strategy = FileCompactStrategy.builder().enable_compaction_on_checkpoint(3).set_size_threshold(1024).build()
     builder = FileSink.for_row_format(str(tmp_path), Encoder.simple_string_encoder())
-    with pytest.raises(UnsupportedFeatureError, match="enable_compact"):
-        builder.enable_compact(strategy, FileCompactor.concat_file_compactor(b"\n"))
+    sink = builder.enable_compact(strategy, FileCompactor.concat_file_compactor(b"\n")).build().engine_sink
+
+    assert sink.compact_strategy == CompactStrategy(num_checkpoints=3, size_threshold=1024)
+    assert sink.compactor == ConcatCompactor(b"\n")
+    assert builder.disable_compact().build().engine_sink.compactor is None
+    with pytest.raises(ConfigurationError, match=r"not compacted record by record: use concat_file_compactor\(\)"):
+        builder.enable_compact(strategy, FileCompactor.record_wise_file_compactor(StreamFormat.text_line_format()))
 
 
 def test_the_older_sink_warns_and_leaves_files_hidden_without_checkpoints(tmp_path):

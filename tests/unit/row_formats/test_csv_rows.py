@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from funke.engine.connectors.file_sink.csv_format import CsvDialect
-from funke.engine.errors import SinkError, SourceError
+from funke.engine.errors import ConfigurationError, SinkError, SourceError
 from funke.engine.formats.csv_format import CsvRowReader, CsvRowWriter
 from funke.engine.types.row import Row
 from funke.engine.types.type_catalog import Types
@@ -164,6 +164,81 @@ def test_writes_lines(dialect: CsvDialect, expected: list[bytes]) -> None:
     writer = CsvRowWriter(SIMPLE, dialect)  # type: ignore[arg-type]
 
     assert [writer.write(row) for row in ROWS] == expected
+
+
+NESTED = Types.ROW_NAMED(
+    ["i", "r", "a"],
+    [Types.INT(), Types.ROW_NAMED(["p", "q"], [Types.STRING(), Types.INT()]), Types.OBJECT_ARRAY(Types.STRING())],
+)
+OTHER_SIGNS = CsvDialect(array_separator="|", quote="'", null_text="n/a")
+
+
+def inner(p: str | None, q: int | None) -> Row:
+    return Row(p=p, q=q)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (Row(7, inner("a", 1), ["x", "y"]), b"7,a;1,x;y\n"),
+        (Row(7, inner("", 1), []), b"7,;1,\n"),
+        (Row(7, None, ["", ""]), b"7,,;\n"),
+        (Row(7, inner('a"b', 1), ['a"b', "c,d"]), b'7,"a""b;1","a""b;c,d"\n'),
+        (Row(7, inner("a,b", 1), ["x y", "z"]), b'7,"a,b;1","x y;z"\n'),
+        (Row(7, inner(" a", 1), ["b"]), b'7," a;1",b\n'),
+    ],
+)
+def test_nested_rows_and_arrays_go_there_and_back(row: Row, expected: bytes) -> None:
+    assert CsvRowWriter(NESTED).write(row) == expected
+    assert values(CsvRowReader(NESTED).read(expected)) == list(row)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (Row(7, inner("a;b", 1), ["a;b", None]), b"7,a;b|1,a;b|n/a\n"),
+        (Row(7, inner(None, None), [None]), b"7,n/a|n/a,n/a\n"),
+        (Row(None, None, []), b"n/a,n/a,\n"),
+    ],
+)
+def test_nulls_within_nested_rows_and_arrays(row: Row, expected: bytes) -> None:
+    reader = CsvRowReader(NESTED, OTHER_SIGNS, null_literal="n/a")
+
+    assert CsvRowWriter(NESTED, OTHER_SIGNS).write(row) == expected
+    assert values(reader.read(expected)) == list(row)
+
+
+def test_no_array_is_read_as_one_null_as_in_flink() -> None:
+    reader = CsvRowReader(NESTED, OTHER_SIGNS, null_literal="n/a")
+
+    assert values(reader.read(CsvRowWriter(NESTED, OTHER_SIGNS).write(Row(7, inner("a", 1), None))))[2] == [None]  # type: ignore[index]
+
+
+def test_nested_rows_that_do_not_fit() -> None:
+    with pytest.raises(SourceError, match="2 nested fields were expected, but there are 3"):
+        CsvRowReader(NESTED).read(b"7,a;b;1,x")
+
+    forgiving = CsvRowReader(NESTED, ignores_errors=True)
+    assert values(forgiving.read(b"7,a;b;1,x")) == [7, Row(p="a", q=None), ["x"]]
+    assert values(forgiving.read(b"7,a,x")) == [7, Row(p="a", q=None), ["x"]]
+
+
+def test_bytes_are_written_in_base_64() -> None:
+    row_type = Types.ROW([Types.INT(), Types.PRIMITIVE_ARRAY(Types.BYTE())])
+    written = CsvRowWriter(row_type).write(Row(7, b"\xfb\xef\xbe"))  # type: ignore[arg-type]
+
+    assert written == b'7,"++++"\n'
+    assert values(CsvRowReader(row_type).read(written)) == [7, b"\xfb\xef\xbe"]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("deep", [Types.ROW([Types.INT()]), Types.OBJECT_ARRAY(Types.INT())])
+def test_deeper_nesting_is_refused(deep: Any) -> None:
+    for outer in (Types.ROW([deep]), Types.OBJECT_ARRAY(deep)):
+        row_type: Any = Types.ROW_NAMED(["r"], [outer])
+        with pytest.raises(ConfigurationError, match="second level nesting of field 'r'"):
+            CsvRowReader(row_type)
+        with pytest.raises(ConfigurationError, match="second level nesting of field 'r'"):
+            CsvRowWriter(row_type)
 
 
 def test_a_row_that_does_not_fit_is_refused() -> None:

@@ -12,7 +12,6 @@ from funke.common.configuration import Configuration
 from funke.common.serialization import RowDataBulkWriterFactory
 from funke.common.typeinfo import Types
 from funke.common.types import Row
-from funke.datastream.formats import avro
 from funke.datastream.formats.csv import (
     CsvBulkWriters,
     CsvReaderFormat,
@@ -22,8 +21,8 @@ from funke.datastream.formats.csv import (
 )
 from funke.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
 from funke.datastream.formats.orc import OrcBulkWriters
-from funke.datastream.formats.parquet import AvroParquetReaders, ParquetBulkWriters, ParquetColumnarRowInputFormat
-from funke.engine.errors import ConfigurationError, TypeMismatchError, UnsupportedFeatureError
+from funke.datastream.formats.parquet import ParquetBulkWriters, ParquetColumnarRowInputFormat
+from funke.engine.errors import ConfigurationError, TypeMismatchError
 
 ROW_TYPE = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.STRING()])
 
@@ -125,21 +124,3 @@ def test_parquet_and_orc() -> None:
     assert orc.bulk_format.row_type == ROW_TYPE
     with pytest.raises(TypeMismatchError, match="neither a TypeInformation nor a DataType"):
         ParquetBulkWriters.for_row_type("ROW")
-
-
-def test_avro_is_not_supported_yet(tmp_path: Path) -> None:
-    schema = avro.AvroSchema.parse_string('{"type": "record", "name": "R", "fields": []}')
-    (tmp_path / "r.avsc").write_text(str(schema))
-
-    assert str(avro.AvroSchema.parse_file(str(tmp_path / "r.avsc"))) == '{"type":"record","name":"R","fields":[]}'
-    for refused in (
-        lambda: avro.AvroBulkWriters.for_generic_record(schema),
-        lambda: avro.AvroInputFormat("path", schema),
-        lambda: avro.AvroRowDeserializationSchema(avro_schema_string="{}"),
-        lambda: avro.AvroRowSerializationSchema(avro_schema_string="{}"),
-        lambda: AvroParquetReaders.for_generic_record(schema),
-    ):
-        with pytest.raises(UnsupportedFeatureError, match="Avro"):
-            refused()
-    with pytest.raises(TypeError, match="record_class or avro_schema_string"):
-        avro.AvroRowDeserializationSchema()

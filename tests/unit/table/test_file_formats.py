@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import time
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from funke.engine.connectors.files.file_source import FileSource
 from funke.engine.errors import TypeMismatchError
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.types.decimal_type import DecimalTypeInfo
+from funke.engine.types.time_types import ZonedTimestampTypeInfo
 from funke.table import DataTypes
 from funke.table.types import DataType
 from tests.unit.connectors.source_draining import drain
@@ -50,7 +53,7 @@ VALUES = [
     datetime.date(2020, 1, 2),
     datetime.time(1, 2, 3, 4000),
     datetime.datetime(2020, 1, 2, 3, 4, 5, 678000),
-    Instant(5, 1_000_000),
+    datetime.datetime(1970, 1, 1, 0, 0, 5, 1000, datetime.timezone.utc),
     [1, 2],
     {"a": Decimal("7.5")},
     Row(x=7),
@@ -74,7 +77,7 @@ def price_schema(data_type: DataType) -> CsvSchema:
         (DataTypes.SMALLINT(), Types.SHORT()),
         (DataTypes.CHAR(3), Types.STRING()),
         (DataTypes.VARBINARY(3), Types.PRIMITIVE_ARRAY(Types.BYTE())),
-        (DataTypes.TIMESTAMP_LTZ(), Types.INSTANT()),
+        (DataTypes.TIMESTAMP_LTZ(), ZonedTimestampTypeInfo()),
         (DataTypes.DECIMAL(10, 2), DecimalTypeInfo(10, 2)),
         (DataTypes.ARRAY(DataTypes.INT()), Types.LIST(Types.INT())),
         (DataTypes.ROW([DataTypes.FIELD("a", DataTypes.INT())]), Types.ROW_NAMED(["a"], [Types.INT()])),
@@ -102,6 +105,43 @@ def test_parquet_rows_come_back(tmp_path: Path) -> None:
     assert pq.read_schema(path).field("price").type == pa.decimal128(10, 2)
 
 
+@pytest.fixture
+def in_shanghai(monkeypatch: pytest.MonkeyPatch) -> Iterator[datetime.timezone]:
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    time.tzset()
+    yield datetime.timezone(datetime.timedelta(hours=8))
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(("is_utc", "hour"), [(False, 20), (True, 12)])
+def test_timestamps_with_a_zone_are_datetimes_of_the_zone(
+    tmp_path: Path, in_shanghai: datetime.timezone, is_utc: bool, hour: int
+) -> None:
+    noon = datetime.datetime(1970, 2, 3, 12, 5, 6, 700000, datetime.timezone.utc)
+    row_type = DataTypes.ROW([DataTypes.FIELD("t", DataTypes.TIMESTAMP_LTZ(3))])
+    path = tmp_path / "rows.parquet"
+    since_epoch = Instant.of_epoch_milli(round(noon.timestamp() * 1000))
+    write(path, ParquetBulkWriters.for_row_type(row_type), [Row(since_epoch), Row(noon), Row(None)])
+    reading: Any = ParquetColumnarRowInputFormat(row_type, is_utc_timestamp=is_utc)
+
+    wanted = datetime.datetime(1970, 2, 3, hour, 5, 6, 700000, in_shanghai)
+    rows = drain(FileSource([str(path)], reading.engine_format))
+
+    assert rows == [Row(t=wanted), Row(t=wanted), Row(t=None)]
+    assert rows[0]["t"].utcoffset() == datetime.timedelta(hours=8)
+
+
+def test_zoned_timestamps_keep_milliseconds_between_operators() -> None:
+    coerce: Any = ZonedTimestampTypeInfo().coercer()
+    moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 678901, datetime.timezone.utc)
+
+    assert coerce(moment) == moment.replace(microsecond=678000)
+    assert coerce(None) is None
+    with pytest.raises(TypeMismatchError, match="needs a zone"):
+        coerce(moment.replace(tzinfo=None))
+
+
 def test_parquet_reads_the_columns_that_are_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     write(path, ParquetBulkWriters.for_row_type(DataTypes.ROW(FIELDS)), [Row(*VALUES)])
@@ -117,6 +157,27 @@ def test_orc_files_have_the_declared_decimals(tmp_path: Path) -> None:
     write(path, OrcBulkWriters.for_row_type(DataTypes.ROW([FIELDS[4]])), [Row(Decimal("1.005"))])
 
     assert orc.read_table(str(path)).to_pylist() == [{"price": Decimal("1.01")}]
+
+
+def test_orc_fills_up_characters(tmp_path: Path) -> None:
+    from pyarrow import orc
+
+    path = tmp_path / "rows.orc"
+    fields = [
+        DataTypes.FIELD("c", DataTypes.CHAR(6)),
+        DataTypes.FIELD("v", DataTypes.VARCHAR(6)),
+        DataTypes.FIELD("r", DataTypes.ROW([DataTypes.FIELD("c", DataTypes.CHAR(2))])),
+    ]
+    factory = OrcBulkWriters.for_row_type(DataTypes.ROW(fields))
+    write(path, factory, [Row("tea", "tea", Row("x")), Row("too long", "", Row(None)), Row(None, None, None)])
+
+    assert orc.read_table(str(path)).to_pylist() == [
+        {"c": b"tea   ", "v": "tea", "r": {"c": b"x "}},
+        {"c": b"too lo", "v": "", "r": {"c": None}},
+        {"c": None, "v": None, "r": None},
+    ]
+    with pytest.raises(TypeMismatchError, match=r"does not fit into CHAR\(6\).*declare the column as VARCHAR"):
+        write(path, factory, [Row("äöüßéè", "", None)])
 
 
 # What PyFlink 2.3 writes for the same decimals.

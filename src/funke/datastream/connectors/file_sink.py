@@ -21,7 +21,7 @@ from funke.datastream.functions import SinkFunction
 from funke.engine.connectors.file_sink import encoders as engine_encoders
 from funke.engine.connectors.file_sink import sink as engine_sinks
 from funke.engine.connectors.file_sink.bulk_format import BulkFormat as EngineBulkFormat
-from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.errors import ConfigurationError
 from funke.engine.types import TypeInformation
 
 __all__ = ["FileSink", "StreamingFileSink"]
@@ -79,12 +79,16 @@ class FileSink(Sink, SupportsPreprocessing):
     class BaseBuilder(_SinkBuilder):
         """Collects the settings of a file sink."""
 
-        def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> Any:
-            """Refuse: small files are not joined."""
-            raise UnsupportedFeatureError("FileSink.enable_compact", "files are not compacted")
+        def enable_compact(self: Builder, strategy: FileCompactStrategy, compactor: FileCompactor) -> Builder:
+            """Make small files into larger ones before they become visible, as `compacted-…`."""
+            self._settings["compact_strategy"] = strategy.engine_strategy
+            self._settings["compactor"] = compactor.to_engine(self._format)
+            return self
 
         def disable_compact(self: Builder) -> Builder:
-            """Leave small files as they are, which is always so."""
+            """Leave small files as they are, also those that wait since compaction was on; this is the default."""
+            self._settings.pop("compact_strategy", None)
+            self._settings.pop("compactor", None)
             return self
 
         def with_rolling_policy(self, rolling_policy: Any) -> Any:

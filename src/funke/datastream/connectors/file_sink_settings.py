@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from funke.engine.connectors.file_sink import bucket_assigner as engine_buckets
-from funke.engine.connectors.file_sink import part_name, rolling_policy
+from funke.engine.connectors.file_sink import compaction, part_name, rolling_policy
+from funke.engine.connectors.file_sink.bulk_format import BulkFormat
 from funke.engine.errors import ConfigurationError
+from funke.engine.formats.file_format import FileFormat
 
 __all__ = [
     "BucketAssigner",
@@ -123,12 +126,10 @@ class OutputFileConfig:
 
 
 class FileCompactStrategy:
-    """When small files would be joined; `enable_compact` does not support it."""
+    """When small files are made into larger ones."""
 
-    def __init__(self, num_checkpoints: int = -1, size_threshold: int = -1, num_threads: int = 1) -> None:
-        self.num_checkpoints_before_compaction = num_checkpoints
-        self.size_threshold = size_threshold
-        self.num_compact_threads = num_threads
+    def __init__(self, engine_strategy: compaction.CompactStrategy) -> None:
+        self.engine_strategy = engine_strategy
 
     @staticmethod
     def builder() -> FileCompactStrategy.Builder:
@@ -136,50 +137,73 @@ class FileCompactStrategy:
         return FileCompactStrategy.Builder()
 
     class Builder:
-        """Collects the conditions."""
+        """Collects the conditions; at least one is needed."""
 
         def __init__(self) -> None:
             self._num_checkpoints = -1
             self._size_threshold = -1
             self._num_threads = 1
 
+        def build(self) -> FileCompactStrategy:
+            """Return the strategy."""
+            settings = self._num_checkpoints, self._size_threshold, self._num_threads
+            return FileCompactStrategy(compaction.CompactStrategy(*settings))
+
         def enable_compaction_on_checkpoint(
             self, num_checkpoints_before_compaction: int
         ) -> FileCompactStrategy.Builder:
-            """Join files after a number of checkpoints."""
+            """Compact at every n-th checkpoint what all subtasks have written since the one before."""
+            if num_checkpoints_before_compaction <= 0:
+                raise ConfigurationError(
+                    f"the number of checkpoints before compaction must be positive, "
+                    f"got {num_checkpoints_before_compaction}"
+                )
             self._num_checkpoints = num_checkpoints_before_compaction
             return self
 
         def set_size_threshold(self, size_threshold: int) -> FileCompactStrategy.Builder:
-            """Join files once they have this size together."""
+            """Compact the files of a bucket once a subtask has this many bytes of them."""
             self._size_threshold = size_threshold
             return self
 
         def set_num_compact_threads(self, num_compact_threads: int) -> FileCompactStrategy.Builder:
-            """Join files in several threads."""
+            """Compact so many files at the same time; 1 by default."""
             self._num_threads = num_compact_threads
             return self
 
-        def build(self) -> FileCompactStrategy:
-            """Return the strategy; it needs at least one condition."""
-            if self._num_checkpoints <= 0 and self._size_threshold <= 0:
-                raise ConfigurationError("a compact strategy needs a number of checkpoints or a size threshold")
-            return FileCompactStrategy(self._num_checkpoints, self._size_threshold, self._num_threads)
-
 
 class FileCompactor:
-    """How small files would be joined; `enable_compact` does not support it."""
+    """How several files become one; `to_engine` makes the engine's compactor for a sink's format."""
 
-    def __init__(self, kind: str, file_delimiter: bytes | None = None) -> None:
-        self.kind = kind
-        self.file_delimiter = file_delimiter
+    def __init__(self, to_engine: Callable[[Any], compaction.Compactor]) -> None:
+        self.to_engine = to_engine
 
     @staticmethod
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
-        """Put the files one after the other, with a delimiter between them if there is one."""
-        return FileCompactor("concat", file_delimiter)
+        """Put the files one behind the other, each with the delimiter behind it if there is one."""
+        return FileCompactor(lambda _: compaction.ConcatCompactor(file_delimiter))
 
     @staticmethod
     def identical_file_compactor() -> FileCompactor:
-        """Copy the only file."""
-        return FileCompactor("identical")
+        """Keep the only file as it is; several files are an error."""
+        return FileCompactor(lambda _: compaction.IdenticalCompactor())
+
+    @staticmethod
+    def record_wise_file_compactor(reader_format: Any) -> FileCompactor:
+        """Read the records of all files and write them again; goes beyond PyFlink.
+
+        For bulk formats whose files cannot be joined byte by byte: Parquet, ORC, Avro. `reader_format` is what reads
+        them, such as `ParquetColumnarRowInputFormat(row_type)`.
+        """
+        reader = getattr(reader_format, "engine_format", None)
+        if not isinstance(reader, FileFormat):
+            raise ConfigurationError(f"a format that reads files is needed, got {reader_format!r}")
+        return FileCompactor(lambda writer: compaction.RecordWiseCompactor(reader, _require_bulk(writer)))
+
+
+def _require_bulk(writer: Any) -> BulkFormat:
+    if not isinstance(writer, BulkFormat):
+        raise ConfigurationError(
+            "files of a row format are not compacted record by record: use concat_file_compactor()"
+        )
+    return writer

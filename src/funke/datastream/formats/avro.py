@@ -1,14 +1,19 @@
-"""Avro: PyFlink's classes, for the format to come."""
+"""Avro files and Avro messages."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from typing import Any
 
-from funke.common.serialization import DeserializationSchema, SerializationSchema
-from funke.common.typeinfo import TypeInformation
-from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
-from funke.passed_on_names import pass_on_names
+from funke.common.serialization import BulkWriterFactory, DeserializationSchema, SerializationSchema
+from funke.common.typeinfo import RowTypeInfo
+from funke.engine.connectors.file_sink.avro_format import AvroBulkFormat
+from funke.engine.connectors.files.file_source import FileSource
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.formats.avro.avro_files import AvroFileFormat
+from funke.engine.formats.avro.avro_rows import AvroRowReader, AvroRowWriter
+from funke.engine.formats.avro.avro_schema import checked
+from funke.engine.types.avro_type import AvroTypeInfo
 
 __all__ = [
     "AvroSchema",
@@ -19,86 +24,99 @@ __all__ = [
     "AvroRowSerializationSchema",
 ]
 
-pass_on_names(__name__)
-
-_REASON = "the Avro format is not available yet"
-
 
 class AvroSchema:
-    """The schema of Avro records."""
+    """The schema of Avro records.
+
+    >>> print(AvroSchema.parse_string('{"type": "array", "items": "int"}'))
+    {"type":"array","items":"int"}
+    """
 
     def __init__(self, schema: Any) -> None:
-        self.schema = schema
+        self.schema = checked(schema)
 
     @staticmethod
     def parse_string(json_schema: str) -> AvroSchema:
         """Read a schema from text."""
-        try:
-            return AvroSchema(json.loads(json_schema))
-        except json.JSONDecodeError as error:
-            raise ConfigurationError(f"the Avro schema is not valid JSON: {error}") from error
+        return AvroSchema(json_schema)
 
     @staticmethod
     def parse_file(file_path: str) -> AvroSchema:
         """Read a schema from a file."""
         with open(file_path, encoding="utf-8") as file:
-            return AvroSchema.parse_string(file.read())
+            return AvroSchema(file.read())
 
     def __str__(self) -> str:
-        return json.dumps(self.schema, separators=(",", ":"))
+        return json.dumps(self.schema, separators=(",", ":"), ensure_ascii=False)
 
 
-class GenericRecordAvroTypeInfo(TypeInformation):
-    """The type of Avro records."""
+class GenericRecordAvroTypeInfo(AvroTypeInfo):
+    """The type of Avro records, which are dicts."""
 
     def __init__(self, schema: AvroSchema) -> None:
-        raise UnsupportedFeatureError("GenericRecordAvroTypeInfo", _REASON)
+        super().__init__(str(schema))
 
 
 class AvroInputFormat:
-    """Reads Avro files."""
+    """Reads Avro files, for `env.create_input`; `FileSource` takes it too, which goes beyond PyFlink.
+
+    Records are dicts. A file that was written with another schema is adapted to this one by Avro's rules: fields are
+    found by name, missing ones have their defaults, numbers are widened.
+    """
 
     def __init__(self, path: str, schema: AvroSchema) -> None:
-        raise UnsupportedFeatureError("AvroInputFormat", _REASON)
+        self._type_info = GenericRecordAvroTypeInfo(schema)
+        self.engine_format = AvroFileFormat(str(schema))
+        self.engine_source = FileSource([path], self.engine_format)
 
     def get_produced_type(self) -> GenericRecordAvroTypeInfo:
-        """Refuse: there are no instances."""
-        raise UnsupportedFeatureError("AvroInputFormat", _REASON)
+        """Return the type of the records."""
+        return self._type_info
 
 
 class AvroBulkWriters:
     """Writes Avro files."""
 
     @staticmethod
-    def for_generic_record(schema: AvroSchema) -> NoReturn:
-        """Refuse: the format does not work yet."""
-        raise UnsupportedFeatureError("AvroBulkWriters", _REASON)
+    def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
+        """Return a factory that writes dicts as records of a schema."""
+        return BulkWriterFactory(AvroBulkFormat(str(schema)))
 
 
 class AvroRowDeserializationSchema(DeserializationSchema):
-    """Reads each message as one Avro record."""
+    """Reads each message as one Avro record.
+
+    >>> schema = '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "int"}]}'
+    >>> AvroRowDeserializationSchema(avro_schema_string=schema).deserialize(bytes([4]))
+    Row(id=2)
+    """
 
     def __init__(self, record_class: str | None = None, avro_schema_string: str | None = None) -> None:
-        _require_one(record_class, avro_schema_string)
-        raise UnsupportedFeatureError("AvroRowDeserializationSchema", _REASON)
+        self._reader = AvroRowReader(_schema_text(record_class, avro_schema_string))
 
     def deserialize(self, message: bytes) -> Any:
-        """Refuse: there are no instances."""
-        raise UnsupportedFeatureError("AvroRowDeserializationSchema", _REASON)
+        """Return the row of a message."""
+        return self._reader.read(message)
+
+    def get_produced_type(self) -> RowTypeInfo:
+        """Return the type of the rows."""
+        return self._reader.row_type
 
 
 class AvroRowSerializationSchema(SerializationSchema):
     """Writes each row as one Avro record."""
 
     def __init__(self, record_class: str | None = None, avro_schema_string: str | None = None) -> None:
-        _require_one(record_class, avro_schema_string)
-        raise UnsupportedFeatureError("AvroRowSerializationSchema", _REASON)
+        self._writer = AvroRowWriter(_schema_text(record_class, avro_schema_string))
 
     def serialize(self, value: Any) -> bytes:
-        """Refuse: there are no instances."""
-        raise UnsupportedFeatureError("AvroRowSerializationSchema", _REASON)
+        """Return the message of a row."""
+        return self._writer.write(value)
 
 
-def _require_one(record_class: str | None, avro_schema_string: str | None) -> None:
+def _schema_text(record_class: str | None, avro_schema_string: str | None) -> str:
     if record_class is None and avro_schema_string is None:
-        raise TypeError("record_class or avro_schema_string must be given")
+        raise TypeError("record_class or avro_schema_string should be specified.")
+    if record_class is not None:
+        raise UnsupportedFeatureError("record_class", "it names a Java class; give avro_schema_string instead")
+    return str(AvroSchema(avro_schema_string))

@@ -21,6 +21,11 @@ class OrcBulkWriters:
     def for_row_type(
         row_type: Any, writer_properties: Configuration | None = None, hadoop_config: Configuration | None = None
     ) -> BulkWriterFactory:
-        """Return a factory that writes rows of a type; `orc.compress` chooses the compression."""
+        """Return a factory that writes rows of a type; `orc.compress` chooses the compression.
+
+        A CHAR(n) of a table's row type is filled up with spaces.
+        """
         given = "" if writer_properties is None else writer_properties.get_string(_COMPRESSION, "")
-        return RowDataBulkWriterFactory(row_type, OrcBulkFormat(to_row_type(row_type), given.lower() or "zlib"))
+        return RowDataBulkWriterFactory(
+            row_type, OrcBulkFormat(to_row_type(row_type, is_padded=True), given.lower() or "zlib")
+        )

@@ -9,7 +9,8 @@ from funke.common.serialization import BulkWriterFactory, RowDataBulkWriterFacto
 from funke.datastream.connectors.file_system import BulkFormat, StreamFormat
 from funke.datastream.formats.avro import AvroSchema
 from funke.engine.connectors.file_sink.arrow_formats import ParquetBulkFormat
-from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.connectors.file_sink.avro_format import AvroParquetBulkFormat
+from funke.engine.formats.avro.avro_parquet import AvroParquetFormat
 from funke.engine.formats.column_types import to_row_type
 from funke.engine.formats.parquet_reader import ParquetFileFormat
 
@@ -23,8 +24,8 @@ class AvroParquetReaders:
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> StreamFormat:
-        """Refuse: Avro does not work yet."""
-        raise UnsupportedFeatureError("AvroParquetReaders", "use ParquetColumnarRowInputFormat to read rows instead")
+        """Return a format that reads dicts with the fields of a schema."""
+        return StreamFormat(AvroParquetFormat(str(schema)))
 
 
 class AvroParquetWriters:
@@ -32,14 +33,15 @@ class AvroParquetWriters:
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
-        """Refuse: Avro does not work yet."""
-        raise UnsupportedFeatureError("AvroParquetWriters", "use ParquetBulkWriters to write rows instead")
+        """Return a factory that writes dicts as records of a schema."""
+        return BulkWriterFactory(AvroParquetBulkFormat(str(schema)))
 
 
 class ParquetColumnarRowInputFormat(BulkFormat):
     """Reads the columns of a row type from Parquet files.
 
-    With `is_utc_timestamp` instants are read into columns of dates and times in UTC, else in the zone of the process.
+    With `is_utc_timestamp` instants are read into columns of dates and times in UTC, else in the zone of the process. A
+    TIMESTAMP_LTZ is a datetime with the zone of the process: the same date and time, so the right instant by default.
     """
 
     def __init__(

@@ -8,24 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from funke.engine.connectors.file_sink.csv_format import CsvDialect, row_writer
+from funke.engine.connectors.file_sink.csv_format import ARRAYS, CsvDialect, check_nesting, row_writer
 from funke.engine.errors import SinkError, SourceError, UnsupportedFeatureError
 from funke.engine.formats.text_values import TextReader, basic_reader, read_base64, sql_reader
 from funke.engine.types.basic_types import BasicTypeInfo
-from funke.engine.types.collection_types import (
-    BasicArrayTypeInfo,
-    ListTypeInfo,
-    ObjectArrayTypeInfo,
-    PrimitiveArrayTypeInfo,
-    is_byte_array,
-)
+from funke.engine.types.collection_types import is_byte_array
 from funke.engine.types.composite_types import RowTypeInfo
 from funke.engine.types.row import Row, _create_row
 from funke.engine.types.type_information import TypeInformation
 
 __all__ = ["CsvRowReader", "CsvRowWriter"]
-
-_ARRAYS = (BasicArrayTypeInfo, ObjectArrayTypeInfo, PrimitiveArrayTypeInfo, ListTypeInfo)
 
 
 @dataclass
@@ -39,6 +31,7 @@ class CsvRowReader:
     ignores_errors: bool = False
 
     def __post_init__(self) -> None:
+        check_nesting(self.row_type)
         self._cell_readers: list[TextReader] | None = None
 
     def read(self, message: bytes) -> Row | None:
@@ -72,24 +65,49 @@ class CsvRowReader:
         # Flink forgives missing cells when errors are ignored, but never surplus ones.
         if missing < 0 or (missing > 0 and not self.ignores_errors):
             raise ValueError(f"{len(readers)} fields were expected, but there are {len(cells)}")
-        values = [self._read_cell(read, cell) for read, cell in zip(readers, cells, strict=False)]
+        values = [read(cell) for read, cell in zip(readers, cells, strict=False)]
         return _create_row(self.row_type.get_field_names(), values + [None] * missing)
-
-    def _read_cell(self, read: TextReader, cell: str) -> Any:
-        if cell == self.null_literal:
-            return None
-        if not self.ignores_errors:
-            return read(cell)
-        try:
-            return read(cell)
-        except ValueError:
-            return None
 
     def _readers(self) -> list[TextReader]:
         if self._cell_readers is None:
-            separator = self.dialect.array_separator
-            self._cell_readers = [_cell_reader(each, separator) for each in self.row_type.get_field_types()]
+            self._cell_readers = [self._cell_reader(each) for each in self.row_type.get_field_types()]
         return self._cell_readers
+
+    def _cell_reader(self, type_info: TypeInformation) -> TextReader:
+        separator = self.dialect.array_separator
+        if isinstance(type_info, ARRAYS) and not is_byte_array(type_info):
+            read = self._value_reader(type_info.element_type)
+            return lambda cell: [read(item) for item in cell.split(separator)] if cell else []
+        return self._nested_reader(type_info) if isinstance(type_info, RowTypeInfo) else self._value_reader(type_info)
+
+    def _nested_reader(self, row_type: RowTypeInfo) -> TextReader:
+        names, separator, null = row_type.get_field_names(), self.dialect.array_separator, self.null_literal
+        readers = [self._value_reader(each) for each in row_type.get_field_types()]
+
+        def read(cell: str) -> Row | None:
+            if not cell or cell == null:
+                return None
+            items = cell.split(separator)
+            missing = len(readers) - len(items)
+            if missing and not self.ignores_errors:
+                raise ValueError(f"{len(readers)} nested fields were expected, but there are {len(items)}")
+            values = [each(item) for each, item in zip(readers, items, strict=False)]
+            return _create_row(names, values + [None] * missing)
+
+        return read
+
+    def _value_reader(self, type_info: TypeInformation) -> TextReader:
+        read, null, ignores_errors = _text_reader(type_info), self.null_literal, self.ignores_errors
+
+        def read_or_null(text: str) -> Any:
+            try:
+                return None if text == null else read(text)
+            except ValueError:
+                if ignores_errors:
+                    return None
+                raise
+
+        return read_or_null
 
     def __getstate__(self) -> dict[str, Any]:
         # The readers are closures, which do not pickle; the receiver makes its own.
@@ -104,6 +122,7 @@ class CsvRowWriter:
     dialect: CsvDialect = field(default_factory=CsvDialect)
 
     def __post_init__(self) -> None:
+        check_nesting(self.row_type)
         self._write: Callable[[Any], str] | None = None
 
     def write(self, row: Any) -> bytes:
@@ -125,33 +144,10 @@ def _without_comments(text: str) -> str:
     return "".join(lines[first:])
 
 
-def _cell_reader(type_info: TypeInformation, separator: str) -> TextReader:
+def _text_reader(type_info: TypeInformation) -> TextReader:
     if isinstance(type_info, BasicTypeInfo):
         return basic_reader(type_info.basic_type)
-    if is_byte_array(type_info):
-        return read_base64
-    if isinstance(type_info, _ARRAYS):
-        return _array_reader(_cell_reader(type_info.element_type, separator), separator)
-    if isinstance(type_info, RowTypeInfo):
-        return _nested_row_reader(type_info, separator)
-    reader = sql_reader(type_info)
+    reader = read_base64 if is_byte_array(type_info) else sql_reader(type_info)
     if reader is None:
         raise UnsupportedFeatureError(f"a CSV field of type {type_info}")
     return reader
-
-
-def _array_reader(read: TextReader, separator: str) -> TextReader:
-    return lambda cell: [read(item) for item in cell.split(separator)] if cell else []
-
-
-def _nested_row_reader(row_type: RowTypeInfo, separator: str) -> TextReader:
-    names = row_type.get_field_names()
-    readers = [_cell_reader(each, separator) for each in row_type.get_field_types()]
-
-    def read(cell: str) -> Row:
-        items = cell.split(separator)
-        if len(items) != len(readers):
-            raise ValueError(f"{len(readers)} nested fields were expected, but there are {len(items)}")
-        return _create_row(names, [each(item) for each, item in zip(readers, items, strict=True)])
-
-    return read

@@ -10,15 +10,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from funke.engine.formats.arrow_rows import ArrowRows, row_type_of
+from funke.engine.formats.column_cast import cast
 from funke.engine.formats.file_format import BATCH_RECORDS, FileFormat
 from funke.engine.types.arrow_types import to_arrow
 from funke.engine.types.composite_types import RowTypeInfo
+from funke.engine.types.time_types import ZonedTimestampTypeInfo
 from funke.engine.types.type_information import TypeInformation
 
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
 
-__all__ = ["ParquetFileFormat"]
+__all__ = ["ParquetFileFormat", "row_groups"]
+
+
+def row_groups(file: InputFile) -> list[int]:
+    """Return the number of rows of every row group of a file."""
+    with file.open() as raw:
+        metadata = pq.read_metadata(raw)
+        return [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
 
 
 @dataclass(frozen=True)
@@ -26,7 +35,7 @@ class ParquetFileFormat(FileFormat):
     """Reads the columns that a row type names, or all of them; row groups are read by different subtasks.
 
     Where the row type wants a date and time and the file has instants, they are shown in the zone of the process, or in
-    UTC with `is_utc_timestamp`.
+    UTC with `is_utc_timestamp`. A table's TIMESTAMP_LTZ is that date and time with the zone of the process.
     """
 
     row_type: RowTypeInfo | None = None
@@ -41,9 +50,7 @@ class ParquetFileFormat(FileFormat):
 
     def units(self, file: InputFile) -> list[int]:
         """Return the number of rows of every row group."""
-        with file.open() as raw:
-            metadata = pq.read_metadata(raw)
-            return [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
+        return row_groups(file)
 
     def read(self, file: InputFile, start: int, end: int) -> Iterator[list[Any]]:
         """Yield the rows of some row groups."""
@@ -81,11 +88,14 @@ class ParquetFileFormat(FileFormat):
             values, wanted = batch.column(name), to_arrow(field_type)
             if name in instants and wanted == _DATE_AND_TIME:
                 values = _in_local_time(values)
-            arrays.append(_cast(values, name, wanted))
+            elif self.is_utc_timestamp and isinstance(field_type, ZonedTimestampTypeInfo):
+                values = _as_local_time(values)
+            arrays.append(cast(values, name, wanted))
         return pa.record_batch(arrays, names=columns)
 
 
 _DATE_AND_TIME = pa.timestamp("us")
+_INSTANT = pa.timestamp("us", "UTC")
 
 
 def _instant_columns(parquet: Any) -> set[str]:
@@ -96,15 +106,12 @@ def _instant_columns(parquet: Any) -> set[str]:
 
 
 def _in_local_time(instants: Any) -> Any:
-    values = instants.cast(pa.timestamp("us", "UTC"), safe=False).to_pylist()
+    values = instants.cast(_INSTANT, safe=False).to_pylist()
     local = [None if value is None else value.astimezone().replace(tzinfo=None) for value in values]
     return pa.array(local, _DATE_AND_TIME)
 
 
-def _cast(values: Any, name: str, wanted: Any) -> Any:
-    if values.type == wanted or pa.types.is_decimal(values.type) or pa.types.is_nested(wanted):
-        return values
-    try:
-        return values.cast(wanted, safe=not pa.types.is_temporal(wanted))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise ValueError(f"column {name} is {values.type}, the row type says {wanted}: {error}") from None
+def _as_local_time(instants: Any) -> Any:
+    # PyFlink gives the zone to the date and time that the column would have without one, which is UTC's.
+    values = instants.cast(_INSTANT, safe=False).to_pylist()
+    return pa.array([None if value is None else value.replace(tzinfo=None).astimezone() for value in values], _INSTANT)

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from funke.engine.errors import TypeMismatchError
 from funke.engine.types.basic_types import BasicType, BasicTypeInfo
+from funke.engine.types.char_type import CharTypeInfo
 from funke.engine.types.collection_types import (
     BasicArrayTypeInfo,
     ListTypeInfo,
@@ -18,7 +19,13 @@ from funke.engine.types.collection_types import (
 )
 from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
 from funke.engine.types.decimal_type import DecimalTypeInfo
-from funke.engine.types.time_types import DateTypeInfo, LocalTimeTypeInfo, TimestampTypeInfo, TimeTypeInfo
+from funke.engine.types.time_types import (
+    DateTypeInfo,
+    LocalTimeTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    ZonedTimestampTypeInfo,
+)
 from funke.engine.types.type_catalog import Types
 from funke.engine.types.type_information import ExternalTypeInfo, PickledBytesTypeInfo, TypeInformation
 
@@ -55,6 +62,8 @@ def to_arrow(type_info: TypeInformation) -> Any:
         return to_arrow(type_info._type_info)
     if isinstance(type_info, DecimalTypeInfo):
         return pa.decimal128(type_info.precision, type_info.scale)
+    if isinstance(type_info, CharTypeInfo):
+        return pa.binary(type_info.length)
     if isinstance(type_info, BasicTypeInfo):
         return _BASIC_TO_ARROW[type_info.basic_type]
     if isinstance(type_info, LocalTimeTypeInfo):
@@ -76,6 +85,8 @@ def _simple_to_arrow(type_info: TypeInformation) -> Any:
         return pa.time32("ms")
     if isinstance(type_info, TimestampTypeInfo):
         return pa.timestamp("us")
+    if isinstance(type_info, ZonedTimestampTypeInfo):
+        return pa.timestamp("us", tz="UTC")
     if isinstance(type_info, PickledBytesTypeInfo):
         return pa.binary()
     raise TypeMismatchError(f"type {type_info} has no Arrow type")

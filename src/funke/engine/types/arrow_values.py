@@ -11,6 +11,7 @@ from typing import Any
 
 from funke.engine.types.arrow_types import field_names
 from funke.engine.types.basic_types import BasicType, BasicTypeInfo
+from funke.engine.types.char_type import CharTypeInfo
 from funke.engine.types.collection_types import (
     BasicArrayTypeInfo,
     ListTypeInfo,
@@ -23,6 +24,7 @@ from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
 from funke.engine.types.decimal_type import DecimalTypeInfo
 from funke.engine.types.row import _create_row
 from funke.engine.types.time import Instant
+from funke.engine.types.time_types import ZonedTimestampTypeInfo
 from funke.engine.types.type_information import ExternalTypeInfo, PickledBytesTypeInfo, TypeInformation
 
 __all__ = ["Converter", "from_arrow_value", "to_arrow_value"]
@@ -49,6 +51,10 @@ def _instant_to_datetime(value: Instant) -> datetime.datetime:
 def _datetime_to_instant(value: datetime.datetime) -> Instant:
     since_epoch = value - datetime.datetime(1970, 1, 1, tzinfo=value.tzinfo and datetime.timezone.utc)
     return Instant(since_epoch.days * 86400 + since_epoch.seconds, since_epoch.microseconds * 1000)
+
+
+def _any_to_datetime(value: Instant | datetime.datetime) -> datetime.datetime:
+    return _instant_to_datetime(value) if isinstance(value, Instant) else value
 
 
 def _fields_to_dict(type_info: Composite, converters: Sequence[Converter | None]) -> Converter:
@@ -79,6 +85,8 @@ class _Direction:
 
     basic: dict[BasicType, Converter]
     decimal: Callable[[DecimalTypeInfo], Converter | None]
+    char: Callable[[CharTypeInfo], Converter]
+    zoned: Converter
     pickled: Converter
     fields: Callable[[Composite, Sequence[Converter | None]], Converter]
     entries: Converter
@@ -87,6 +95,8 @@ class _Direction:
 _TO_ARROW = _Direction(
     basic={BasicType.INSTANT: _instant_to_datetime, BasicType.BIG_INT: Decimal},
     decimal=lambda type_info: type_info.written,
+    char=lambda type_info: type_info.written,
+    zoned=_any_to_datetime,
     pickled=pickle.dumps,
     fields=_fields_to_dict,
     entries=list,
@@ -94,6 +104,8 @@ _TO_ARROW = _Direction(
 _FROM_ARROW = _Direction(
     basic={BasicType.INSTANT: _datetime_to_instant, BasicType.BIG_INT: int},
     decimal=lambda _: None,
+    char=lambda _: bytes.decode,
+    zoned=datetime.datetime.astimezone,
     pickled=pickle.loads,
     fields=_dict_to_fields,
     entries=dict,
@@ -115,6 +127,10 @@ def _converter_of_present(type_info: TypeInformation, direction: _Direction) -> 
         return _converter(type_info._type_info, direction)
     if isinstance(type_info, DecimalTypeInfo):
         return direction.decimal(type_info)
+    if isinstance(type_info, CharTypeInfo):
+        return direction.char(type_info)
+    if isinstance(type_info, ZonedTimestampTypeInfo):
+        return direction.zoned
     if isinstance(type_info, BasicTypeInfo):
         return direction.basic.get(type_info.basic_type)
     if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):

@@ -18,7 +18,13 @@ from funke.engine.types.collection_types import (
     is_byte_array,
 )
 from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
-from funke.engine.types.time_types import DateTypeInfo, LocalTimeTypeInfo, TimestampTypeInfo, TimeTypeInfo
+from funke.engine.types.time_types import (
+    DateTypeInfo,
+    LocalTimeTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    ZonedTimestampTypeInfo,
+)
 from funke.engine.types.type_catalog import Types
 from funke.engine.types.type_information import ExternalTypeInfo, PickledBytesTypeInfo, TypeInformation
 
@@ -94,6 +100,7 @@ _SIMPLE_TO_SPARK: dict[type[TypeInformation], str] = {
     DateTypeInfo: "date",
     TimeTypeInfo: "time(3)",
     TimestampTypeInfo: "timestamp_ntz",
+    ZonedTimestampTypeInfo: "timestamp",
     PickledBytesTypeInfo: "binary",
 }
 

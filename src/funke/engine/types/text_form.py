@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
+from funke.engine.types.avro_type import AvroTypeInfo, avro_text
 from funke.engine.types.basic_types import BasicType, BasicTypeInfo
 from funke.engine.types.collection_types import (
     BasicArrayTypeInfo,
@@ -185,4 +186,5 @@ _BUILDERS: dict[type[TypeInformation], Callable[[Any], TextWriter]] = {
     TimestampTypeInfo: lambda _: _write_sql_timestamp,
     LocalTimeTypeInfo: _local_time_writer,
     PickledBytesTypeInfo: lambda _: _write_pickled,
+    AvroTypeInfo: lambda _: avro_text,
 }

@@ -9,9 +9,17 @@ from enum import Enum
 from typing import Any
 
 from funke.engine.types.scalar_coercion import expecting, mismatch
+from funke.engine.types.time import Instant
 from funke.engine.types.type_information import Coercer, TypeInformation
 
-__all__ = ["DateTypeInfo", "LocalTimeTypeInfo", "SqlTimeTypeInfo", "TimeTypeInfo", "TimestampTypeInfo"]
+__all__ = [
+    "DateTypeInfo",
+    "LocalTimeTypeInfo",
+    "SqlTimeTypeInfo",
+    "TimeTypeInfo",
+    "TimestampTypeInfo",
+    "ZonedTimestampTypeInfo",
+]
 
 _MICROS = 1_000_000
 
@@ -57,6 +65,12 @@ def _coerce_timestamp(value: Any) -> Any:
             return value
         return value.replace(microsecond=value.microsecond // 1000 * 1000, tzinfo=None)
     return None if value is None else mismatch("Timestamp", "a datetime.datetime", value)
+
+
+def _coerce_zoned_timestamp(value: Any) -> Any:
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return value if value.microsecond % 1000 == 0 else value.replace(microsecond=value.microsecond // 1000 * 1000)
+    return value if value is None or isinstance(value, Instant) else mismatch("ZonedTimestamp", "a zone", value)
 
 
 class DateTypeInfo(TypeInformation):
@@ -192,3 +206,18 @@ class LocalTimeTypeInfo(TypeInformation):
 
     def __repr__(self) -> str:
         return f"LocalTimeTypeInfo<{self._time_type.name}>"
+
+
+class ZonedTimestampTypeInfo(TypeInformation):
+    """Type of a table's TIMESTAMP_LTZ: datetimes in the zone of the process; instants are taken as well."""
+
+    def _build_coercer(self) -> Coercer:
+        return _coerce_zoned_timestamp
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ZonedTimestampTypeInfo)
+
+    __hash__ = TypeInformation.__hash__
+
+    def __repr__(self) -> str:
+        return "ZonedTimestampTypeInfo"

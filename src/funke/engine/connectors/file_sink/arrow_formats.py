@@ -13,7 +13,7 @@ from funke.engine.types.type_information import TypeInformation
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["OrcBulkFormat", "ParquetBulkFormat"]
+__all__ = ["OrcBulkFormat", "ParquetBulkFormat", "ParquetWriter"]
 
 # Records are gathered up to this number: each write makes a row group of its own, and small ones read slowly.
 ROWS_PER_GROUP = 64 * 1024
@@ -55,16 +55,18 @@ class _ArrowWriter(BulkWriter):
         self._writer.write(table)
 
 
-class _ParquetWriter(_ArrowWriter):
+class ParquetWriter(_ArrowWriter):
+    """Writes a Parquet file."""
+
     def __init__(self, encode: Callable[[list[Any]], Any], stream: IO[bytes], compression: str) -> None:
         super().__init__(encode)
         self._stream = stream
         self._compression = compression
 
     def _open(self, schema: Any) -> Any:
-        from pyarrow.parquet import ParquetWriter
+        import pyarrow.parquet as pq
 
-        return ParquetWriter(self._stream, schema, compression=self._compression)
+        return pq.ParquetWriter(self._stream, schema, compression=self._compression)
 
     def _write_table(self, table: Any) -> None:
         # Untyped records of a later batch may have been read as another type; the file has one schema.
@@ -92,7 +94,7 @@ class ParquetBulkFormat(BulkFormat):
 
     def create_writer(self, stream: IO[bytes], input_type: TypeInformation | None) -> BulkWriter:
         """Makes the writer of a new file."""
-        return _ParquetWriter(table_encoder(self.row_type or input_type), stream, self.compression)
+        return ParquetWriter(table_encoder(self.row_type or input_type), stream, self.compression)
 
 
 @dataclass(frozen=True)

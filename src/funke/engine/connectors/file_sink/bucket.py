@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from funke.engine.connectors.file_sink.bulk_format import BulkWriter
-from funke.engine.connectors.file_sink.committer import PendingFile
 from funke.engine.connectors.file_sink.encoders import BatchEncoder
 from funke.engine.connectors.file_sink.part_file import BulkPart, PartFile, ResumablePart, RowPart
 from funke.engine.connectors.file_sink.part_name import OutputFileConfig, to_in_progress_name
+from funke.engine.connectors.file_sink.pending_file import PendingFile
 from funke.engine.connectors.file_sink.rolling_policy import RollingPolicy
 from funke.engine.connectors.file_sink.storage import Storage
 from funke.engine.errors import SinkError

@@ -26,6 +26,11 @@ class BulkWriter(ABC):
 class BulkFormat(ABC):
     """A file format; is pickled into slots."""
 
+    @property
+    def can_be_joined(self) -> bool:
+        """Whether files one behind the other are a file again."""
+        return False
+
     @abstractmethod
     def create_writer(self, stream: IO[bytes], input_type: TypeInformation | None) -> BulkWriter:
         """Makes the writer of a new file."""

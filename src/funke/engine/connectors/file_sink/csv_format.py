@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from funke.engine.types.collection_types import (
     ListTypeInfo,
     ObjectArrayTypeInfo,
     PrimitiveArrayTypeInfo,
+    is_byte_array,
 )
 from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
 from funke.engine.types.decimal_type import DecimalTypeInfo
@@ -26,7 +28,9 @@ from funke.engine.types.type_information import TypeInformation
 if TYPE_CHECKING:
     from funke.engine.types.text_form import TextWriter
 
-__all__ = ["CsvBulkFormat", "CsvDialect", "row_writer"]
+__all__ = ["ARRAYS", "CsvBulkFormat", "CsvDialect", "check_nesting", "row_writer"]
+
+ARRAYS = (BasicArrayTypeInfo, ObjectArrayTypeInfo, PrimitiveArrayTypeInfo, ListTypeInfo)
 
 _NEVER_QUOTED = frozenset(BasicType) - {BasicType.STRING, BasicType.CHAR, BasicType.INSTANT}
 # Longer texts are quoted without a look at their characters.
@@ -82,14 +86,35 @@ def row_writer(row_type: RowTypeInfo | TupleTypeInfo, dialect: CsvDialect) -> Te
     return write
 
 
+def check_nesting(row_type: RowTypeInfo) -> None:
+    """Refuses what lies deeper than fields of a nested row and elements of an array: they share one separator."""
+    for name, field_type in zip(row_type.get_field_names(), row_type.get_field_types(), strict=True):
+        for inner in _types_within(field_type):
+            if isinstance(inner, (RowTypeInfo, TupleTypeInfo, *ARRAYS)):
+                raise ConfigurationError(
+                    f"only simple types are supported in the second level nesting of field '{name}', got {inner}"
+                )
+
+
+def _types_within(field_type: TypeInformation) -> list[TypeInformation]:
+    if isinstance(field_type, RowTypeInfo):
+        return field_type.get_field_types()
+    return [field_type.element_type] if isinstance(field_type, ARRAYS) else []
+
+
 def _field_writer(
     field_type: TypeInformation, dialect: CsvDialect, column: str, quote: Callable[[str], str]
 ) -> TextWriter:
-    if isinstance(field_type, (PrimitiveArrayTypeInfo, BasicArrayTypeInfo, ObjectArrayTypeInfo, ListTypeInfo)):
-        item, null_text = _value_writer(field_type.element_type, dialect), dialect.null_text
+    null_text = dialect.null_text
+    if isinstance(field_type, ARRAYS) and not is_byte_array(field_type):
+        item = _value_writer(field_type.element_type, dialect)
         separator = dict(dialect.column_separators).get(column, dialect.array_separator)
         return lambda values: quote(separator.join([null_text if v is None else item(v) for v in values]))
-    to_text = _value_writer(field_type, dialect)
+    if isinstance(field_type, RowTypeInfo):
+        nested = replace(dialect, separator=dialect.array_separator, quote=None)
+        to_text = row_writer(field_type, nested)
+    else:
+        to_text = _value_writer(field_type, dialect)
     if isinstance(field_type, BasicTypeInfo) and field_type.basic_type in _NEVER_QUOTED:
         return to_text
     return lambda value: quote(to_text(value))
@@ -98,6 +123,8 @@ def _field_writer(
 def _value_writer(value_type: TypeInformation, dialect: CsvDialect) -> TextWriter:
     if isinstance(value_type, DecimalTypeInfo):
         return lambda value: _decimal_text(value_type.written(value), dialect.null_text)
+    if is_byte_array(value_type):
+        return lambda value: base64.b64encode(value).decode()
     return text_writer(value_type)
 
 
@@ -115,6 +142,11 @@ class CsvBulkFormat(BulkFormat):
     row_type: RowTypeInfo | TupleTypeInfo | None = None
     dialect: CsvDialect = field(default_factory=CsvDialect)
     has_header: bool = False
+
+    @property
+    def can_be_joined(self) -> bool:
+        """Lines are lines, unless each file begins with names."""
+        return not self.has_header
 
     def create_writer(self, stream: IO[bytes], input_type: TypeInformation | None) -> BulkWriter:
         """Makes the writer of a new file."""

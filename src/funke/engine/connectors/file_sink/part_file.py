@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from funke.engine.connectors.file_sink.bulk_format import BulkWriter
-from funke.engine.connectors.file_sink.committer import PendingFile
+from funke.engine.connectors.file_sink.pending_file import PendingFile
 from funke.engine.connectors.file_sink.storage import Storage
 
 __all__ = ["BulkPart", "PartFile", "ResumablePart", "RowPart"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from funke.engine.errors import ConfigurationError
 
-__all__ = ["OutputFileConfig", "part_number", "to_in_progress_name"]
+__all__ = ["OutputFileConfig", "part_number", "to_compacted_name", "to_in_progress_name"]
 
 _IN_PROGRESS = re.compile(r"\.(?P<final>.+)\.inprogress\.[0-9a-f-]{36}")
 
@@ -39,6 +39,11 @@ class OutputFileConfig:
 def to_in_progress_name(final_name: str) -> str:
     """The hidden name under which a file is written; new for every call, so that two attempts never share one."""
     return f".{final_name}.inprogress.{uuid.uuid4()}"
+
+
+def to_compacted_name(first_name: str) -> str:
+    """The name of a file that stands for several, by the name that the first of them would have."""
+    return f"compacted-{first_name}"
 
 
 def part_number(config: OutputFileConfig, writer_id: str, file_name: str) -> int | None:

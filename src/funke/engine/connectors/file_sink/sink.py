@@ -10,6 +10,7 @@ from funke.engine.connectors.file_sink.bucket import Bucket, BucketSettings, Bul
 from funke.engine.connectors.file_sink.bucket_assigner import BucketAssigner, DateTimeBucketAssigner
 from funke.engine.connectors.file_sink.bulk_format import BulkFormat, BulkWriter
 from funke.engine.connectors.file_sink.committer import FileCommitter
+from funke.engine.connectors.file_sink.compaction import Compactor, CompactStrategy, ConcatCompactor
 from funke.engine.connectors.file_sink.encoders import Encoder
 from funke.engine.connectors.file_sink.part_name import OutputFileConfig
 from funke.engine.connectors.file_sink.rolling_policy import RollingPolicy
@@ -36,6 +37,8 @@ class FileSink(Sink):
     rolling_policy: RollingPolicy | None = None
     file_config: OutputFileConfig = field(default_factory=OutputFileConfig)
     check_interval_ms: int = DEFAULT_CHECK_INTERVAL_MS
+    compact_strategy: CompactStrategy | None = None
+    compactor: Compactor | None = None
 
     def __post_init__(self) -> None:
         """Checks what can be checked before a job is started, and fills in the policy of the format."""
@@ -49,6 +52,14 @@ class FileSink(Sink):
         object.__setattr__(self, "rolling_policy", policy)
         if self.check_interval_ms <= 0:
             raise ConfigurationError(f"the bucket check interval must be positive, got {self.check_interval_ms} ms")
+        if isinstance(self.format, BulkFormat) and not self.format.can_be_joined:
+            self._check_compactor()
+
+    def _check_compactor(self) -> None:
+        if isinstance(self.compactor, ConcatCompactor):
+            raise ConfigurationError(
+                f"files of {type(self.format).__name__} cannot be joined byte by byte; use record_wise_file_compactor()"
+            )
 
     def create_writer(self, context: WriterContext, restored: Any = None) -> FileSinkWriter:
         """Makes the writer of one subtask."""
@@ -59,7 +70,8 @@ class FileSink(Sink):
 
     def create_committer(self) -> Committer:
         """The committer that renames files."""
-        return FileCommitter(self.base_path)
+        threads = 1 if self.compact_strategy is None else self.compact_strategy.num_threads
+        return FileCommitter(self.base_path, self.compactor, threads)
 
     def _new_writer(self, context: WriterContext, *arguments: Any) -> FileSinkWriter:
         return FileSinkWriter(context, *arguments)
@@ -68,7 +80,7 @@ class FileSink(Sink):
         assert self.rolling_policy is not None
         settings = BucketSettings(open_storage(self.base_path), self.rolling_policy, self.file_config)
         create_bucket = self._bucket_factory(settings, context.input_type)
-        return self.bucket_assigner, settings, create_bucket, self.check_interval_ms
+        return self.bucket_assigner, settings, create_bucket, self.check_interval_ms, self.compact_strategy
 
     def _bucket_factory(
         self, settings: BucketSettings, input_type: TypeInformation | None

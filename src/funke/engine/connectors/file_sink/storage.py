@@ -24,8 +24,10 @@ class Storage(ABC):
     # Whether a file can be cut to a length and written on after a restart.
     can_resume: bool
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, uri: str | None = None) -> None:
         self.root = root
+        # What leads to the storage from another process; None for files of the machine.
+        self.uri = uri
 
     def join(self, *parts: str) -> str:
         """The path of something below a directory; empty parts do not count."""
@@ -126,8 +128,8 @@ class ArrowStorage(Storage):
 
     can_resume = False
 
-    def __init__(self, file_system: Any, root: str) -> None:
-        super().__init__(root)
+    def __init__(self, file_system: Any, root: str, uri: str | None = None) -> None:
+        super().__init__(root, uri)
         self._file_system = file_system
 
     def create(self, path: str) -> IO[bytes]:
@@ -195,4 +197,4 @@ def open_storage(base_path: str) -> Storage:
         file_system, root = open_file_system(base_path)
     except OSError as error:
         raise SinkError(f"the storage of {base_path!r} cannot be reached: {error}") from error
-    return ArrowStorage(file_system, root)
+    return ArrowStorage(file_system, root, base_path)

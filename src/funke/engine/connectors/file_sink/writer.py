@@ -8,7 +8,9 @@ from typing import Any
 
 from funke.engine.connectors.file_sink.bucket import Bucket, BucketSettings, BucketState, RowBucket
 from funke.engine.connectors.file_sink.bucket_assigner import BucketAssigner
+from funke.engine.connectors.file_sink.compaction import CompactRequest, CompactStrategy, HeldFiles
 from funke.engine.connectors.file_sink.part_name import part_number
+from funke.engine.connectors.file_sink.pending_file import PendingFile
 from funke.engine.connectors.sink import SinkWriter, WriterContext
 from funke.engine.errors import SinkError
 
@@ -28,7 +30,9 @@ class FileSinkWriter(SinkWriter):
         settings: BucketSettings,
         create_bucket: BucketFactory,
         check_interval_ms: int,
+        compact_strategy: CompactStrategy | None = None,
     ) -> None:
+        self._held = _HeldBack(compact_strategy)
         self._now_ms = context.now_ms
         self._assign = assigner.assign
         self._settings = settings
@@ -65,21 +69,27 @@ class FileSinkWriter(SinkWriter):
     def prepare_commit(self) -> list[Any]:
         """Closes files as the rolling policy says, at the end of input all of them."""
         self._drop_inactive_buckets()
-        committables: list[Any] = []
         for bucket in self._buckets.values():
-            committables += bucket.prepare_commit(self._end_of_input)
-        return committables
+            self._held.add(bucket.bucket_id, bucket.prepare_commit(self._end_of_input))
+        return self._held.release(self._end_of_input)
+
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        """Remembers which checkpoint begins."""
+        self._held.checkpoint_id = checkpoint_id
 
     def _drop_inactive_buckets(self) -> None:
         self._buckets = {bucket_id: bucket for bucket_id, bucket in self._buckets.items() if bucket.is_active}
 
-    def snapshot(self) -> list[BucketState]:
+    def snapshot(self) -> list[BucketState | HeldFiles]:
         """What is needed to go on after a restart; lists of several subtasks may be joined."""
-        return [bucket.snapshot() for bucket in self._buckets.values()]
+        return [*(bucket.snapshot() for bucket in self._buckets.values()), *self._held.snapshot()]
 
-    def restore(self, states: list[BucketState]) -> None:
+    def restore(self, states: list[BucketState | HeldFiles]) -> None:
         """Goes on where the attempt before had its checkpoint."""
         for state in states:
+            if isinstance(state, HeldFiles):
+                self._held.add(state.bucket_id, list(state.files))
+                continue
             self._remove_orphans(state)
             if state.part is None:
                 continue
@@ -116,6 +126,50 @@ class FileSinkWriter(SinkWriter):
         self._buckets = {}
 
 
+class _HeldBack:
+    """The finished files of a writer that wait to be compacted; without a strategy none of them waits."""
+
+    def __init__(self, strategy: CompactStrategy | None) -> None:
+        self._strategy = strategy
+        self._files: dict[str, list[PendingFile]] = {}
+        self.checkpoint_id = 0
+
+    def add(self, bucket_id: str, files: list[PendingFile]) -> None:
+        """Takes files of a bucket, in their order."""
+        if files:
+            self._files.setdefault(bucket_id, []).extend(files)
+
+    def release(self, end_of_input: bool) -> list[Any]:
+        """What is to be committed now."""
+        strategy = self._strategy
+        if strategy is None:
+            released: list[Any] = [file for files in self._files.values() for file in files]
+            self._files = {}
+            return released
+        requests = self._full_requests(strategy.size_threshold) if strategy.size_threshold >= 0 else []
+        if end_of_input or strategy.is_due(self.checkpoint_id):
+            requests += [CompactRequest(bucket_id, tuple(files), False) for bucket_id, files in self._files.items()]
+            self._files = {}
+        return requests
+
+    def _full_requests(self, threshold: int) -> list[CompactRequest]:
+        requests, waiting, self._files = [], self._files, {}
+        for bucket_id, files in waiting.items():
+            group, size = [], 0
+            for file in files:
+                group.append(file)
+                size += file.size
+                if size >= threshold:
+                    requests.append(CompactRequest(bucket_id, tuple(group), True))
+                    group, size = [], 0
+            self.add(bucket_id, group)
+        return requests
+
+    def snapshot(self) -> list[HeldFiles]:
+        """What waits."""
+        return [HeldFiles(bucket_id, tuple(files)) for bucket_id, files in self._files.items()]
+
+
 class StreamingFileSinkWriter(FileSinkWriter):
     """Names files after the subtask and leaves those that no checkpoint has closed under their hidden names."""
 
@@ -143,14 +197,15 @@ class StreamingFileSinkWriter(FileSinkWriter):
             return []
         return super().prepare_commit()
 
-    def snapshot(self) -> list[BucketState]:
+    def snapshot(self) -> list[BucketState | HeldFiles]:
         """The buckets, and the highest number used so far."""
         self._update_max_counter()
         return [*super().snapshot(), BucketState("", str(self._subtask), self._max_counter)]
 
-    def restore(self, states: list[BucketState]) -> None:
+    def restore(self, states: list[BucketState | HeldFiles]) -> None:
         """Goes on with the open files, and with numbers that no file has."""
-        self._max_counter = max([self._max_counter, *(state.next_counter for state in states)])
+        counters = [state.next_counter for state in states if isinstance(state, BucketState)]
+        self._max_counter = max([self._max_counter, *counters])
         super().restore(states)
 
     def _remove_orphans(self, state: BucketState) -> None:

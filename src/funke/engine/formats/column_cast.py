@@ -1,0 +1,19 @@
+"""Columns of a file with the types that the reader wants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+__all__ = ["cast"]
+
+
+def cast(values: Any, name: str, wanted: Any) -> Any:
+    """Return a column with another type; decimals and nested values stay as they are."""
+    if values.type == wanted or pa.types.is_decimal(values.type) or pa.types.is_nested(wanted):
+        return values
+    try:
+        return values.cast(wanted, safe=not pa.types.is_temporal(wanted))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise ValueError(f"column {name} is {values.type}, the row type says {wanted}: {error}") from None
