@@ -123,6 +123,12 @@ def test_a_custom_partitioner_decides_and_is_held_to_the_number_of_receivers() -
         routed(Custom(lambda key, count: "first", abs), [[1]])  # type: ignore[arg-type, return-value]
 
 
+def test_a_custom_partitioner_may_answer_with_a_number_that_is_no_int() -> None:
+    assert routed(Custom(lambda key, count: key / 2, abs), [[1, 2, 3, 4]]) == {0: [1], 1: [2, 3], 2: [4]}  # type: ignore[arg-type, return-value]
+    with pytest.raises(JobExecutionError, match="chose receiver nan"):
+        routed(Custom(lambda key, count: float("nan"), abs), [[1]])  # type: ignore[arg-type, return-value]
+
+
 @pytest.mark.parametrize("partitioner", [Rebalance(), Shuffle(), Global(), Hash(lambda value: value), Broadcast()])
 def test_order_is_kept_from_one_sender_to_one_receiver_and_watermarks_reach_all(partitioner: Partitioner) -> None:
     found = routed(partitioner, [list(range(100)), list(range(100, 200))], watermark=77)

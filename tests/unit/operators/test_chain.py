@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from funke.engine.graph.job_graph import ChainedOperator
-from funke.engine.graph.operations import Map, Operation, Process
+from funke.engine.graph.operations import Filter, Map, Operation, Process
 from funke.engine.operators.chain import Exit, OperatorChain
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.functions.process_functions import KeyedProcessFunction
@@ -18,6 +18,7 @@ from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.types import Types
 from funke.engine.types.functions import MapFunction
 from funke.engine.types.output_tag import OutputTag
+from funke.engine.types.type_information import TypeInformation
 from tests.harness.operator_harness import Record, Recorder, Watermark
 
 ODD = OutputTag("odd")
@@ -142,3 +143,69 @@ def test_a_failure_in_the_chain_carries_the_operators_name_and_the_users_excepti
         chain.head.process_batch(["bad"], None)
     assert (caught.value.operator_name, caught.value.user_line) == ("tell", "job.py:2")
     assert isinstance(caught.value.__cause__, ValueError)
+
+
+def typed_pair(
+    first: Any, type_info: TypeInformation, passes_unchanged: bool
+) -> tuple[OperatorChain, Recorder, list[tuple[str, str]]]:
+    """first, which declares the type -> text; what the first one tells the driver is kept."""
+    told: list[tuple[str, str]] = []
+    recorder = Recorder()
+    declared = replace(member(1, "first", first), output_type=type_info, passes_unchanged=passes_unchanged)
+    task = TaskInfo(send_to_driver=lambda channel, payload: told.append((channel, payload)))
+    chain = OperatorChain(
+        (declared, member(2, "text", Map(repr), fed_by=1)), [Exit(2, None, recorder, "exchange")], task, create_operator
+    )
+    chain.open()
+    return chain, recorder, told
+
+
+def values_of(recorder: Recorder) -> list[Any]:
+    return [each.value for each in recorder.elements]
+
+
+def test_a_result_that_passes_unchanged_is_told_once_when_it_does_not_fit() -> None:
+    chain, recorder, told = typed_pair(Map(abs), Types.INT(), passes_unchanged=True)
+    for batch in ([1, 2.5], [2.5, 3.5], [4.5], []):
+        chain.head.process_batch(batch, None)
+    assert values_of(recorder) == ["1", "2.5", "2.5", "3.5", "4.5"]
+    assert told == [
+        (
+            f"warning:{1:032x}",
+            "a result of operator 'first' does not fit its type Integer: 2.5 becomes 2 at the next exchange or sink\n"
+            "  in your job: job.py:1",
+        )
+    ]
+
+
+def test_a_result_that_is_made_to_fit_is_told_too() -> None:
+    chain, recorder, told = typed_pair(Map(abs), Types.INT(), passes_unchanged=False)
+    chain.head.process_batch([1.5, 2], None)
+    assert values_of(recorder) == ["1", "2"]
+    assert [text.partition("\n")[0] for _, text in told] == [
+        "a result of operator 'first' does not fit its type Integer: 1.5 becomes 1"
+    ]
+
+
+def test_a_result_that_would_be_refused_passes_where_nothing_is_serialised() -> None:
+    chain, recorder, told = typed_pair(Map(str), Types.INT(), passes_unchanged=True)
+    chain.head.process_batch([1], None)
+    assert values_of(recorder) == ["'1'"]
+    assert "'1' is refused at the next exchange or sink" in told[0][1]
+
+
+def test_a_filter_only_hands_on_so_it_tells_nothing() -> None:
+    chain, recorder, told = typed_pair(Filter(bool), Types.INT(), passes_unchanged=True)
+    chain.head.process_batch([1.5], None)
+    assert (values_of(recorder), told) == (["1.5"], [])
+
+
+class Shy(float):
+    def __repr__(self) -> str:
+        raise RuntimeError("not shown")
+
+
+def test_an_object_that_cannot_be_shown_does_not_end_the_job() -> None:
+    chain, recorder, told = typed_pair(Map(Shy), Types.INT(), passes_unchanged=False)
+    chain.head.process_batch([1.5], None)
+    assert (values_of(recorder), told) == (["1"], [])

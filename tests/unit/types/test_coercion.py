@@ -30,6 +30,10 @@ class Person:
 
 
 REFERENCE = [
+    (T.TUPLE([T.INT(), T.INT()]), (1, 2, 3), (1, 2)),
+    (T.TUPLE([T.INT(), T.TUPLE([T.INT(), T.INT()])]), (1, (1, 2, 3)), (1, (1, 2))),
+    (T.ROW([T.INT(), T.INT()]), Row(1, 2, 3), Row(f0=1, f1=2)),
+    (T.ROW_NAMED(["a", "b"], [T.INT(), T.INT()]), Row(a=1, b=2, c=3), Row(a=1, b=2)),
     (T.SHORT(), 43878, -21658),
     (T.SHORT(), 70000, 4464),
     (T.BYTE(), 200, -56),
@@ -111,7 +115,6 @@ def test_none_stays_none(type_info: TypeInformation) -> None:
         (T.SQL_TIMESTAMP(), datetime.date(2018, 3, 11), r"needs a datetime.datetime"),
         (PAIR, 5, r"needs a Row, tuple, list or dict, got int: 5"),
         (PAIR, ("a",), r"needs 2 fields, got 1: \('a',\)"),
-        (PAIR, ("a", 1, 2), r"needs 2 fields, got 3"),
         (PAIR, ("a", "b"), r"field 1 of \('a', 'b'\): type Integer needs an int, got str: 'b'"),
         (PAIR, Row(a="a", c=1), r"needs the fields b, which Row\(a='a', c=1\) does not have"),
         (T.TUPLE([T.INT()]), 5, r"needs a tuple, got int"),
@@ -195,3 +198,9 @@ def test_untyped_values_pass() -> None:
 def test_collections_take_numbers_as_text(type_info: TypeInformation, value: Any, expected: Any) -> None:
     assert collection_type(type_info).coerce_list([value]) == [expected]
     assert collection_type(type_info) == type_info
+
+
+@pytest.mark.parametrize("type_info", [T.TUPLE([T.INT(), T.INT()]), T.ROW([T.INT(), T.INT()])], ids=repr)
+def test_collections_refuse_fields_too_many(type_info: TypeInformation) -> None:
+    with pytest.raises(TypeMismatchError, match="needs 2 fields, got 3"):
+        collection_type(type_info).coerce_list([(1, 2, 3)])

@@ -13,7 +13,6 @@ from funke.engine.types.collection_types import (
     ObjectArrayTypeInfo,
     PrimitiveArrayTypeInfo,
 )
-from funke.engine.types.composite_coercion import CompositeCoercers, row_coercers, tuple_coercers
 from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
 from funke.engine.types.number_text import double_text
 from funke.engine.types.scalar_coercion import coerce_string
@@ -34,9 +33,9 @@ def collection_type(type_info: TypeInformation) -> TypeInformation:
         return _TextTypeInfo(BasicType.STRING) if type_info.basic_type is BasicType.STRING else type_info
     if isinstance(type_info, RowTypeInfo):
         fields = list(map(collection_type, type_info.get_field_types()))
-        return _ExactRowTypeInfo(fields, type_info.get_field_names())
+        return RowTypeInfo(fields, type_info.get_field_names()).with_exact_fields()
     if isinstance(type_info, TupleTypeInfo):
-        return _ExactTupleTypeInfo(list(map(collection_type, type_info.get_field_types())))
+        return TupleTypeInfo(list(map(collection_type, type_info.get_field_types()))).with_exact_fields()
     if isinstance(type_info, MapTypeInfo):
         return MapTypeInfo(collection_type(type_info.key_type), collection_type(type_info.value_type))
     if isinstance(type_info, (PrimitiveArrayTypeInfo, BasicArrayTypeInfo, ObjectArrayTypeInfo, ListTypeInfo)):
@@ -52,16 +51,6 @@ class _TextTypeInfo(BasicTypeInfo):
 
     def coerce_list(self, values: list[Any]) -> list[Any]:
         return list(map(_to_text, values))
-
-
-class _ExactRowTypeInfo(RowTypeInfo):
-    def _generate_coercers(self) -> CompositeCoercers:
-        return row_coercers(self._field_types, list(self.get_field_names()), repr(self), is_exact=True)
-
-
-class _ExactTupleTypeInfo(TupleTypeInfo):
-    def _generate_coercers(self) -> CompositeCoercers:
-        return tuple_coercers(self._field_types, repr(self), is_exact=True)
 
 
 def _to_text(value: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from typing import Any, TypeVar
 
 from funke.engine.types.composite_coercion import CompositeCoercers, row_coercers, tuple_coercers
 from funke.engine.types.row import Row, RowKind
@@ -10,11 +11,14 @@ from funke.engine.types.type_information import Coercer, TypeInformation, join_r
 
 __all__ = ["RowTypeInfo", "TupleTypeInfo"]
 
+_T = TypeVar("_T", bound="_CompositeTypeInfo")
+
 
 class _CompositeTypeInfo(TypeInformation):
     """What rows and tuples share: a list of field types."""
 
     _coercers_cache: CompositeCoercers | None = None
+    _is_exact = False
 
     def __init__(self, field_types: list[TypeInformation]) -> None:
         self._field_types = field_types
@@ -26,6 +30,12 @@ class _CompositeTypeInfo(TypeInformation):
     def need_conversion(self) -> bool:
         """Composite values are stored as plain tuples."""
         return True
+
+    def with_exact_fields(self: _T) -> _T:
+        """Return the same type, which refuses values with more fields than it has."""
+        exact = copy.copy(self)
+        exact._is_exact = True
+        return exact
 
     def coercer(self) -> Coercer:
         """Return the generated coercer of one value."""
@@ -103,7 +113,7 @@ class RowTypeInfo(_CompositeTypeInfo):
         return [by_name.get(name) for name in self.get_field_names()]
 
     def _generate_coercers(self) -> CompositeCoercers:
-        return row_coercers(self._field_types, list(self.get_field_names()), repr(self))
+        return row_coercers(self._field_types, list(self.get_field_names()), repr(self), self._is_exact)
 
     def __repr__(self) -> str:
         if not self._field_names:
@@ -124,7 +134,7 @@ class TupleTypeInfo(_CompositeTypeInfo):
         return self._to_internal(obj)
 
     def _generate_coercers(self) -> CompositeCoercers:
-        return tuple_coercers(self._field_types, repr(self))
+        return tuple_coercers(self._field_types, repr(self), self._is_exact)
 
     def __repr__(self) -> str:
         return f"TupleTypeInfo({join_reprs(self._field_types)})"
