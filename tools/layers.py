@@ -59,8 +59,8 @@ LAYERS: tuple[Layer, ...] = (
     Layer("config", ("funke.engine.config",), "configuration keys and their values"),
     Layer(
         "leaves",
-        ("funke.engine", "funke.engine.types", "funke.engine.errors", "funke.alias"),
-        "types, errors, the `pyflink` alias",
+        ("funke.engine", "funke.engine.types", "funke.engine.errors", "funke.engine.trust", "funke.alias"),
+        "types, errors, who may be believed, the `pyflink` alias",
     ),
 )
 

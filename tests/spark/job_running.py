@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from funke.datastream import DataStream, StreamExecutionEnvironment
+from funke.engine.trust.private_files import run_folder
 
 
 def new_environment(parallelism: int) -> StreamExecutionEnvironment:
@@ -50,12 +49,5 @@ def run_program(path: Path, *arguments: str, seconds: float = 110) -> subprocess
 
 
 def left_over_slots() -> set[str]:
-    """The folders of slots whose process is gone; slots of other programs on this machine live and do not count."""
-    folders = {str(path) for path in Path(tempfile.gettempdir()).glob("funke-slot-*")}
-    if not folders:
-        return folders
-    commands = []
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            commands.append(entry.read_text(errors="replace"))
-    return {folder for folder in folders if not any(f"{folder}/" in command for command in commands)}
+    """The folders of this process's slots."""
+    return {str(path) for path in Path(run_folder()).glob("slot-*")}

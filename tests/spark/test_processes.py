@@ -1,11 +1,13 @@
-"""No process outlives its job: not after success, failure, cancellation, Ctrl-C, or the death of the driver."""
+"""Nothing outlives its job, process, socket or folder: not after success, failure, cancellation, Ctrl-C, or a kill."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable
@@ -73,6 +75,8 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
 def launch(tmp_path: Path):  # type: ignore[no-untyped-def]
     """Starts a program as a user would, marked; ends it with the test whatever happens."""
     mark = f"FUNKE_MARK={uuid.uuid4()}"
+    # Under /tmp: the address of a socket must not be long.
+    temporary = Path(tempfile.mkdtemp(prefix="funke-test-"))
     started: list[subprocess.Popen[str]] = []
 
     def start(text: str) -> tuple[subprocess.Popen[str], str]:
@@ -81,7 +85,7 @@ def launch(tmp_path: Path):  # type: ignore[no-untyped-def]
         name, value = mark.split("=")
         process = subprocess.Popen(
             [sys.executable, "-m", "funke", str(program)],
-            env={**os.environ, name: value},
+            env={**os.environ, name: value, "TMPDIR": str(temporary)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -96,6 +100,11 @@ def launch(tmp_path: Path):  # type: ignore[no-untyped-def]
         process.communicate()
     for pid in processes_with(mark):
         os.kill(pid, signal.SIGKILL)
+    end = time.monotonic() + 10
+    while (left := list(temporary.rglob("*"))) and time.monotonic() < end:
+        time.sleep(0.1)
+    shutil.rmtree(temporary)
+    assert not left
 
 
 @pytest.mark.parametrize(

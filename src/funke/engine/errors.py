@@ -13,6 +13,8 @@
     ├── SinkError                  a sink cannot be opened, written or committed
     ├── StateError                 state or a snapshot cannot be read, written or restored
     │   └── StorageUnavailableError  the place where it is cannot be reached, which says nothing about what is there
+    ├── UntrustedError             a file, folder or process of somebody else's stands where one's own is expected;
+    │                              also a PermissionError
     └── JobExecutionError          a submitted job failed
         ├── JobCancelledError      it was cancelled before it ended
         ├── LeaseLostError         another driver runs it
@@ -43,6 +45,7 @@ __all__ = [
     "StorageUnavailableError",
     "TypeMismatchError",
     "UnsupportedFeatureError",
+    "UntrustedError",
     "at_user_line",
     "unsupported",
     "user_line",
@@ -102,6 +105,10 @@ class StateError(FunkeError):
 
 class StorageUnavailableError(StateError):
     """The place where a snapshot is cannot be reached, which says nothing about the snapshot."""
+
+
+class UntrustedError(FunkeError, PermissionError):
+    """Somebody else's file, folder or process stands where one's own is expected."""
 
 
 class JobExecutionError(FunkeError):

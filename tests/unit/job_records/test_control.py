@@ -9,6 +9,7 @@ import pytest
 
 from funke.engine.errors import JobExecutionError, StateError
 from funke.engine.jobs.control import ControlServer, ask
+from tests.harness.stranger import give_away
 
 
 def savepoint(folder: str | None = None) -> str:
@@ -45,6 +46,14 @@ def test_a_command_is_answered(path: str) -> None:
 def test_a_failure_is_an_answer(path: str, command: str, message: str) -> None:
     with pytest.raises(JobExecutionError, match=message):
         ask(path, command)
+
+
+def test_a_strangers_control_socket_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = ControlServer(str(tmp_path / "control"), {"status": lambda: "RUNNING"})
+    give_away(tmp_path / "control", monkeypatch)
+    with pytest.raises(StateError, match="no socket of this user's"):
+        ask(str(tmp_path / "control"), "status")
+    server.close()
 
 
 def test_a_driver_that_is_gone_is_named(tmp_path: Path) -> None:

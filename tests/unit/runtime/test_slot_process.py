@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pickle
+import socket
+import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from funke.engine.connectors.collect_sink import CollectSink
+from funke.engine.errors import UntrustedError
 from funke.engine.graph.operations import WriteSink
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.segments import Plan, to_plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.delivery import connect, consumed_at, deliver, end_slots, start_slot
-from funke.engine.runtime.frames import Frame, FrameSocket
+from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
+from funke.engine.runtime.nursery import open_nursery
 from funke.engine.runtime.results import DriverMessage, Failure, SubtaskReport
 from funke.engine.runtime.slot import EpochHeader
-from funke.engine.runtime.slot_process import SlotAddress
+from funke.engine.runtime.slot_process import SlotAddress, main
+from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.runtime.worker_setup import JobPackage, pack_code
+from funke.engine.state.backend_choice import BackendChoice
+from funke.engine.trust.peers import listen_at
+from tests.harness.stranger import give_away
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 pytestmark = pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc")
@@ -144,11 +155,127 @@ def test_frames_for_others_pass_by(slot: SlotUnderTest) -> None:
 
 
 def test_nobody_talks_to_a_slot_without_its_secret(slot: SlotUnderTest) -> None:
-    stranger = connect(slot.address, b"x" * 32, "end")
     with pytest.raises(OSError):
-        stranger.receive()
+        connect(slot.address, b"x" * 32, "end")
     assert slot.is_alive
     assert collected(slot.deliver(1, 1)) == [(1, 10)]
+
+
+def test_silent_callers_keep_nobody_waiting(slot: SlotUnderTest) -> None:
+    assert slot.address.port is not None
+    strangers = [socket.create_connection((slot.address.host, slot.address.port)) for _ in range(100)]
+    started = time.monotonic()
+    over_tcp = replace(slot.address, path="/nowhere")
+    answers = deliver(over_tcp, SECRET, EpochHeader(1), 1, consumed_at(slot.plan, 1), iter([slot.frame(1)]))
+    assert collected([decode(frame.payload) for frame in answers]) == [(1, 10)]
+    assert time.monotonic() - started < 8, "less than one of them may be silent"
+    for stranger in strangers:
+        stranger.close()
+
+
+def test_a_stranger_cannot_make_a_slot_read_more_than_a_greeting(slot: SlotUnderTest) -> None:
+    assert slot.address.port is not None
+    with socket.create_connection((slot.address.host, slot.address.port)) as stranger:
+        stranger.settimeout(10)
+        sent = 0
+        with pytest.raises(OSError):
+            # As before: a length, then as much as that.
+            stranger.sendall((1 << 40).to_bytes(8, "big"))
+            while sent < 1 << 28:
+                sent += stranger.send(b"x" * (1 << 20))
+        assert sent < 1 << 26, "what the system itself had room for"
+    assert collected(slot.deliver(1, 1)) == [(1, 10)]
+
+
+@pytest.mark.parametrize("kind", ["a socket that cannot prove anything", "a link"])
+def test_a_strangers_socket_in_place_of_a_slots_is_not_believed(slot: SlotUnderTest, kind: str, tmp_path: Path) -> None:
+    """The driver of a cluster looks for a path of another host's on its own: whoever put something there is no slot."""
+    planted = tmp_path / "s"
+    with listen_at(str(tmp_path / "real")) as listener:
+        threading.Thread(target=answer_with_a_pickle, args=(listener,), daemon=True).start()
+        if kind == "a link":
+            planted.symlink_to(tmp_path / "real")
+        else:
+            os.rename(tmp_path / "real", planted)
+        answers = deliver(
+            replace(slot.address, path=str(planted), port=None),
+            SECRET,
+            EpochHeader(1),
+            1,
+            consumed_at(slot.plan, 1),
+            iter([slot.frame(1)]),
+        )
+        (failure,) = [decode(frame.payload) for frame in answers]
+    assert isinstance(failure, Failure) and failure.is_slot_lost
+    assert not Boom.was_loaded
+
+
+class Boom:
+    """What must never be unpickled."""
+
+    was_loaded = False
+
+    def __reduce__(self) -> Any:
+        return setattr, (Boom, "was_loaded", True)
+
+
+def answer_with_a_pickle(listener: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connection, _ = listener.accept()
+        frames = FrameSocket(connection)
+        connection.sendall(b"n" * 32)
+        frames.send(Frame(0, RESULT, 0, pickle.dumps(Boom())))
+        frames.send_end()
+
+
+def test_on_embedded_spark_no_port_is_opened(tmp_path: Path) -> None:
+    plan = counting_plan(str(tmp_path / "closed"))
+    host = open_nursery()
+    address = start_slot(0, JobPackage("job", "job", 0, SECRET, pack_code(plan), driver_host=host))
+    try:
+        assert address.port is None
+        assert address.path.startswith(f"{host.run_folder}/slot-")
+        sockets = {os.readlink(link) for link in Path(f"/proc/{address.pid}/fd").iterdir() if link.is_symlink()}
+        inodes = {name[8:-1] for name in sockets if name.startswith("socket:")}
+        tables = Path(f"/proc/{address.pid}/net/tcp").read_text() + Path(f"/proc/{address.pid}/net/tcp6").read_text()
+        assert not [line for line in tables.splitlines() if set(line.split()) & inodes]
+    finally:
+        assert end_slots([address], SECRET) == []
+
+
+def test_nothing_is_left_of_a_restore_that_failed(tmp_path: Path) -> None:
+    builder = GraphBuilder(parallelism=1)
+    builder.sink(builder.reduce(builder.source()))
+    plan = to_plan(to_job_graph(builder.graph))
+    (operator_id,) = {
+        spec.operator_id for segment in plan.segments for spec in segment.operators if spec.name == "Reduce"
+    }
+    damaged = SnapshotHandle((operator_id,), 0, 1, str(tmp_path / "missing"), 3)
+    backend = BackendChoice("rocksdb", local_directories=(str(tmp_path / "fast"),))
+    package = JobPackage("job", "job", 0, SECRET, pack_code(plan), restore=(damaged,), backend=backend)
+    address = start_slot(0, package)
+    answers = deliver(address, SECRET, EpochHeader(1), 1, consumed_at(plan, 1), iter([]))
+    (failure,) = [decode(frame.payload) for frame in answers]
+    assert "missing" in failure.message
+    assert end_slots([address], SECRET) == []
+    assert list((tmp_path / "fast").iterdir()) == []
+    assert not os.path.exists(os.path.dirname(address.path))
+
+
+def test_a_birth_message_serves_once(slot: SlotUnderTest, tmp_path: Path) -> None:
+    (tmp_path / "birth").write_bytes(b"")
+    for expected in (EOFError, FileNotFoundError):  # empty, then taken
+        with pytest.raises(expected):
+            main(str(tmp_path / "birth"), ())
+
+
+def test_a_strangers_birth_message_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    birth = tmp_path / "birth"
+    birth.write_bytes(pickle.dumps(Boom()))
+    give_away(birth, monkeypatch)
+    with pytest.raises(UntrustedError):
+        main(str(birth), ())
+    assert not Boom.was_loaded
 
 
 def test_functions_are_closed_when_the_slot_is_told_to_end(slot: SlotUnderTest) -> None:

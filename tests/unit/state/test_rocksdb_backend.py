@@ -6,6 +6,7 @@ import math
 import os
 import pickle
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -285,10 +286,20 @@ def test_each_operator_has_a_folder_of_its_own() -> None:
 
 def test_what_a_killed_attempt_left_behind_is_removed(tmp_path: Path) -> None:
     choice = BackendChoice("rocksdb", local_directories=(str(tmp_path),))
-    for subtask, attempt in ((0, 0), (0, 1), (1, 0)):
+    for subtask, attempt in ((0, 0), (1, 0)):
         os.makedirs(choice.folder_for("job", "op", subtask, attempt) or "")
-    backend = create_backend(choice, 128, lambda: 0, choice.folder_for("job", "op", 0, 1))
+    own = choice.folder_for("job", "op", 0, 1)
+    backend = create_backend(choice, 128, lambda: 0, own)
     assert sorted(path.name.rpartition("-")[0] for path in tmp_path.iterdir()) == [
         "funke-rocksdb-job-op-0-1", "funke-rocksdb-job-op-1-0"
     ]  # fmt: skip
+    assert stat.S_IMODE(os.stat(own or "").st_mode) == 0o700, "nobody else may read the state"
     backend.close()
+    assert not os.path.exists(own or "")
+
+
+def test_working_files_stand_in_the_slots_folder_unless_there_is_another_place() -> None:
+    choice = BackendChoice("rocksdb").within("/slot")
+    assert (choice.folder_for("job", "op", 0, 0) or "").startswith("/slot/")
+    configured = BackendChoice("rocksdb", local_directories=("/fast",)).within("/slot")
+    assert (configured.folder_for("job", "op", 0, 0) or "").startswith("/fast/")

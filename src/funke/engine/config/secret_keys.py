@@ -2,24 +2,62 @@
 
 from __future__ import annotations
 
-__all__ = ["is_secret"]
+import re
+from collections.abc import Sequence
+
+__all__ = ["is_secret", "without_secrets"]
 
 _PARTS = (
     "password",
+    "passwd",
+    "passphrase",
+    "pwd",
     "secret",
+    "credential",
+    "private-key",
+    "private.key",
+    "privatekey",
     "account.key",
+    "account-key",
     "api-key",
+    "api.key",
     "apikey",
+    "service-key",
     "token",
     "auth-params",
+    "basic-auth",
+    "http-headers",
     "jaas.config",
 )
+# Parts of other words too ("sasl" is no secret): they count only by themselves.
+_WORDS = {"sas"}
+# What names the class that knows the credentials is no secret.
+_HARMLESS_ENDS = ("provider", "provider.path")
 
 
 def is_secret(key: str) -> bool:
     """Whether the value of a key is nobody else's business.
 
-    >>> is_secret("spark.hadoop.fs.s3a.secret.key"), is_secret("s3.access-key")
-    (True, False)
+    >>> is_secret("spark.hadoop.fs.s3a.secret.key"), is_secret("s3.access-key"), is_secret("fs.azure.sas.box.account")
+    (True, False, True)
     """
-    return any(part in key.lower() for part in _PARTS)
+    lower = key.lower()
+    if lower.endswith(_HARMLESS_ENDS):
+        return False
+    return any(part in lower for part in _PARTS) or not _WORDS.isdisjoint(re.split(r"[^a-z0-9]+", lower))
+
+
+def without_secrets(command: Sequence[str]) -> tuple[str, ...]:
+    """A command line without those `-Dkey=value` options whose value is a secret.
+
+    >>> without_secrets(["run", "-Ds3.secret-key=abc", "-D", "db.passwd=x", "-Dpipeline.name=a", "job.py"])
+    ('run', '-Dpipeline.name=a', 'job.py')
+    """
+    kept: list[str] = []
+    waiting = iter(command)
+    for argument in waiting:
+        parts = [argument, *([next(waiting, "")] if argument == "-D" else [])]
+        key = parts[-1].removeprefix("-D").partition("=")[0]
+        if not (argument.startswith("-D") and is_secret(key)):
+            kept += parts
+    return tuple(kept)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
+from funke.engine.trust.private_files import make_private_folder, run_folder
 
 __all__ = ["CheckpointSettings", "local_copy_folders"]
 
@@ -44,7 +45,7 @@ class CheckpointSettings:
         folder = settings.get(options.CHECKPOINTS_DIRECTORY) or default_folder
         is_temporary = interval_ms is not None and folder is None
         if is_temporary:
-            folder = tempfile.mkdtemp(prefix="funke-checkpoints-")
+            folder = make_private_folder("checkpoints-", run_folder())
         min_pause_ms = settings.get(options.CHECKPOINTING_MIN_PAUSE).to_millis()
         backlog_interval = settings.get(options.CHECKPOINTING_INTERVAL_DURING_BACKLOG)
         retention = str(settings.get(options.EXTERNALIZED_CHECKPOINT_RETENTION)).upper()

@@ -11,13 +11,14 @@ import os
 import socket
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeAlias
 
 from funke.engine.errors import FunkeError, JobExecutionError, StateError
 from funke.engine.graph.execution_graph import ExecutionVertex
 from funke.engine.jobs.savepoints import Afterwards
+from funke.engine.trust.peers import connect_to_own, listen_at, require_same_user
 from funke.engine.types.job_status import JobStatus
 
 __all__ = ["Commands", "ControlServer", "ask", "serve_commands"]
@@ -25,8 +26,6 @@ __all__ = ["Commands", "ControlServer", "ask", "serve_commands"]
 # By name; each takes the arguments that came with the command.
 Commands: TypeAlias = Mapping[str, Callable[..., Any]]
 
-# What the system takes as the address of a Unix socket.
-_LONGEST_ADDRESS = 100
 # How long a caller may take to say what it wants.
 _COMMAND_S = 5.0
 
@@ -37,13 +36,9 @@ class ControlServer:
     def __init__(self, path: str, commands: Commands) -> None:
         self._path = path
         self._commands = commands
-        self._listener = socket.socket(socket.AF_UNIX)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
-        with _short(path) as address:
-            self._listener.bind(address)
-        os.chmod(path, 0o600)
-        self._listener.listen(8)
+        self._listener = listen_at(path)
         threading.Thread(target=self._accept, name="funke-control", daemon=True).start()
 
     def close(self) -> None:
@@ -65,6 +60,7 @@ class ControlServer:
 
     def _answer(self, call: socket.socket) -> None:
         with call, contextlib.suppress(OSError), call.makefile("rwb") as stream:
+            require_same_user(call)
             call.settimeout(_COMMAND_S)
             line = stream.readline()
             stream.write(json.dumps(self._run(line)).encode() + b"\n")
@@ -124,35 +120,20 @@ def serve_commands(path: str, job: CommandedJob) -> None:
 
 def ask(path: str, command: str, **arguments: Any) -> Any:
     """Sends a command to a job's driver and waits for the answer, as long as the driver lives."""
-    with socket.socket(socket.AF_UNIX) as call:
+    try:
+        call = connect_to_own(path, None)
+    except OSError as error:
+        raise StateError(f"the job's driver cannot be reached: {error.strerror or error}") from error
+    with call, call.makefile("rwb") as stream:
+        stream.write(json.dumps({"command": command, **arguments}).encode() + b"\n")
+        stream.flush()
         try:
-            with _short(path) as address:
-                call.connect(address)
-        except OSError as error:
-            raise StateError(f"the job's driver cannot be reached: {error.strerror or error}") from error
-        with call.makefile("rwb") as stream:
-            stream.write(json.dumps({"command": command, **arguments}).encode() + b"\n")
-            stream.flush()
-            try:
-                line = stream.readline()
-            except OSError:
-                line = b""
+            line = stream.readline()
+        except OSError:
+            line = b""
     if not line:
         raise StateError("the job's driver ended before it answered")
     answer = json.loads(line)
     if "error" in answer:
         raise JobExecutionError(answer["error"])
     return answer["result"]
-
-
-@contextlib.contextmanager
-def _short(path: str) -> Iterator[str]:
-    """An address that leads to the path and is short enough for the system."""
-    if len(os.fsencode(path)) <= _LONGEST_ADDRESS:
-        yield path
-        return
-    folder = os.open(os.path.dirname(path), os.O_RDONLY)
-    try:
-        yield f"/proc/self/fd/{folder}/{os.path.basename(path)}"
-    finally:
-        os.close(folder)

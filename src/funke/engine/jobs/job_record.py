@@ -23,8 +23,9 @@ from typing import Any, TypeVar
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
-from funke.engine.errors import ConfigurationError, LeaseLostError, StateError
+from funke.engine.errors import ConfigurationError, LeaseLostError, StateError, UntrustedError
 from funke.engine.jobs.lease import Lease, LeaseOwner, current_owner
+from funke.engine.trust.private_files import open_own_file, require_private_folder
 from funke.engine.types.job_status import JobStatus
 
 __all__ = ["JobRecord", "JobState", "OwnedRecord", "home_folder", "read_records", "remove_oldest"]
@@ -218,12 +219,13 @@ def lease_timeout_s(settings: Settings) -> float:
 
 
 def read_records(home: str) -> Iterator[JobRecord]:
-    """All jobs that are known, oldest first."""
+    """All jobs of this user that are known, oldest first; somebody else's record could name any command to run."""
     jobs = os.path.join(home, "jobs")
     found = []
     for name in os.listdir(jobs) if os.path.isdir(jobs) else ():
         # A folder without a record: its driver died before the job began.
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, UntrustedError):
+            require_private_folder(os.path.join(jobs, name))
             found.append(_read_record(os.path.join(jobs, name)))
     yield from sorted(found, key=lambda record: (record.started_ms, record.ordinal))
 
@@ -252,8 +254,8 @@ def _from_json(kind: type[T], content: dict[str, Any]) -> T:
 
 
 def _read_json(path: str) -> dict[str, Any]:
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+    with open_own_file(path) as file:
+        text = file.read().decode("utf-8", "replace")
     try:
         return dict(json.loads(text))
     except ValueError as error:

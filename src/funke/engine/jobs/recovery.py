@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from funke.engine.config import flink_options as options
-from funke.engine.config.secret_keys import is_secret
+from funke.engine.config.secret_keys import is_secret, without_secrets
 from funke.engine.config.settings import Settings
 from funke.engine.errors import JobExecutionError, StateError
 from funke.engine.jobs.job_record import JobRecord, OwnedRecord, home_folder, read_records, remove_oldest
@@ -25,6 +25,8 @@ __all__ = ["RUN_VARIABLE", "EndedJob", "ProgramRun", "admit_if_asked", "interrup
 
 # Tells a program that is run again which of its earlier runs it continues.
 RUN_VARIABLE = "FUNKE_RECOVERED_RUN"
+# How a program is run that knows options on its command line; after the interpreter.
+_FUNKE_RUN = ("-m", "funke", "run")
 
 
 class ProgramRun:
@@ -76,7 +78,7 @@ class ProgramRun:
             name=settings.job_name,
             run_id=self._run_id,
             ordinal=ordinal,
-            command=self._command,
+            command=without_secrets(self._command),
             working_folder=self._working_folder,
             # The program, or what it is configured by, knows its secrets when it is run again.
             configuration={key: value for key, value in settings.configuration.items() if not is_secret(key)},
@@ -126,11 +128,17 @@ def interrupted_runs(home: str) -> dict[str, list[JobRecord]]:
     return found
 
 
-def recovery_command(record: JobRecord) -> tuple[tuple[str, ...], str, dict[str, str]]:
-    """What to start where, and with which further environment, to go on with a run of a program."""
+def recovery_command(record: JobRecord, properties: Sequence[str] = ()) -> tuple[tuple[str, ...], str, dict[str, str]]:
+    """What to start where, and with which further environment, to go on with a run of a program.
+
+    `properties` are further options for `funke run`: secrets that were given so the first time are not kept.
+    """
     if not os.path.isdir(record.working_folder):
         raise StateError(f"job {record.job_id} was started in '{record.working_folder}', which is not there any more")
-    return record.command, record.working_folder, {RUN_VARIABLE: record.run_id}
+    command = list(record.command)
+    if properties and command[1:4] == list(_FUNKE_RUN):
+        command[4:4] = [f"-D{text}" for text in properties]
+    return tuple(command), record.working_folder, {RUN_VARIABLE: record.run_id}
 
 
 class EndedJob:

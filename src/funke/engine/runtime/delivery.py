@@ -10,9 +10,9 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -22,16 +22,22 @@ from funke.engine.runtime.cached_files import placed_files
 from funke.engine.runtime.checkpoint_order import CheckpointNews
 from funke.engine.runtime.dependencies import unpack_archives
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
-from funke.engine.runtime.nursery import fork_slot, start_nursery
+from funke.engine.runtime.nursery import fork_slot
 from funke.engine.runtime.results import Failure
 from funke.engine.runtime.slot import EpochHeader
 from funke.engine.runtime.slot_process import CLOSE_S, SlotAddress, SlotBirth
 from funke.engine.runtime.worker_setup import JobPackage
+from funke.engine.trust.peers import connect_to_own, listen_at, prove_to_listener
+from funke.engine.trust.private_files import make_private_folder, require_private_folder
+
+# How long a slot may take to answer a greeting: it may have been started only just now, with many others.
+_GREETING_S = 60.0
 
 
 def start_slot(slot: int, package: JobPackage) -> SlotAddress:
     """Starts a slot process on this host and returns where it listens."""
-    folder = tempfile.mkdtemp(prefix="funke-slot-")
+    host = package.driver_host
+    folder = make_private_folder("funke-slot-") if host is None else make_private_folder("slot-", host.run_folder)
     try:
         unpack_archives(package.archives, folder)
         package = replace(package, cached_paths=placed_files(package.cached_files, folder))
@@ -44,25 +50,25 @@ def start_slot(slot: int, package: JobPackage) -> SlotAddress:
 def _start_in(folder: str, slot: int, package: JobPackage) -> SlotAddress:
     """Opens the sockets here and lets the new process inherit them: calls queue up until it is ready."""
     path = os.path.join(folder, "s")
-    with socket.socket(socket.AF_UNIX) as unix, socket.create_server((_host(), 0), backlog=64) as tcp:
-        unix.bind(path)
-        unix.listen(64)
-        listeners = (unix.fileno(), tcp.fileno())
-        birth = SlotBirth(slot, package, _executor_pid(), folder, tuple(sys.path))
+    with ExitStack() as closing:
+        listeners = [closing.enter_context(listen_at(path))]
+        if package.driver_host is None:
+            listeners.append(closing.enter_context(socket.create_server((_host(), 0), backlog=64)))
+        birth = SlotBirth(slot, package, _executor_pid(), folder, tuple(sys.path), dict(os.environ))
         birth_file = os.path.join(folder, "birth")
         with open(birth_file, "wb") as message:
             pickle.dump(birth, message, 5)
-        pid = _start_process(package, folder, birth_file, listeners)
-        return SlotAddress(slot, _host(), tcp.getsockname()[1], path, pid, os.getcwd())
+        pid = _start_process(package, folder, birth_file, tuple(listener.fileno() for listener in listeners))
+        port = listeners[1].getsockname()[1] if len(listeners) > 1 else None
+        return SlotAddress(slot, _host(), port, path, pid, os.getcwd())
 
 
 def _start_process(package: JobPackage, folder: str, birth_file: str, listeners: tuple[int, ...]) -> int:
     """Starts the process of a slot: from the nursery if there is one, else as a new interpreter."""
-    if package.python_executable is None:
-        forked = fork_slot(_executor_pid(), birth_file, listeners)
+    if package.driver_host is not None and package.python_executable is None:
+        forked = fork_slot(package.driver_host, birth_file, listeners)
         if forked is not None:
             return forked
-        start_nursery(_executor_pid())
     command = [_interpreter(package, folder), "-m", "funke.engine.runtime.slot_process", birth_file]
     process = subprocess.Popen(
         [*command, *map(str, listeners)],
@@ -99,18 +105,30 @@ def _host() -> str:
 
 
 def connect(address: SlotAddress, secret: bytes, order: Any, timeout_s: float | None = None) -> FrameSocket:
-    """Opens a conversation with a slot."""
-    if os.path.exists(address.path):
-        connection = socket.socket(socket.AF_UNIX)
-        connection.connect(address.path)
-    else:
-        connection = socket.create_connection((address.host, address.port), timeout=30)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connection.settimeout(timeout_s)
-    frames = FrameSocket(connection)
-    frames.send_message(secret)
-    frames.send_message(pickle.dumps(order, 5))
+    """Opens a conversation with a slot; neither side reads a word before the other has proven who it is."""
+    connection = _reach(address)
+    try:
+        connection.settimeout(_GREETING_S if timeout_s is None else timeout_s)
+        prove_to_listener(connection, secret)
+        connection.settimeout(timeout_s)
+        frames = FrameSocket(connection)
+        frames.send_message(pickle.dumps(order, 5))
+    except BaseException:
+        connection.close()
+        raise
     return frames
+
+
+def _reach(address: SlotAddress) -> socket.socket:
+    try:
+        return connect_to_own(address.path, _GREETING_S)
+    except OSError:
+        if address.port is None:
+            raise
+    # On another host, where the path leads nowhere, or to somebody else's socket.
+    connection = socket.create_connection((address.host, address.port), timeout=30)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
 
 
 def deliver(
@@ -196,8 +214,10 @@ def _await_end(address: SlotAddress, slot: FrameSocket) -> bool:
 
 def _tidy_up(address: SlotAddress) -> None:
     """A slot that was killed on this host could not do it itself."""
-    if os.path.exists(address.path):
-        shutil.rmtree(os.path.dirname(address.path), ignore_errors=True)
+    folder = os.path.dirname(address.path)
+    with contextlib.suppress(OSError):
+        require_private_folder(folder)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Answers(threading.Thread):

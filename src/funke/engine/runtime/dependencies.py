@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING
 from funke.engine.errors import ConfigurationError
 from funke.engine.runtime.cached_files import CachedFile, ship_cached_file, staged_files
 from funke.engine.runtime.spark_session import is_embedded
+from funke.engine.trust.private_files import make_private_folder, run_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,7 +49,7 @@ def stage(
     if not (python_files or archives or requirements or cached_files):
         return Dependencies()
     targets = tuple((_existing_archive(path), target or os.path.basename(path)) for path, target in archives)
-    folder = tempfile.mkdtemp(prefix="funke-files-")
+    folder = make_private_folder("files-", run_folder())
     try:
         paths = [_staged_file(file, folder) for file in python_files]
         if requirements is not None:
@@ -121,9 +120,7 @@ def _as_archive(path: str) -> str:
 
 def shipping_folder() -> str:
     """A new folder for files that Spark hands to executors, also to those that join later: it stays until the end."""
-    folder = tempfile.mkdtemp(prefix="funke-ship-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    return make_private_folder("ship-", run_folder())
 
 
 def unpack_archives(archives: tuple[tuple[str, str], ...], folder: str) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +21,7 @@ from funke.engine.runtime.delivery import consumed_at, deliver, end_slots, start
 from funke.engine.runtime.dependencies import shipping_folder
 from funke.engine.runtime.frames import Frame
 from funke.engine.runtime.ingest import IngestOrder, run_ingest
+from funke.engine.runtime.nursery import open_nursery
 from funke.engine.runtime.results import Failure, to_failure
 from funke.engine.runtime.slot import EpochHeader
 from funke.engine.runtime.slot_process import SlotAddress
@@ -49,6 +51,8 @@ class EpochRunner:
         self._spark = spark
         self._context = spark.sparkContext
         self._plan = plan
+        if is_embedded(spark):
+            package = replace(package, driver_host=open_nursery())
         self._package: Broadcast[JobPackage] = self._context.broadcast(package)
         self._is_restarted = package.attempt > 0
         self._secret = package.secret

@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 
 from funke.engine.runtime.snapshot_files import SnapshotHandle, join_path
+from funke.engine.trust.private_files import open_private_folder, require_private_folder
 
 __all__ = ["LocalCopies", "remove_copies"]
 
@@ -50,11 +51,11 @@ class LocalCopies:
     def find(self, place: str, size: int) -> str | None:
         """An intact copy of the file that is kept at a place; None if there is none."""
         for parent in self._places:
-            for found in glob.glob(os.path.join(glob.escape(parent), "*", f"{_key(place)}.*")):
-                with contextlib.suppress(OSError):
-                    is_intact = os.path.getsize(found) == size and found.endswith(f".{_checksum(found)}")
-                    # Anybody may write to the system's temporary folder.
-                    if is_intact and os.stat(parent).st_uid == os.getuid():
+            # Anybody may write to the system's temporary folder.
+            with contextlib.suppress(OSError):
+                require_private_folder(parent)
+                for found in glob.glob(os.path.join(glob.escape(parent), "*", f"{_key(place)}.*")):
+                    if os.path.getsize(found) == size and found.endswith(f".{_checksum(found)}"):
                         return found
         return None
 
@@ -90,6 +91,7 @@ class LocalCopies:
         return target
 
     def _target(self, place: str, checksum: str) -> str:
+        open_private_folder(os.path.dirname(self._own))
         target = os.path.join(self._own, f"{_key(place)}.{checksum}")
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
         return target

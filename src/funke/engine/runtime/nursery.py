@@ -1,7 +1,7 @@
-"""A process beside each executor that has everything loaded and forks slots: they start in milliseconds.
+"""A process of the driver's that has everything loaded and forks slots on embedded Spark, in milliseconds each.
 
-A new interpreter takes a slot 0.3 s. The first job of an executor starts its slots that way, and a nursery for the
-jobs that follow. A nursery runs no user code, has one thread, and ends with its executor.
+A new interpreter takes a slot 0.3 s. The driver starts the nursery before Spark, which takes longer. It runs no user
+code, has one thread, and ends with the driver: it then ends what is left of its slots, and removes the run folder.
 """
 
 from __future__ import annotations
@@ -11,77 +11,88 @@ import gc
 import importlib
 import os
 import select
+import shutil
+import signal
 import socket
 import subprocess
 import sys
-import tempfile
+import threading
+import time
 
-from funke.engine.runtime.slot_process import is_alive, main
+from funke.engine.runtime.slot_process import CLOSE_S, main
+from funke.engine.runtime.worker_setup import DriverHost
+from funke.engine.trust.peers import connect_to_own, listen_at, require_same_user
+from funke.engine.trust.private_files import make_private_folder, run_folder
 
-__all__ = ["fork_slot", "start_nursery"]
+__all__ = ["fork_slot", "open_nursery"]
 
 _WATCH_INTERVAL_S = 0.5
-_ANSWER_S = 2.0
+# A nursery that has just been started answers when it has loaded everything.
+_ANSWER_S = 30.0
 
 
-def _folder_of(executor_pid: int) -> str:
-    # One for each Python: what one version has pickled, another may not read.
-    name = f"funke-nursery-{os.getuid()}-{executor_pid}-{sys.implementation.cache_tag}"
-    return os.path.join(tempfile.gettempdir(), name)
+_lock = threading.Lock()
+_nurseries: dict[int, tuple[subprocess.Popen[bytes], DriverHost]] = {}
 
 
-def fork_slot(executor_pid: int, birth_file: str, listeners: tuple[int, ...]) -> int | None:
-    """Asks the executor's nursery for a slot; its process id, or None when there is no nursery."""
+def open_nursery() -> DriverHost:
+    """The nursery of this process, with its run folder; started if there is none."""
+    with _lock:
+        known = _nurseries.get(os.getpid())
+        if known is None or known[0].poll() is not None:
+            known = _nurseries[os.getpid()] = _start_nursery()
+        return known[1]
+
+
+def _start_nursery() -> tuple[subprocess.Popen[bytes], DriverHost]:
+    folder = run_folder()
+    path = os.path.join(make_private_folder("nursery-", folder), "s")
+    with listen_at(path) as listener:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "funke.engine.runtime.nursery", str(os.getpid()), str(listener.fileno()), folder],
+            stdin=subprocess.PIPE,  # it is never written to: its end says that the driver has gone
+            stdout=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            pass_fds=(listener.fileno(),),
+            start_new_session=True,
+        )
+    return process, DriverHost(folder, path, sys.executable)
+
+
+def fork_slot(host: DriverHost, birth_file: str, listeners: tuple[int, ...]) -> int | None:
+    """Asks the driver's nursery for a slot; its process id, or None when there is no nursery that could make it."""
+    if host.interpreter != sys.executable:
+        return None
     try:
-        with socket.socket(socket.AF_UNIX) as nursery:
-            nursery.settimeout(_ANSWER_S)
-            nursery.connect(os.path.join(_folder_of(executor_pid), "s"))
-            socket.send_fds(nursery, [birth_file.encode()], list(listeners))
-            return int(nursery.recv(32))
+        with connect_to_own(host.nursery_path, _ANSWER_S) as call:
+            socket.send_fds(call, [birth_file.encode()], list(listeners))
+            return int(call.recv(32))
     except (OSError, ValueError):
         return None
 
 
-def start_nursery(executor_pid: int) -> None:
-    """Starts the nursery of an executor, unless somebody else does."""
-    folder = _folder_of(executor_pid)
-    try:
-        os.mkdir(folder, 0o700)
-    except OSError:
-        return
-    subprocess.Popen(
-        [sys.executable, "-m", "funke.engine.runtime.nursery", str(executor_pid)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-        start_new_session=True,
-    )
-
-
-def serve(executor_pid: int) -> None:
-    """Forks a slot for every call, as long as the executor lives."""
-    folder = _folder_of(executor_pid)
+def serve(driver_pid: int, listener: socket.socket, folder: str) -> None:
+    """Forks a slot for every call, as long as the driver lives."""
     # What user functions are made of: a name, because imports point down, and the children would all load it.
     importlib.import_module("funke.datastream")
     gc.freeze()  # so that children share the memory of what is loaded
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(os.path.join(folder, "s"))
-        listener.listen(64)
-        while is_alive(executor_pid):
-            if select.select([listener], [], [], _WATCH_INTERVAL_S)[0]:
-                with contextlib.suppress(OSError):
-                    _answer(listener)
-            with contextlib.suppress(ChildProcessError):
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
-    with contextlib.suppress(OSError):
-        os.unlink(os.path.join(folder, "s"))
-        os.rmdir(folder)
+    children: set[int] = set()
+    while os.getppid() == driver_pid:
+        ready = select.select([listener, sys.stdin], [], [], _WATCH_INTERVAL_S)[0]
+        if sys.stdin in ready:
+            break
+        if ready:
+            with contextlib.suppress(OSError):
+                children.add(_answer(listener))
+        children -= _ended(children)
+    _end_all(children)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
-def _answer(listener: socket.socket) -> None:
+def _answer(listener: socket.socket) -> int:
     call, _ = listener.accept()
     with call:
+        require_same_user(call)
         message, inherited, _, _ = socket.recv_fds(call, 4096, 8)
         pid = os.fork()
         if pid == 0:
@@ -91,6 +102,7 @@ def _answer(listener: socket.socket) -> None:
         for descriptor in inherited:
             os.close(descriptor)
         call.sendall(str(pid).encode())
+        return pid
 
 
 def _become_slot(birth_file: str, listeners: tuple[int, ...]) -> None:
@@ -101,8 +113,23 @@ def _become_slot(birth_file: str, listeners: tuple[int, ...]) -> None:
         os._exit(1)
 
 
+def _ended(children: set[int]) -> set[int]:
+    """Those that have ended, each told once."""
+    return {pid for pid in children if os.waitpid(pid, os.WNOHANG)[0]}
+
+
+def _end_all(children: set[int]) -> None:
+    """Waits for slots, which see by themselves that Spark is gone; those that cannot are killed."""
+    end = time.monotonic() + CLOSE_S + 2 * _WATCH_INTERVAL_S
+    while (children := children - _ended(children)) and time.monotonic() < end:
+        time.sleep(_WATCH_INTERVAL_S / 10)
+    for pid in children:  # not waited for yet, so the number is still theirs
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
 if __name__ == "__main__":
     # Under its real name, so that pickled references to classes of the package are found.
     from funke.engine.runtime.nursery import serve as run
 
-    run(int(sys.argv[1]))
+    run(int(sys.argv[1]), socket.socket(fileno=int(sys.argv[2])), sys.argv[3])

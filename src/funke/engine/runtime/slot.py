@@ -101,11 +101,11 @@ class Slot:
         gate = InputGate(chain.head, head.name, head.user_line, channels, fire_timers)
         subtask = _Subtask(segment, index, chain, gate, routers)
         place = Place(index, segment.parallelism, segment.max_parallelism)
+        self.subtasks.append(subtask)  # before anything fails: what it has on disk is removed with it
         is_restored = restore_chain(chain, self.package.restore, place, self.folder, self._copies)
         chain.open()
         if is_restored:
             announce_event_time(chain)
-        self.subtasks.append(subtask)
         for exchange in inputs:
             self._by_exchange[exchange.id] = subtask
 
@@ -128,7 +128,7 @@ class Slot:
             cached_files=dict(self.package.cached_paths),
             send_to_driver=send_to_driver,
             staging_folder=self.package.staging_folder,
-            backend=self.package.backend,
+            backend=self.package.backend.within(self.folder),
         )
 
     def send_to_driver(self, channel: str, subtask: int, payload: Any) -> None:

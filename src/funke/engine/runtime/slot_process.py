@@ -7,7 +7,6 @@ or when nobody has called for a while (the driver keeps idle jobs' slots alive w
 from __future__ import annotations
 
 import contextlib
-import hmac
 import io
 import os
 import pickle
@@ -17,6 +16,7 @@ import socket
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +27,8 @@ from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.results import Failure, to_failure
 from funke.engine.runtime.slot import EpochHeader, Slot
 from funke.engine.runtime.worker_setup import JobPackage, unpack
+from funke.engine.trust.peers import prove_to_caller, require_same_user
+from funke.engine.trust.private_files import open_own_file
 
 # Only for a slot that the driver has lost sight of: an epoch with a slow function keeps other slots waiting for hours.
 LEASE_S = 6 * 3600.0
@@ -35,15 +37,18 @@ _WATCH_INTERVAL_S = 0.5
 _MOST_KEPT_BYTES = 64 << 20
 # How long user functions may take to close when the job is given up.
 CLOSE_S = 3.0
+# How long a caller may take over each step of the greeting, and how many may be greeted at once.
+_GREETING_S = 10.0
+_MOST_GREETED = 64
 
 
 @dataclass(frozen=True)
 class SlotAddress:
-    """Where a slot listens: a Unix socket for tasks on the same host, TCP for the others."""
+    """Where a slot listens: a Unix socket for tasks on the same host, TCP for the others if there are any."""
 
     slot: int
     host: str
-    port: int
+    port: int | None
     path: str
     pid: int
     executor: str
@@ -58,6 +63,8 @@ class SlotBirth:
     watched_pid: int
     folder: str
     sys_path: tuple[str, ...]
+    # The environment of Spark's workers.
+    environment: dict[str, str]
 
 
 class _SlotProcess:
@@ -65,6 +72,7 @@ class _SlotProcess:
         self._birth = birth
         self._secret = birth.package.secret
         self._work: queue.Queue[tuple[FrameSocket, Any]] = queue.Queue()
+        self._greeted: deque[socket.socket] = deque()
         self._last_call = time.monotonic()
         self._is_broken = False
         self._is_serving = False
@@ -175,18 +183,34 @@ class _SlotProcess:
 
     def _accept(self, listener: socket.socket) -> None:
         while True:
-            connection, _ = listener.accept()
-            with contextlib.suppress(Exception):
-                self._greet(connection)
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                time.sleep(_WATCH_INTERVAL_S)  # too many open files: some will be closed
+                continue
+            self._greeted.append(connection)
+            # Callers of the job's own are greeted in no time: whoever has waited longest has nothing to say.
+            if len(self._greeted) > _MOST_GREETED:
+                with contextlib.suppress(OSError):
+                    self._greeted.popleft().shutdown(socket.SHUT_RDWR)
+            threading.Thread(target=self._greet, args=(connection,), daemon=True).start()
 
     def _greet(self, connection: socket.socket) -> None:
-        connection.settimeout(10)
-        frames = FrameSocket(connection)
-        if not hmac.compare_digest(frames.receive_message(), self._secret):
-            frames.close()
+        """Reads what a caller wants, once it has proven who it is."""
+        try:
+            connection.settimeout(_GREETING_S)
+            if connection.family == socket.AF_UNIX:
+                require_same_user(connection)
+            prove_to_caller(connection, self._secret)
+            frames = FrameSocket(connection)
+            order = pickle.loads(frames.receive_message())
+            connection.settimeout(None)
+        except Exception:  # a stranger, or somebody who has gone
+            connection.close()
             return
-        order = pickle.loads(frames.receive_message())
-        connection.settimeout(None)
+        finally:
+            with contextlib.suppress(ValueError):  # it has waited too long
+                self._greeted.remove(connection)
         if order == "end":
             self.end(frames)
         self._last_call = time.monotonic()
@@ -255,9 +279,12 @@ class _DriverStdout(io.TextIOBase):
 
 def main(birth_file: str, listeners: tuple[int, ...]) -> None:
     """Reads the birth message and serves on the given sockets."""
-    with open(birth_file, "rb") as message:
+    taken = f"{birth_file}.taken"
+    os.rename(birth_file, taken)  # only one process can be born of it
+    with open_own_file(taken) as message:
         birth: SlotBirth = pickle.load(message)
-    os.unlink(birth_file)
+    os.unlink(taken)
+    os.environ.update(birth.environment)
     for path in birth.sys_path:
         if path not in sys.path:
             sys.path.append(path)

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 from funke.engine.connectors.remote.file_systems import download, is_uri, open_file_system, upload
 from funke.engine.errors import StateError, StorageUnavailableError
+from funke.engine.trust.private_files import open_own_file, require_own_file
 
 __all__ = [
     "NativeFile",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 _BEGUN = "_begun"
+_COPY_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ def open_for_reading(path: str) -> BinaryIO:
     local = local_path(path)
     try:
         if local is not None:
-            return open(local, "rb")
+            return open_own_file(local)
         system, name = open_file_system(path)
         opened: BinaryIO = system.open_input_file(name)
         return opened
@@ -187,8 +189,12 @@ def fetch_file(source: str, target: str, may_link: bool) -> None:
             if may_link:
                 with contextlib.suppress(OSError):  # another disk, or one without links
                     os.link(local, target)
+                    require_own_file(target)
                     return
-            shutil.copyfile(local, target)
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(target)
+            with open_own_file(local) as found, open(target, "wb") as out:
+                shutil.copyfileobj(found, out, _COPY_BYTES)
             return
         download(source, target)
     except OSError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import queue
 import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from funke.engine.connectors.spark.query_log import QueryLog, QueryPosition
 from funke.engine.errors import SourceError
 from funke.engine.runtime.frames import Frame
 from funke.engine.runtime.ingest import run_ingest
+from funke.engine.trust.private_files import make_private_folder, run_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,7 +98,7 @@ class SparkStreamEnumerator(SplitEnumerator):
         self._read: tuple[int, list[str]] | None = None
         frame = source.load(spark)
         options = dict(getattr(source, "trigger", None) or {})
-        self._folder = tempfile.mkdtemp(prefix="funke-query-")
+        self._folder = make_private_folder("query-", run_folder())
         self._log = QueryLog(self._folder)
         self._log.put_back(self._position)
         writer = frame.writeStream.foreachBatch(self._on_batch).option("checkpointLocation", self._folder)

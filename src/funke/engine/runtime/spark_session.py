@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from funke.engine.connectors.remote.access import access_of, install_access
 from funke.engine.errors import SparkUnavailableError
+from funke.engine.runtime.nursery import open_nursery
+from funke.engine.trust.private_files import run_folder
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -60,6 +62,10 @@ def spark_session(configuration: dict[str, str]) -> SparkSession:
                 options.pop(key, None)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        open_nursery()  # it loads what slots need while Spark starts
+        # Spark's own ports answer only to itself, and its sockets for workers stand where nobody else can go.
+        options.setdefault("spark.authenticate", "true")
+        options.setdefault("spark.python.unix.domain.socket.dir", run_folder())
         java_options = f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION} {_LATE_COMPILER}"
         options.setdefault("spark.driver.defaultJavaOptions", java_options)
     for key, value in options.items():

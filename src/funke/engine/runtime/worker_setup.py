@@ -20,6 +20,16 @@ from funke.engine.state.backend_choice import BackendChoice
 
 
 @dataclass(frozen=True)
+class DriverHost:
+    """What the driver has made ready for slots that run beside it, on embedded Spark."""
+
+    run_folder: str
+    # Where its nursery listens, and which Python that forks: what one version has pickled, another may not read.
+    nursery_path: str
+    interpreter: str
+
+
+@dataclass(frozen=True)
 class JobPackage:
     """What a worker must have before it can unpickle the user's code, and that code in pickled form."""
 
@@ -50,6 +60,8 @@ class JobPackage:
     local_folders: tuple[str, ...] = ()
     # How other file systems are reached.
     storage: StorageAccess = field(default_factory=installed_access)
+    # None on a cluster, where slots start from nothing and are reached from other hosts.
+    driver_host: DriverHost | None = None
     # What is to go wrong, in tests.
     fault: str | None = None
 

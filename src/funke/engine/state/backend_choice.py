@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from funke.engine.errors import ConfigurationError
 from funke.engine.state.hashmap_backend import HashMapBackend
 from funke.engine.state.keyed_backend import KeyedBackend
 from funke.engine.state.rocksdb_settings import RocksDBSettings
+from funke.engine.trust.private_files import open_private_folder, run_folder
 
 __all__ = ["BackendChoice", "RocksDBSettings", "create_backend"]
 
@@ -23,18 +23,22 @@ class BackendChoice:
 
     name: str = "hashmap"
     rocksdb: RocksDBSettings = field(default_factory=RocksDBSettings)
-    # Where the working files of RocksDB stand; the system's folder for temporary files if there is none.
+    # Where the working files of RocksDB stand; the slot's own folder if there is none.
     local_directories: tuple[str, ...] = ()
     # Whether processing goes on while a checkpoint is written.
     is_asynchronous: bool = True
     # What a checkpoint takes of one operator's keyed state, or of its other state, in one subtask; None for any size.
     max_state_bytes: int | None = None
 
+    def within(self, folder: str) -> BackendChoice:
+        """The same choice, with working files in a folder unless there is another place for them."""
+        return self if self.local_directories else replace(self, local_directories=(folder,))
+
     def folder_for(self, job_id: str, operator_id: str, subtask: int, attempt: int) -> str | None:
         """A folder for the working files of one operator; None for a backend without files."""
         if self.name != "rocksdb":
             return None
-        directories = self.local_directories or (tempfile.gettempdir(),)
+        directories = self.local_directories or (run_folder(),)
         chosen = directories[subtask % len(directories)]
         name = f"funke-rocksdb-{job_id}-{operator_id}-{subtask}-{attempt}-{uuid.uuid4().hex}".replace(os.sep, "_")
         return os.path.join(chosen, name)
@@ -52,6 +56,7 @@ def create_backend(
     from funke.engine.state.rocksdb_backend import RocksDBBackend
 
     _remove_older(folder)
+    open_private_folder(folder)
     return RocksDBBackend(max_parallelism, now_ms, folder, choice.rocksdb)
 
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import threading
 import time
+from collections.abc import Sequence
 
 from funke.engine.errors import ConfigurationError, JobExecutionError
 from funke.engine.jobs.job_record import JobRecord
@@ -33,11 +34,11 @@ def recover(arguments: list[str]) -> None:
         raise ConfigurationError("name a job or say --all; `funke list` shows jobs without a driver")
     home = home_of(given.properties)
     if given.watch:
-        watch(home, threading.Event())
+        watch(home, threading.Event(), given.properties)
     elif given.all:
-        _run_all([records[0] for records in interrupted_runs(home).values()])
+        _run_all([records[0] for records in interrupted_runs(home).values()], given.properties)
     else:
-        _become(_interrupted(home, find_job(home, given.job_id)))
+        _become(_interrupted(home, find_job(home, given.job_id)), given.properties)
 
 
 def _interrupted(home: str, record: JobRecord) -> JobRecord:
@@ -49,25 +50,25 @@ def _interrupted(home: str, record: JobRecord) -> JobRecord:
     return record
 
 
-def _become(record: JobRecord) -> None:
+def _become(record: JobRecord, properties: list[str]) -> None:
     """Turns this process into the program's: signals and the exit code are those of the job."""
-    command, folder, variables = recovery_command(record)
+    command, folder, variables = recovery_command(record, properties)
     _announce(record)
     os.chdir(folder)
     os.execvpe(command[0], list(command), {**os.environ, **variables})
 
 
-def _run_all(records: list[JobRecord]) -> None:
+def _run_all(records: list[JobRecord], properties: list[str]) -> None:
     if not records:
         print("No jobs to recover.")
         return
-    started = [(record, _start(record)) for record in records]
+    started = [(record, _start(record, properties)) for record in records]
     failed = [record for record, process in started if process.wait() != 0]
     if failed:
         raise JobExecutionError("not all programs ended well: " + ", ".join(record.job_id for record in failed))
 
 
-def watch(home: str, stopped: threading.Event) -> None:
+def watch(home: str, stopped: threading.Event, properties: Sequence[str] = ()) -> None:
     """A standby: starts every program whose driver is gone, until told to stop; the programs go on then."""
     started: dict[str, float] = {}
     children: list[subprocess.Popen[bytes]] = []
@@ -78,11 +79,11 @@ def watch(home: str, stopped: threading.Event) -> None:
             # A program that ends at once is not tried again at once.
             if time.monotonic() - started.get(run_id, -_PAUSE_S) >= _PAUSE_S:
                 started[run_id] = time.monotonic()
-                children.append(_start(records[0]))
+                children.append(_start(records[0], properties))
 
 
-def _start(record: JobRecord) -> subprocess.Popen[bytes]:
-    command, folder, variables = recovery_command(record)
+def _start(record: JobRecord, properties: Sequence[str]) -> subprocess.Popen[bytes]:
+    command, folder, variables = recovery_command(record, properties)
     _announce(record)
     return subprocess.Popen(command, cwd=folder, env={**os.environ, **variables})
 

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlparse
 
 from funke.engine.connectors.remote.file_systems import open_file_system
 from funke.engine.errors import SinkError
+from funke.engine.trust.private_files import open_own_file
 
 __all__ = ["ArrowStorage", "LocalStorage", "Storage", "open_storage", "to_absolute_path"]
 
@@ -77,8 +78,8 @@ class LocalStorage(Storage):
         return open(path, "xb")
 
     def read(self, path: str) -> IO[bytes]:
-        """Opens a file."""
-        return open(path, "rb")
+        """Opens a file of this user's: what was staged for a commit is acted upon."""
+        return open_own_file(path)
 
     def resume(self, path: str, size: int) -> IO[bytes]:
         """Cuts the file and opens it at its end."""

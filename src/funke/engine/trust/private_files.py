@@ -1,0 +1,115 @@
+"""Folders that nobody else can look into, and files that nobody else has written.
+
+Everything a process keeps for itself stands in its run folder, made by `mkdtemp`: sockets, birth messages, state.
+Others are told its path; nobody guesses it. What is read from a place that others may write to must be the user's own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import shutil
+import stat
+import tempfile
+from typing import BinaryIO
+
+from funke.engine.errors import UntrustedError
+
+__all__ = [
+    "discard_run_folder",
+    "make_private_folder",
+    "open_own_file",
+    "open_private_folder",
+    "require_own_file",
+    "require_private_folder",
+    "run_folder",
+]
+
+
+def run_folder() -> str:
+    """The private folder of this process, made on first use and removed when the process ends."""
+    return _run_folder_of(os.getpid())
+
+
+@functools.cache
+def _run_folder_of(pid: int) -> str:
+    folder = make_private_folder("funke-")
+    atexit.register(discard_run_folder, folder, pid)
+    return folder
+
+
+def discard_run_folder(folder: str, pid: int) -> None:
+    """Removes a run folder, unless this is a fork of the process that it belongs to."""
+    if os.getpid() == pid:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def make_private_folder(prefix: str, parent: str | None = None) -> str:
+    """A new folder for this user alone; inside `parent`, which must be such a folder too, if one is given."""
+    if parent is not None:
+        require_private_folder(parent)
+    return tempfile.mkdtemp(prefix=prefix, dir=parent)
+
+
+def open_private_folder(path: str) -> str:
+    """The folder at a path that others know: made for this user alone, or found to be so."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        require_private_folder(path)
+    return path
+
+
+def require_private_folder(path: str) -> None:
+    """Raises UntrustedError unless the path is a folder, no link to one, that only this user may enter."""
+    found = os.lstat(path)
+    if not stat.S_ISDIR(found.st_mode):
+        raise UntrustedError(f"'{path}' is not a folder")
+    if found.st_uid != os.geteuid():
+        raise UntrustedError(f"'{path}' belongs to {_name_of(found.st_uid)}, who may have made it to deceive")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise UntrustedError(f"others may enter '{path}'; take their permission away: chmod 700 {path}")
+
+
+def open_own_file(path: str) -> BinaryIO:
+    """Opens a file for reading that this user, or root, has written; UntrustedError for anybody else's."""
+    file = open(path, "rb")  # noqa: SIM115
+    try:
+        _require_own(path, os.fstat(file.fileno()))
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def require_own_file(path: str) -> None:
+    """Raises UntrustedError unless this user, or root, has written what is at a path."""
+    _require_own(path, os.lstat(path))
+
+
+def _require_own(path: str, found: os.stat_result) -> None:
+    if found.st_uid not in (os.geteuid(), 0) and found.st_uid != _own_id_in(os.path.dirname(path)):
+        raise UntrustedError(
+            f"'{path}' belongs to {_name_of(found.st_uid)}, who could make it do anything in your name; "
+            "if you trust its content, make it yours (a copy is)"
+        )
+
+
+def _own_id_in(folder: str) -> int | None:
+    """As whom a file system that knows its own users (a mapped or shared one) sees this user; None if none says."""
+    try:
+        with tempfile.TemporaryFile(prefix=".funke-", dir=folder or ".") as probe:
+            return os.fstat(probe.fileno()).st_uid
+    except OSError:
+        return None
+
+
+def _name_of(uid: int) -> str:
+    import pwd
+
+    try:
+        return f"user '{pwd.getpwuid(uid).pw_name}'"
+    except KeyError:
+        return f"user {uid}"
