@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
@@ -56,13 +56,9 @@ from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.local_copies import remove_copies
 from funke.engine.runtime.snapshot_files import join_path
-from funke.engine.runtime.spark_session import spark_session, use_storage_settings
+from funke.engine.runtime.spark_session import JobSpark, spark_session, use_storage_settings
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 
 _CANCEL_GRACE_S = 1.0
 # Trying again would end the same way.
@@ -266,7 +262,7 @@ class RunningJob:
         self._keeper.attempt = self._package.attempt
         self._executions.begin(self._package.attempt)
         with ExitStack() as cleaning:
-            spark = spark_session(self.settings.configuration)
+            spark = JobSpark(self.settings.configuration)
             distribute(spark, self._dependencies, self.settings.jars)
             feeds: list[SourceFeed] = []
             for segment in self._plan.segments:
@@ -290,7 +286,7 @@ class RunningJob:
             raise JobCancelledError("the job was cancelled")
 
     def _prepare(
-        self, spark: SparkSession, feeds: list[SourceFeed], start: Checkpoint | None
+        self, spark: JobSpark, feeds: list[SourceFeed], start: Checkpoint | None
     ) -> tuple[EpochRunner, Coordinator]:
         # Where local copies of the state are, it need not be fetched.
         hosts = self._runner.hosts if self._runner is not None and self._package.local_folders else None
