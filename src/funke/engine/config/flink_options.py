@@ -75,6 +75,10 @@ PYTHON_BUNDLE_SIZE = integer_option(
     "python.fn-execution.bundle.size", 1000, "If set to 100 or less, a slow record does not hold back those before it."
 )
 PYTHON_BUNDLE_TIME_MS = integer_option("python.fn-execution.bundle.time", 1000, "Without effect.")
+PYTHON_LOG_LEVEL = string_option(
+    "python.logging.default.level", "INFO", "From which level on log lines of functions reach the driver."
+)
+PYTHON_LOG_LEVELS = map_option("python.logging.level.overrides", "The same for named loggers and those below them.")
 PYTHON_OPERATOR_CHAINING = boolean_option("python.operator-chaining.enabled", True, "Whether functions are fused.")
 
 CHECKPOINTING_INTERVAL = duration_option("execution.checkpointing.interval", None, "Pause between checkpoints.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
@@ -90,6 +91,7 @@ def spark_context(configuration: Mapping[str, str]) -> SparkContext:
     """The context that there is, or a new one."""
     from pyspark import SparkConf, SparkContext
 
+    _quieten_py4j()
     _forget_dead_session()
     active = SparkContext._active_spark_context
     if active is not None and active._jsc is not None:
@@ -110,6 +112,13 @@ def spark_context(configuration: Mapping[str, str]) -> SparkContext:
         context.setLogLevel("ERROR")
     _settings_of(context)
     return context
+
+
+def _quieten_py4j() -> None:
+    """Py4J tells of every connection that it opens and closes, at a level that users ask for because of their own."""
+    logger = logging.getLogger("py4j")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.WARNING)
 
 
 def _open_nursery() -> None:
