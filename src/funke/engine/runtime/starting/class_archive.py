@@ -33,9 +33,10 @@ __all__ = [
 
 # "off": archives are neither used nor made; "use": they are used, but none is made.
 SWITCH = "FUNKE_CLASS_ARCHIVE"
-# Variables with this beginning change how spark-submit starts Spark, except those that Spark itself reads.
+# Variables with this beginning change how spark-submit starts Spark, except those that Spark itself reads, or sets.
 _SUBMIT_PREFIX = "SPARK_"
-_READ_BY_SPARK = {"SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME", "SPARK_LOCAL_DIRS", "SPARK_USER", "SPARK_TESTING"}
+_READ_BY_SPARK = {"SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME", "SPARK_LOCAL_DIRS", "SPARK_USER"}
+_SET_BY_PYSPARK = {"SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE"}
 _SUBMIT_VARIABLES = {"PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "HADOOP_CONF_DIR", "YARN_CONF_DIR"}
 _MOST_NOTE_BYTES = 1 << 20
 # Counts up when archives of another making are wanted.
@@ -73,7 +74,7 @@ def _java() -> str | None:
 
 
 def _has_settings_for_submit(home: str) -> bool:
-    given = {name for name in os.environ if name.startswith(_SUBMIT_PREFIX)} - _READ_BY_SPARK
+    given = {name for name in os.environ if name.startswith(_SUBMIT_PREFIX)} - _READ_BY_SPARK - _SET_BY_PYSPARK
     if os.path.realpath(os.environ.get("SPARK_HOME", home)) == home:
         given.discard("SPARK_HOME")
     return bool(given or _SUBMIT_VARIABLES & os.environ.keys())
