@@ -34,6 +34,7 @@ WINDOW_ROWS = 500_000
 PYFLINK_WINDOW_ROWS = 100_000
 # The median counts: Funke's jobs take two seconds, and machines have moods.
 FUNKE_RUNS = 3
+START_RUNS = 5
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,33 @@ class Bench:
         """Rows per second of one Python process that just does the work."""
         return self._measure("bare loop", [sys.executable, "bare_loop.py", self.input()], self._rows)
 
+    def start_seconds(self) -> tuple[float, float]:
+        """How long the smallest program takes as a whole on Funke and on PyFlink: the medians of alternating runs."""
+        # A second run on a machine: Funke has made its archive of Spark's classes after the first.
+        cache = FOLDER / "cache"
+        cache.mkdir(mode=0o700, exist_ok=True)
+        environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "FUNKE_CLASS_ARCHIVE": "use"}
+        build = [sys.executable, "-m", "funke.engine.runtime.starting.archive_build"]
+        subprocess.run(build, env=environment, check=True, stderr=subprocess.DEVNULL)
+        funke = [sys.executable, "-m", "funke", "run", "ten_elements.py"]
+        pyflink = [self._pyflink_python(), "ten_elements.py"]
+        for command in (funke, pyflink):
+            self._whole_s(command, environment)
+        pairs = [(self._whole_s(funke, environment), self._whole_s(pyflink, environment)) for _ in range(START_RUNS)]
+        ours, theirs = zip(*pairs)
+        return statistics.median(ours), statistics.median(theirs)
+
+    @staticmethod
+    def _whole_s(command: list[str], environment: dict[str, str]) -> float:
+        path = os.path.dirname(command[0]) + os.pathsep + environment.get("PATH", "")
+        began = time.perf_counter()
+        done = subprocess.run(
+            command, cwd=PROGRAMS, env={**environment, "PATH": path}, capture_output=True, text=True, check=True
+        )
+        seconds = time.perf_counter() - began
+        assert done.stdout.split("\n")[-2] == "(0, 36)", done.stdout
+        return seconds
+
     def _timed(
         self,
         name: str,
@@ -178,6 +206,12 @@ def under(name: str, measured: float, bar: float, detail: str) -> Ratio:
     return Ratio(name, measured, f"< {bar:g}", measured < bar, detail)
 
 
+def start_ratio(name: str, seconds: tuple[float, float], bar: float) -> Ratio:
+    """Our time over another one."""
+    ours, theirs = seconds
+    return under(name, ours / theirs, bar, f"{ours:.1f} / {theirs:.1f} s, median of {START_RUNS}")
+
+
 def ratio(name: str, ours: float, theirs: float, bar: float) -> Ratio:
     """Our speed over another one."""
     return at_least(name, ours / theirs, bar, f"{ours:,.0f} / {theirs:,.0f} rows/s")
@@ -213,6 +247,9 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
             "throughput at 20 M rows / at 2 M rows", bench.funke("keyed_count", rows=20_000_000), keyed(), 0.85
         ),
         "slots": lambda: ratio("2 slots / 1 slot", keyed(), bench.funke("keyed_count", parallelism=1), 1.6),
+        "start": lambda: start_ratio(
+            "ten-element program, whole process, second run on a machine: Funke / PyFlink", bench.start_seconds(), 0.6
+        ),
         "ten-elements": lambda: under(
             "ten-element bounded job, warm session (s)", ten_elements_s(), 1.0, "median of 5"
         ),

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+# Nothing is written to the user's cache, and no test depends on what is there; those of archives have their own.
+os.environ["FUNKE_CLASS_ARCHIVE"] = "off"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,19 +13,23 @@ from funke.engine.jobs.settings import JobSettings
 if TYPE_CHECKING:
     from funke.engine.jobs.running_job import RunningJob
 
-__all__ = ["Submitter", "submit", "submitting_with"]
+__all__ = ["Submitter", "submit", "submit_to_engine", "submitting_with"]
 
 Submitter = Callable[[StreamGraph, JobSettings], "RunningJob"]
 
 
-def _submit_to_engine(graph: StreamGraph, settings: JobSettings) -> RunningJob:
+def submit_to_engine(graph: StreamGraph, settings: JobSettings) -> RunningJob:
+    """Start a job, and Spark if it does not run yet."""
     # Not at the top: workers import the public API for its function classes and never run a job.
+    from funke.engine.runtime.spark_session import prepare_spark
+
+    prepare_spark(settings.configuration)
     from funke.engine.jobs.running_job import submit_job
 
     return submit_job(graph, settings)
 
 
-_submitter: ContextVar[Submitter] = ContextVar("funke_submitter", default=_submit_to_engine)
+_submitter: ContextVar[Submitter] = ContextVar("funke_submitter", default=submit_to_engine)
 
 
 def submit(graph: StreamGraph, settings: JobSettings) -> RunningJob:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -19,6 +20,7 @@ from funke.ops.cli.main import main, main_of_module
 from tests.unit.facade.fake_jobs import FakeEngine
 
 PROGRAM = """
+import subprocess
 import sys
 from pyflink.datastream import StreamExecutionEnvironment
 
@@ -206,3 +208,21 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     assert "funke run [options] program.py" in capsys.readouterr().out
     assert main([]) == 2
+
+
+LOADED_BY_REFUSALS = """
+import contextlib, io, sys
+from funke.ops.cli.main import main
+calls = [["--help"], ["--version"], ["nonsense"], ["run"], ["run", "-p", "x", "job.py"], ["run", "missing.py"],
+         ["info", "missing.py"], ["status"], ["list", "--bad"], ["run", "--bad", "job.py"]]
+for call in calls:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with contextlib.suppress(SystemExit):
+            main(call)
+print([name for name in ("pyspark", "pyarrow", "pandas", "numpy", "funke.datastream") if name in sys.modules])
+"""
+
+
+def test_help_and_refusals_load_neither_spark_nor_the_engine() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED_BY_REFUSALS], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""Several threads want Spark's session at the same time: one starts it, the others wait for it."""
+"""Several threads want Spark at the same time: one starts it, the others wait for it."""
 
 from __future__ import annotations
 
@@ -24,42 +24,26 @@ class Context:
         self.master = "local[1]"
 
 
-class Session:
-    def __init__(self, context: Context) -> None:
-        self.sparkContext = context
-
-
-def test_half_a_session_is_seen_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_a_context_is_seen_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     from pyspark import SparkContext
-    from pyspark.sql import SparkSession
 
     is_registered, started = threading.Event(), []
 
-    class Builder:
-        def appName(self, name: str) -> Builder:
-            return self
-
-        def config(self, key: str, value: str) -> Builder:
-            return self
-
-        def getOrCreate(self) -> Session:
-            started.append(Session(Context(is_registered)))
-            monkeypatch.setattr(SparkSession, "_instantiatedSession", started[0])
-            return started[0]
+    def create(conf: Any) -> Context:
+        started.append(Context(is_registered))
+        return started[0]
 
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
-    monkeypatch.setattr(SparkContext, "_gateway", None)
-    monkeypatch.setattr(SparkSession, "_instantiatedSession", None)
-    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
-    monkeypatch.setattr(SparkSession, "Builder", Builder)
+    monkeypatch.setattr(SparkContext, "_gateway", object())
+    monkeypatch.setattr(SparkContext, "getOrCreate", create)
     seen: list[Any] = []
     monkeypatch.setattr(module, "install_access", seen.append)
     monkeypatch.setattr(module, "access_of", lambda of_session, configuration: of_session)
-    threads = [threading.Thread(target=lambda: seen.append(module.spark_session({})))]
+    threads = [threading.Thread(target=lambda: seen.append(module.spark_context({})))]
     threads[0].start()
     assert is_registered.wait(10)
     # What a second job does when it is submitted, and when it runs.
-    threads += [threading.Thread(target=lambda: seen.append(module.spark_session({})))]
+    threads += [threading.Thread(target=lambda: seen.append(module.spark_context({})))]
     threads[1].start()
     module.use_storage_settings({})
     for thread in threads:

@@ -127,6 +127,10 @@ PYTHON_BUNDLE_TIME_MS = without_effect(
     integer_option("python.fn-execution.bundle.time", 1000, "How long records wait for each other."),
     "records wait for each other as long as execution.buffer-timeout.interval says",
 )
+PYTHON_LOG_LEVEL = string_option(
+    "python.logging.default.level", "INFO", "From which level on log lines of functions reach the driver."
+)
+PYTHON_LOG_LEVELS = map_option("python.logging.level.overrides", "The same for named loggers and those below them.")
 PYTHON_OPERATOR_CHAINING = boolean_option(
     "python.operator-chaining.enabled",
     True,

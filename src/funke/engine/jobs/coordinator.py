@@ -31,6 +31,7 @@ from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.ingest import IngestOrder
 from funke.engine.runtime.results import DriverMessage, Failure, IngestReport, SubtaskReport
 from funke.engine.runtime.slot import EpochHeader
+from funke.engine.runtime.worker_logs import LOG_CHANNEL, log_in_driver
 
 _BOUNDED_EPOCH_MS = 8_000
 _UNBOUNDED_EPOCH_MS = 1_000
@@ -360,6 +361,10 @@ class Coordinator:
                 sys.stdout.write(result.payload)
             elif kind == "warning":
                 self._warn_once(name, result.payload)
+            elif kind == LOG_CHANNEL:
+                self._progress.clear()
+                for line in result.payload:
+                    log_in_driver(line)
             elif kind == "committables":
                 committables.setdefault(name, []).extend(result.payload)
             elif kind == "feedback":

@@ -6,6 +6,7 @@ import secrets
 import sys
 
 from funke.engine.config import flink_options as options
+from funke.engine.config.log_levels import LogLevels
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, SerializationError
 from funke.engine.graph.job_graph import ChainedOperator
@@ -40,6 +41,7 @@ def pack_job(
         cached_files=dependencies.cached_files,
         python_executable=settings.python_executable,
         job_parameters=tuple(settings.job_parameters.items()),
+        log_levels=LogLevels.of(configured),
         auto_watermark_interval_ms=settings.auto_watermark_interval_ms,
         is_batch=plan.is_batch,
         backend=backend_choice(configured),

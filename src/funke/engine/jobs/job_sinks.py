@@ -17,6 +17,7 @@ from funke.engine.jobs.checkpoints import Checkpoint, is_committed
 from funke.engine.jobs.job_failure import DamagedCheckpointError, named
 from funke.engine.runtime.block_codec import decode
 from funke.engine.runtime.fault_points import reach
+from funke.engine.runtime.spark_session import JobSpark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,10 +59,10 @@ class JobCommits:
                     raise
 
 
-def epoch_writers(graph: JobGraph, spark: SparkSession) -> dict[str, EpochWriter]:
+def epoch_writers(graph: JobGraph, spark: JobSpark) -> dict[str, EpochWriter]:
     """What writes with Spark, by sink."""
     return {
-        sink.sink_id: named(operator, partial(sink.write_epoch, spark))
+        sink.sink_id: named(operator, partial(sink.write_epoch, spark.session))
         for operator, sink in _sinks(graph)
         if isinstance(sink, SparkSink)
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from funke.engine.graph.operations import ReadSource
 from funke.engine.jobs.checkpoints import Checkpoint
@@ -13,14 +12,12 @@ from funke.engine.jobs.spark_feed import SparkFeed
 from funke.engine.operators.operator import MIN_WATERMARK
 from funke.engine.planner.segments import Segment
 from funke.engine.runtime.spark_input import SparkBatchEnumerator, SparkStreamEnumerator
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from funke.engine.runtime.spark_session import JobSpark
 
 __all__ = ["create_feed"]
 
 
-def create_feed(segment: Segment, spark: SparkSession, checkpoint: Checkpoint | None) -> SourceFeed:
+def create_feed(segment: Segment, spark: JobSpark, checkpoint: Checkpoint | None) -> SourceFeed:
     """The feed of one source; one that the checkpoint does not know begins at its beginning."""
     head = segment.operators[0]
     operation = head.operation
@@ -30,7 +27,7 @@ def create_feed(segment: Segment, spark: SparkSession, checkpoint: Checkpoint | 
     position = state.position if state is not None else None
     if getattr(source, "is_spark", False):
         enumerate_frames = SparkBatchEnumerator if source.is_bounded else SparkStreamEnumerator
-        frames = named(head, enumerate_frames)(source, spark, position)
+        frames = named(head, enumerate_frames)(source, spark.session, position)
         feed: SourceFeed = SparkFeed(segment, source, frames, watermarks)
     else:
         enumerator = named(head, source.create_enumerator)(segment.parallelism, position)

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
@@ -60,13 +60,15 @@ from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.local_copies import remove_copies
 from funke.engine.runtime.snapshot_files import join_path
-from funke.engine.runtime.spark_session import is_embedded, session_settings, spark_session, use_storage_settings
+from funke.engine.runtime.spark_session import (
+    JobSpark,
+    is_embedded,
+    session_settings,
+    spark_session,
+    use_storage_settings,
+)
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 
 _CANCEL_GRACE_S = 1.0
 # Trying again would end the same way.
@@ -310,7 +312,7 @@ class RunningJob:
         self._keeper.attempt = self._package.attempt
         self._executions.begin(self._package.attempt)
         with ExitStack() as cleaning:
-            spark = spark_session(self.settings.configuration)
+            spark = JobSpark(self.settings.configuration)
             self._check_against(spark)
             distribute(spark, self._dependencies, self.settings.jars)
             feeds: list[SourceFeed] = []
@@ -330,7 +332,7 @@ class RunningJob:
             coordinator.run()
             self._executions.enter(ExecutionState.FINISHED)
 
-    def _check_against(self, spark: SparkSession) -> None:
+    def _check_against(self, spark: JobSpark) -> None:
         """What the job asks for, and what Spark's session allows."""
         configured = Settings(self.settings.configuration)
         require_slots(self._plan.slots, configured, is_embedded(spark))
@@ -342,7 +344,7 @@ class RunningJob:
             raise JobCancelledError("the job was cancelled")
 
     def _prepare(
-        self, spark: SparkSession, feeds: list[SourceFeed], start: Checkpoint | None
+        self, spark: JobSpark, feeds: list[SourceFeed], start: Checkpoint | None
     ) -> tuple[EpochRunner, Coordinator]:
         # Where local copies of the state are, it need not be fetched.
         hosts = self._runner.hosts if self._runner is not None and self._package.local_folders else None

@@ -10,15 +10,11 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from funke.engine.errors import ConfigurationError
 from funke.engine.runtime.cached_files import CachedFile, ship_cached_file, staged_files
-from funke.engine.runtime.spark_session import is_embedded
+from funke.engine.runtime.spark_session import OnSpark, is_embedded
 from funke.engine.trust.private_files import make_private_folder, run_folder
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,7 @@ def _installed(requirements: tuple[str, str | None], folder: str) -> str:
     return target
 
 
-def distribute(spark: SparkSession, dependencies: Dependencies, jars: tuple[str, ...]) -> None:
+def distribute(spark: OnSpark, dependencies: Dependencies, jars: tuple[str, ...]) -> None:
     """Gives the files to the executors of a cluster; embedded Spark reads them in place."""
     context = spark.sparkContext
     for jar in jars:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.planner.segments import Plan
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from funke.engine.runtime.spark_session import OnSpark
 
 __all__ = ["epoch_holders", "subtasks_at"]
 
@@ -17,7 +17,7 @@ _MOST_TASKS = 1000
 _MOST_NAMED = 5
 
 
-def epoch_holders(spark: SparkSession, plan: Plan, group: str) -> str:
+def epoch_holders(spark: OnSpark, plan: Plan, group: str) -> str:
     """The names of the subtasks that a running Spark job of the group waits for; empty if none is known."""
     # Spark may be about to end, and this is only to tell.
     with contextlib.suppress(Exception):
@@ -42,7 +42,7 @@ def _indices(segment: Any) -> range:
     return range(segment.parallelism)
 
 
-def _unfinished(spark: SparkSession, plan: Plan, group: str) -> Iterator[tuple[int, int]]:
+def _unfinished(spark: OnSpark, plan: Plan, group: str) -> Iterator[tuple[int, int]]:
     """Level and number of every task that runs."""
     context = spark.sparkContext
     tracker, store = context.statusTracker(), context._jsc.sc().statusStore()

@@ -27,12 +27,12 @@ from funke.engine.runtime.results import Failure, describe, to_failure, user_par
 from funke.engine.runtime.slot import EpochHeader
 from funke.engine.runtime.slot_process import SlotAddress
 from funke.engine.runtime.spark_input import spark_frames
-from funke.engine.runtime.spark_session import is_embedded
+from funke.engine.runtime.spark_session import OnSpark, is_embedded
 from funke.engine.runtime.worker_setup import JobPackage, end_quietly_with_spark
 
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast, SparkContext
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class EpochRunner:
     """One job attempt on Spark: its slots, and the epochs that run over them."""
 
     def __init__(
-        self, spark: SparkSession, plan: Plan, package: JobPackage, wanted_hosts: Mapping[int, str] | None = None
+        self, spark: OnSpark, plan: Plan, package: JobPackage, wanted_hosts: Mapping[int, str] | None = None
     ) -> None:
         self._spark = spark
         self._context = spark.sparkContext
@@ -254,7 +254,7 @@ def _to_frame(pair: Any) -> Frame:
     return Frame(pair[0], *pair[1])
 
 
-def _ship_funke(spark: SparkSession) -> None:
+def _ship_funke(spark: OnSpark) -> None:
     """On a cluster, gives the executors this very package."""
     context = spark.sparkContext
     if is_embedded(spark) or getattr(context, "_funke_is_shipped", False):

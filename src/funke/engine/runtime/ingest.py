@@ -22,6 +22,7 @@ from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.frames import RESULT, Frame
 from funke.engine.runtime.results import DriverMessage, IngestReport, to_failure
 from funke.engine.runtime.router import Router, create_router
+from funke.engine.runtime.worker_logs import LOG_CHANNEL, worker_logs
 from funke.engine.runtime.worker_setup import JobPackage, unpack
 from funke.engine.types.watermark_spec import WatermarkSpec
 
@@ -46,10 +47,18 @@ class IngestOrder:
 
 
 def run_ingest(package: JobPackage, order: bytes, read_batches: Iterator[Any] | None = None) -> Iterator[Frame]:
-    """Yields the blocks that an encoded order produces, then its report.
+    """Yields the blocks that an encoded order produces, then its report and what was logged meanwhile.
 
     A failure becomes a row, not a failed Spark task. The order is decoded only once the user's classes are there.
     """
+    with worker_logs.installed(package.log_levels):
+        yield from _run(package, order, read_batches)
+        lines = worker_logs.take()
+    if lines:
+        yield _result(DriverMessage(LOG_CHANNEL, 0, lines))
+
+
+def _run(package: JobPackage, order: bytes, read_batches: Iterator[Any] | None) -> Iterator[Frame]:
     outbox: list[Frame] = []
     slot: int | None = None
     try:

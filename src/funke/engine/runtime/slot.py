@@ -25,6 +25,7 @@ from funke.engine.runtime.results import DriverMessage, SubtaskReport, to_failur
 from funke.engine.runtime.router import Router, senders_to
 from funke.engine.runtime.snapshot_taking import SnapshotTaker, WrittenSnapshots
 from funke.engine.runtime.state_restore import Place, restore_chain
+from funke.engine.runtime.worker_logs import LOG_CHANNEL, worker_logs
 from funke.engine.runtime.worker_setup import JobPackage
 
 _SNAPSHOT_POLL_S = 0.001
@@ -149,17 +150,20 @@ class Slot:
             for frame in frames:
                 self._process(frame)
                 self._empty_outbox(send)
+                self._send_logs(send)
                 reach("between-blocks")
             for subtask in active:
                 self._end_epoch(subtask, header)
             if level == self.plan.levels and header.checkpoint is not None and not header.is_final:
                 self._snapshot(header.checkpoint)
             self._empty_outbox(send)
+            self._send_logs(send)
             for subtask, busy_before in zip(active, before):
                 send(Frame(0, RESULT, 0, encode(self._report(subtask, subtask.busy_s - busy_before))))
             self.send_acks(send)
         except Exception as error:
             self._outbox.clear()
+            self._send_logs(send)
             send(Frame(0, RESULT, 0, encode(to_failure(error, self.number))))
             for _ in frames:  # the sender must not be left waiting
                 pass
@@ -241,6 +245,11 @@ class Slot:
         """Sends what is known about snapshots."""
         for ack in self.snapshots.acks():
             send(Frame(0, RESULT, 0, encode(ack)))
+
+    def _send_logs(self, send: Callable[[Frame], None]) -> None:
+        lines = worker_logs.take(f"slot {self.number}")
+        if lines:
+            send(Frame(0, RESULT, 0, encode(DriverMessage(LOG_CHANNEL, self.number, lines))))
 
     def _empty_outbox(self, send: Callable[[Frame], None]) -> None:
         for frame in self._outbox:

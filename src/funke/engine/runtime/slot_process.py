@@ -32,6 +32,7 @@ from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.results import Failure, to_failure
 from funke.engine.runtime.slot import EpochHeader, Slot
 from funke.engine.runtime.slot_watch import CRASH_FILE, WatchOrder, become_watched
+from funke.engine.runtime.worker_logs import worker_logs
 from funke.engine.runtime.worker_setup import JobPackage, unpack
 from funke.engine.trust.peers import prove_to_caller, require_same_user
 from funke.engine.trust.private_files import open_own_file
@@ -122,6 +123,7 @@ class _SlotProcess:
         """Makes the operators; a failure is reported to the first delivery."""
         try:
             package = self._birth.package
+            worker_logs.install(package.log_levels)
             self._slot = Slot(self._birth.slot, unpack(package, for_ingest=False), package, self._folder)
             sys.stdout = driver_stdout(self._slot)
             reach("slot-start")

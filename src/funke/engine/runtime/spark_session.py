@@ -1,18 +1,20 @@
-"""The Spark session that jobs run on: the one that is there, or an embedded one."""
+"""The Spark that jobs run on: the one that is there, or an embedded one."""
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from funke.engine.connectors.remote.access import access_of, install_access
 from funke.engine.errors import SparkUnavailableError
-from funke.engine.runtime.nursery import open_nursery
+from funke.engine.runtime.starting.early_start import start_early, take_gateway
+from funke.engine.runtime.starting.spark_process import start_by_submit
 from funke.engine.trust.private_files import run_folder
 
 if TYPE_CHECKING:
@@ -30,8 +32,6 @@ _DEFAULTS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.python.worker.reuse": "true",
-    # What a crash in C code is told from, with the user's line.
-    "spark.python.worker.faulthandler.enabled": "true",
     # Over TCP a worker waits 40 ms for its first bytes: Nagle's algorithm against delayed acknowledgements.
     "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
@@ -43,53 +43,135 @@ _LATE_COMPILER = (
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
-
-
-# Half of a session that another thread starts must not be seen.
+# Half of a context or session that another thread starts must not be seen.
 _starting = threading.RLock()
 
 
-def spark_session(configuration: dict[str, str]) -> SparkSession:
+class OnSpark(Protocol):
+    """Whatever leads to a Spark context: a session, or a job's Spark."""
+
+    @property
+    def sparkContext(self) -> SparkContext:
+        """The context."""
+        ...
+
+
+class JobSpark:
+    """Spark as a job sees it: a context, and a session for those parts that need DataFrames.
+
+    A session costs embedded Spark a fifth of its start, and most jobs never ask for it.
+    """
+
+    def __init__(self, configuration: Mapping[str, str]) -> None:
+        self._configuration = configuration
+        self._context = spark_context(configuration)
+
+    @property
+    def sparkContext(self) -> SparkContext:
+        """The context."""
+        return self._context
+
+    @property
+    def session(self) -> SparkSession:
+        """The active session, or a new one."""
+        return spark_session(self._configuration)
+
+
+def spark_session(configuration: Mapping[str, str]) -> SparkSession:
     """The active session, or a new one; keys that start with `spark.` are handed to Spark."""
-    with _starting:
-        return _spark_session(configuration)
-
-
-def _spark_session(configuration: dict[str, str]) -> SparkSession:
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
+    with _starting:
+        spark_context(configuration)
+        # Spark keeps its active session per thread, and every job has a thread of its own.
+        active = SparkSession.getActiveSession() or getattr(SparkSession, "_instantiatedSession", None)
+        if active is not None and active.sparkContext._jsc is not None:
+            return active
+        session: SparkSession = SparkSession.Builder().getOrCreate()
+        return session
+
+
+def spark_context(configuration: Mapping[str, str]) -> SparkContext:
+    """The context that there is, or a new one."""
+    with _starting:
+        return _spark_context(configuration)
+
+
+def _spark_context(configuration: Mapping[str, str]) -> SparkContext:
+    from pyspark import SparkConf, SparkContext
+
+    _quieten_py4j()
     _forget_dead_session()
-    # Spark keeps its active session per thread, and every job has a thread of its own.
-    active = SparkSession.getActiveSession() or getattr(SparkSession, "_instantiatedSession", None)
-    if active is not None and active.sparkContext._jsc is not None:
+    active = SparkContext._active_spark_context
+    if active is not None and active._jsc is not None:
         return active
-    builder = SparkSession.Builder().appName(configuration.get("pipeline.name", "funke"))
-    options = {**_DEFAULTS, **{key: value for key, value in configuration.items() if key.startswith("spark.")}}
-    master = options.setdefault("spark.master", os.environ.get("FUNKE_SPARK_MASTER", f"local[{os.cpu_count() or 1}]"))
-    if not master.startswith("local"):
+    options = spark_options(configuration)
+    if _is_local(options["spark.master"]):
+        _open_nursery()
+    try:
+        conf = SparkConf().setAll(list(options.items()))
+        if SparkContext._gateway is None:
+            gateway = take_gateway(options) or start_by_submit(conf)
+            SparkContext._ensure_initialized(gateway=gateway)
+        context = SparkContext.getOrCreate(conf)
+    except Exception as error:
+        master = options["spark.master"]
+        raise SparkUnavailableError(f"Spark did not start on master '{master}': {_first_line(error)}") from error
+    if not _is_local(context.master):
+        context.setLogLevel("ERROR")
+    _settings_of(context)
+    return context
+
+
+def _quieten_py4j() -> None:
+    """Py4J tells of every connection that it opens and closes, at a level that users ask for because of their own."""
+    logger = logging.getLogger("py4j")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.WARNING)
+
+
+def _open_nursery() -> None:
+    """Lets a process load what slots need while Spark starts."""
+    # Not at the top: what it loads would hold up Spark's own start.
+    from funke.engine.runtime.nursery import open_nursery
+
+    open_nursery()
+
+
+def prepare_spark(configuration: Mapping[str, str]) -> None:
+    """A job is about to be submitted: Spark's process may start while the rest of the driver is loaded."""
+    context = sys.modules.get("pyspark.core.context")
+    if context is None or context.SparkContext._gateway is None:
+        start_early(spark_options(configuration))
+
+
+def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
+    """What a new context is made with; what Spark takes from the environment is put there."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    options = {
+        "spark.app.name": configuration.get("pipeline.name", "funke"),
+        "spark.master": os.environ.get("FUNKE_SPARK_MASTER", f"local[{os.cpu_count() or 1}]"),
+        **_DEFAULTS,
+        **{key: value for key, value in configuration.items() if key.startswith("spark.")},
+    }
+    master = options["spark.master"]
+    if not _is_local(master):
         for key in ("spark.driver.host", "spark.driver.bindAddress"):
             if key not in configuration and "127.0.0.1" not in master:
                 options.pop(key, None)
-    if master.startswith("local"):
+    else:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        open_nursery()  # it loads what slots need while Spark starts
         # Spark's own ports answer only to itself, and its sockets for workers stand where nobody else can go.
         options.setdefault("spark.authenticate", "true")
         options.setdefault("spark.python.unix.domain.socket.dir", run_folder())
         java_options = f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION} {_LATE_COMPILER}"
         options.setdefault("spark.driver.defaultJavaOptions", java_options)
-    for key, value in options.items():
-        builder = builder.config(key, value)
-    try:
-        session: SparkSession = builder.getOrCreate()
-    except Exception as error:
-        raise SparkUnavailableError(f"Spark did not start on master '{master}': {_first_line(error)}") from error
-    if not is_embedded(session):
-        session.sparkContext.setLogLevel("ERROR")
-    _settings_of(session.sparkContext)
-    return session
+    return options
+
+
+def _is_local(master: str | None) -> bool:
+    return str(master).startswith("local")
 
 
 def use_storage_settings(configuration: Mapping[str, str]) -> None:
@@ -102,7 +184,7 @@ def use_storage_settings(configuration: Mapping[str, str]) -> None:
     install_access(access_of(of_session, configuration))
 
 
-def session_settings(spark: SparkSession) -> dict[str, str]:
+def session_settings(spark: OnSpark) -> dict[str, str]:
     """What a session was started with."""
     return _settings_of(spark.sparkContext)
 
@@ -128,9 +210,9 @@ def _forget_dead_session() -> None:
         SparkSession._instantiatedSession = SparkSession._activeSession = None
 
 
-def is_embedded(spark: SparkSession) -> bool:
+def is_embedded(spark: OnSpark) -> bool:
     """Whether Spark runs inside this machine's driver process rather than on a cluster."""
-    return str(spark.sparkContext.master).startswith("local")
+    return _is_local(spark.sparkContext.master)
 
 
 def _first_line(error: Exception) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import cloudpickle
 
+from funke.engine.config.log_levels import LogLevels
 from funke.engine.connectors.remote.access import StorageAccess, install_access, installed_access
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.cached_files import CachedFile
@@ -48,6 +49,7 @@ class JobPackage:
     # The interpreter of slots, if not that of Spark's workers; a relative path leads into an unpacked archive.
     python_executable: str | None = None
     job_parameters: tuple[tuple[str, str], ...] = ()
+    log_levels: LogLevels = field(default_factory=LogLevels)
     auto_watermark_interval_ms: int = 200
     is_batch: bool = False
     backend: BackendChoice = field(default_factory=BackendChoice)

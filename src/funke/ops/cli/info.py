@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NoReturn
 
 from funke.datastream.job_submission import submitting_with
@@ -13,8 +14,6 @@ from funke.engine.jobs.settings import JobSettings
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.explain import explain
 from funke.engine.planner.segments import to_plan
-from funke.ops.cli.arguments import ProgramCall
-from funke.ops.cli.program import run_program
 
 __all__ = ["describe_job", "info"]
 
@@ -27,11 +26,11 @@ class _Submitted(BaseException):
         self.graph = graph
 
 
-def info(call: ProgramCall) -> None:
+def info(program: Callable[[], None]) -> None:
     """Run the program up to its first job and print what that job would be."""
     try:
         with submitting_with(_refuse):
-            run_program(call)
+            program()
     except _Submitted as submitted:
         print(describe_job(submitted.graph))
         return

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from concurrent.futures import wait
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
+from funke.datastream.job_submission import submit_to_engine as submit_job
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.graph.operations import WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.recovery import EndedJob, ProgramRun
-from funke.engine.jobs.running_job import RunningJob, submit_job
 from funke.engine.jobs.settings import JobSettings
+
+if TYPE_CHECKING:
+    from funke.engine.jobs.running_job import RunningJob
 
 __all__ = ["JobList"]
 
@@ -27,7 +30,7 @@ class JobList:
     def __call__(self, graph: StreamGraph, settings: JobSettings) -> RunningJob:
         admitted = self._program_run.admit(settings)
         if isinstance(admitted, EndedJob):
-            return cast(RunningJob, admitted)  # it offers what callers use of a job
+            return cast("RunningJob", admitted)  # it offers what callers use of a job
         job = submit_job(graph, admitted)
         self._jobs.append((job, _is_collecting(graph)))
         return job

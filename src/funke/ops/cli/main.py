@@ -1,21 +1,19 @@
-"""The `funke` command."""
+"""The `funke` command.
+
+Each command loads what it needs when it is called: help and refusals answer at once, without the engine.
+"""
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable, Sequence
 
 from funke import __version__
-from funke.datastream.job_submission import submitting_with
 from funke.engine.errors import ConfigurationError
-from funke.engine.jobs.recovery import ProgramRun
 from funke.ops.cli.arguments import ProgramCall, parse_program_call
 from funke.ops.cli.error_report import print_error
-from funke.ops.cli.info import info
-from funke.ops.cli.job_commands import cancel_job, list_jobs, show_status, stop_job, take_savepoint
-from funke.ops.cli.job_list import JobList
-from funke.ops.cli.program import run_program
-from funke.ops.cli.recover import recover
+from funke.ops.cli.program import prepare_program
 
 __all__ = ["main", "main_of_module"]
 
@@ -58,13 +56,14 @@ options of run and info, before the program:
 What the program sets itself wins over options, options win over config.yaml in FUNKE_CONF_DIR.
 """
 INTERRUPTED = 130
-_JOB_COMMANDS: dict[str, Callable[[list[str]], None]] = {
-    "list": list_jobs,
-    "status": show_status,
-    "cancel": cancel_job,
-    "savepoint": take_savepoint,
-    "stop": stop_job,
-    "recover": recover,
+# The function of each command and the module, beside this one, that holds it.
+_JOB_COMMANDS = {
+    "list": ("job_commands", "list_jobs"),
+    "status": ("job_commands", "show_status"),
+    "cancel": ("job_commands", "cancel_job"),
+    "savepoint": ("job_commands", "take_savepoint"),
+    "stop": ("job_commands", "stop_job"),
+    "recover": ("recover", "recover"),
 }
 
 
@@ -78,8 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"funke {__version__}")
         return 0
     if given[0] in _JOB_COMMANDS:
-        return _reporting(lambda: _JOB_COMMANDS[given[0]](given[1:]))
-    commands: dict[str, Callable[[ProgramCall], None]] = {"run": _run_with(given[1:]), "info": info}
+        return _reporting(lambda: _job_command(given[0])(given[1:]))
+    commands: dict[str, Callable[[ProgramCall], None]] = {"run": _run_with(given[1:]), "info": _info}
     if given[0] not in commands:
         hint = f"; to run it: funke run {given[0]}" if given[0].endswith(".py") else "; see `funke --help`"
         return _reporting(lambda: _refuse(f"there is no command '{given[0]}'{hint}"))
@@ -93,17 +92,34 @@ def main_of_module(arguments: Sequence[str]) -> int:
     return main(arguments if is_command else ["run", *arguments])
 
 
+def _job_command(name: str) -> Callable[[list[str]], None]:
+    module, function = _JOB_COMMANDS[name]
+    command: Callable[[list[str]], None] = getattr(importlib.import_module(f"funke.ops.cli.{module}"), function)
+    return command
+
+
+def _info(call: ProgramCall) -> None:
+    program = prepare_program(call)
+    from funke.ops.cli.info import info
+
+    info(program)
+
+
 def _run_with(arguments: list[str]) -> Callable[[ProgramCall], None]:
     command = [sys.executable, "-m", "funke", "run", *arguments]
-    return lambda call: run(call, ProgramRun.of_this_process(command))
+    return lambda call: run(prepare_program(call), command)
 
 
-def run(call: ProgramCall, program_run: ProgramRun) -> None:
+def run(program: Callable[[], None], command: list[str]) -> None:
     """Run the program and wait for the jobs it has left running; when it is interrupted, cancel them."""
-    jobs = JobList(program_run)
+    from funke.datastream.job_submission import submitting_with
+    from funke.engine.jobs.recovery import ProgramRun
+    from funke.ops.cli.job_list import JobList
+
+    jobs = JobList(ProgramRun.of_this_process(command))
     try:
         with submitting_with(jobs):
-            run_program(call)
+            program()
         jobs.wait()
     except SystemExit as ended:
         if ended.code in (None, 0):

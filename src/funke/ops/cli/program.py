@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 
@@ -13,29 +15,31 @@ from funke.engine.config.job_defaults import put_command_line_options
 from funke.engine.errors import ConfigurationError
 from funke.ops.cli.arguments import ProgramCall
 
-__all__ = ["run_program"]
+__all__ = ["prepare_program"]
 
 
-def run_program(call: ProgramCall) -> None:
-    """Run the program as `__main__`, with `pyflink` resolving to Funke and the options as defaults of its jobs."""
+def prepare_program(call: ProgramCall) -> Callable[[], None]:
+    """What runs the program as `__main__`, with `pyflink` resolving to Funke and the options as defaults of its jobs.
+
+    A program that is not there, or is no Python, is refused here, before anything else is loaded.
+    """
     put_command_line_options(call.options)
     _add_python_files(call.options.get("python.files", ""))
     alias.install()
     if call.module is not None:
-        _run_module(call.module, call.arguments)
-    elif call.file is not None:
-        _run_file(call.file, call.arguments)
-    else:
-        raise ConfigurationError("name the program to run, as in `funke run job.py`")
+        return _module_run(call.module, call.arguments)
+    if call.file is not None:
+        return _file_run(call.file, call.arguments)
+    raise ConfigurationError("name the program to run, as in `funke run job.py`")
 
 
-def _run_file(path: str, arguments: tuple[str, ...]) -> None:
+def _file_run(path: str, arguments: tuple[str, ...]) -> Callable[[], None]:
     code = _compiled(path)
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
-    _run_code(code, path, arguments, None)
+    return partial(_run_code, code, path, arguments, None)
 
 
-def _run_module(name: str, arguments: tuple[str, ...]) -> None:
+def _module_run(name: str, arguments: tuple[str, ...]) -> Callable[[], None]:
     sys.path.insert(0, os.getcwd())
     try:
         spec = importlib.util.find_spec(name)
@@ -45,7 +49,7 @@ def _run_module(name: str, arguments: tuple[str, ...]) -> None:
         spec = importlib.util.find_spec(f"{name}.__main__")
     if spec is None or spec.origin is None:
         raise ConfigurationError(f"there is no Python module '{name}' to run; give its place with -pyfs")
-    _run_code(_compiled(spec.origin), spec.origin, arguments, spec)
+    return partial(_run_code, _compiled(spec.origin), spec.origin, arguments, spec)
 
 
 def _run_code(code: CodeType, path: str, arguments: tuple[str, ...], spec: ModuleSpec | None) -> None:

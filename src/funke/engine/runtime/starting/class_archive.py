@@ -1,0 +1,194 @@
+"""The archive of Spark's loaded classes: where it is kept, what it depends on, whether it may be used.
+
+A JVM that maps the archive need not read, check and link some ten thousand classes again. It is code that Spark's
+process runs, so it stands in a folder of the user's own, and is taken only from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import platform
+import shutil
+import stat
+import time
+from dataclasses import asdict, dataclass
+
+from funke.engine.errors import UntrustedError
+from funke.engine.trust.private_files import open_own_file, open_private_folder, require_private_folder
+
+__all__ = [
+    "QUIET",
+    "SWITCH",
+    "ClassArchive",
+    "Installation",
+    "archive_folder",
+    "find_archive",
+    "is_due",
+    "note_of",
+    "remember",
+]
+
+# "off": archives are neither used nor made; "use": they are used, but none is made.
+SWITCH = "FUNKE_CLASS_ARCHIVE"
+# Variables with this beginning change how spark-submit starts Spark, except those that Spark itself reads, or sets.
+_SUBMIT_PREFIX = "SPARK_"
+_READ_BY_SPARK = {"SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME", "SPARK_LOCAL_DIRS", "SPARK_USER"}
+_SET_BY_PYSPARK = {"SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE"}
+_SUBMIT_VARIABLES = {"PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "HADOOP_CONF_DIR", "YARN_CONF_DIR"}
+_MOST_NOTE_BYTES = 1 << 20
+# Counts up when archives of another making are wanted.
+_FORMAT = 1
+# After an archive was made, or could not be, the next one is not tried sooner: whatever is wrong may stay so.
+_PAUSE_S = 24 * 3600
+
+
+@dataclass(frozen=True)
+class Installation:
+    """The Java runtime and the Spark that would be started."""
+
+    java: str
+    spark_home: str
+    key: str
+
+    @staticmethod
+    def of_this_process() -> Installation | None:
+        """What PySpark would start; None if only spark-submit knows how: its settings say more than we read."""
+        found = importlib.util.find_spec("pyspark")
+        java = _java()
+        if found is None or found.origin is None or java is None:
+            return None
+        home = os.path.dirname(os.path.realpath(found.origin))
+        # A folder on the class path rules an archive out; and what is in this one is for spark-submit to read.
+        if _has_settings_for_submit(home) or os.path.exists(os.path.join(home, "conf")):
+            return None
+        return Installation(java, home, _key(java, home))
+
+
+def _java() -> str | None:
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which(os.path.join(home, "bin", "java") if home else "java")
+    return os.path.realpath(found) if found else None
+
+
+def _has_settings_for_submit(home: str) -> bool:
+    given = {name for name in os.environ if name.startswith(_SUBMIT_PREFIX)} - _READ_BY_SPARK - _SET_BY_PYSPARK
+    if os.path.realpath(os.environ.get("SPARK_HOME", home)) == home:
+        given.discard("SPARK_HOME")
+    return bool(given or _SUBMIT_VARIABLES & os.environ.keys())
+
+
+def _key(java: str, home: str) -> str:
+    """Names what an archive is good for; the JVM itself compares its own build and every jar once more."""
+    runtime = os.path.dirname(os.path.dirname(java))
+    parts = [
+        os.path.join(runtime, *path) for path in (("lib", "modules"), ("lib", "server", "libjvm.so"), ("release",))
+    ]
+    files = [java, *parts, os.path.join(home, "jars"), os.path.join(home, "version.py")]
+    what = [_FORMAT, platform.machine(), java, home, [_stamp(path) for path in files]]
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
+
+
+def _stamp(path: str) -> list[int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return [found.st_size, found.st_mtime_ns]
+
+
+@dataclass(frozen=True)
+class ClassArchive:
+    """An archive, and how Spark's process is started with it."""
+
+    path: str
+    size: int
+    class_path: str
+    # What Spark's launcher gives the JVM, apart from what depends on a session's settings.
+    options: tuple[str, ...]
+
+    @property
+    def java_arguments(self) -> list[str]:
+        """What makes a JVM use the archive, say nothing about it, and go on without it when it does not fit."""
+        use = ["-Xshare:auto", f"-XX:SharedArchiveFile={self.path}", "-XX:+VerifySharedSpaces"]
+        return ["-cp", self.class_path, *self.options, *use, *QUIET]
+
+    def is_mapped_by(self, pid: int) -> bool:
+        """Whether a JVM uses the archive; True where the system does not tell."""
+        try:
+            with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
+                return any(line.rstrip().endswith(self.path) for line in maps)
+        except OSError:
+            return True
+
+
+# That an archive does not fit is no news to the user; errors of the JVM are.
+QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
+
+
+def archive_folder() -> str | None:
+    """The private folder of archives, made if need be; None where there can be none."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    if not os.path.isabs(base):
+        return None
+    try:
+        folder = open_private_folder(os.path.join(base, "funke"))
+        _require_guarded(os.path.realpath(base))
+        return folder
+    except (OSError, UntrustedError):
+        return None
+
+
+def _require_guarded(folder: str) -> None:
+    """Whoever may rename things in a folder above could put another archive in place of the one that was checked."""
+    while True:
+        found = os.stat(folder)
+        is_open = stat.S_IMODE(found.st_mode) & 0o022 and not found.st_mode & stat.S_ISVTX
+        if found.st_uid not in (os.geteuid(), 0) or is_open:
+            raise UntrustedError(f"others may change what is in '{folder}'")
+        above = os.path.dirname(folder)
+        if above == folder:
+            return
+        folder = above
+
+
+def note_of(folder: str, installation: Installation) -> str:
+    """The file that says what is known about an installation's archive."""
+    return os.path.join(folder, f"classes-{installation.key}.json")
+
+
+def remember(note: str, archive: ClassArchive | None) -> None:
+    """Writes down an archive, or that there is none to be used; from then on it counts."""
+    temporary = f"{note}.{os.getpid()}.part"
+    with open(temporary, "w", encoding="utf-8", opener=_open_new) as file:
+        json.dump(asdict(archive) if archive is not None else None, file)
+    os.replace(temporary, note)
+
+
+def _open_new(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+
+
+def is_due(folder: str, installation: Installation) -> bool:
+    """Whether an archive may be made, if there is none that can be used."""
+    try:
+        return time.time() - os.lstat(note_of(folder, installation)).st_mtime > _PAUSE_S
+    except OSError:
+        return True
+
+
+def find_archive(folder: str, installation: Installation) -> ClassArchive | None:
+    """The archive of an installation, if there is one that nobody else can have touched and nothing has cut short."""
+    try:
+        require_private_folder(folder)
+        with open_own_file(note_of(folder, installation)) as file:
+            known = json.loads(file.read(_MOST_NOTE_BYTES))
+        archive = ClassArchive(known["path"], known["size"], known["class_path"], tuple(known["options"]))
+        found = os.lstat(archive.path)
+    except (OSError, UntrustedError, ValueError, TypeError, KeyError):
+        return None
+    is_own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and not stat.S_IMODE(found.st_mode) & 0o022
+    is_inside = os.path.dirname(archive.path) == folder
+    return archive if is_own and is_inside and found.st_size == archive.size else None

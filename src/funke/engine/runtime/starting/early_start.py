@@ -1,0 +1,99 @@
+"""Starts Spark's process from an archive of its classes, as soon as it is known that a job needs Spark.
+
+It loads while the driver imports, plans and packs. Without an archive PySpark starts Spark, and one is made later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from funke.engine.runtime.starting.background import build_at_exit
+from funke.engine.runtime.starting.class_archive import (
+    SWITCH,
+    ClassArchive,
+    Installation,
+    archive_folder,
+    find_archive,
+    is_due,
+    note_of,
+    remember,
+)
+from funke.engine.runtime.starting.spark_process import SparkProcess, is_startable
+
+__all__ = ["start_early", "take_gateway"]
+
+
+@dataclass
+class _Start:
+    """A process that was started from an archive, and where that comes from."""
+
+    options: dict[str, str]
+    process: SparkProcess
+    folder: str
+    installation: Installation
+    archive: ClassArchive
+
+
+_lock = threading.Lock()
+# As PySpark has one gateway for a process, there is one on its way at most.
+_waiting: list[_Start] = []
+
+
+def start_early(options: Mapping[str, str]) -> None:
+    """Starts Spark's process if an archive allows it; whoever takes the gateway need not wait for so long."""
+    with _lock:
+        if not _waiting:
+            _waiting.extend(_started(options))
+
+
+def take_gateway(options: Mapping[str, str]) -> Any | None:
+    """The gateway to Spark's process, started now if it was not before; None when PySpark is to start it."""
+    with _lock:
+        found = list(_waiting)
+        _waiting.clear()
+    for early in found:
+        if early.options == dict(options):
+            return _connect(early)
+        early.process.end()
+    for start in _started(options):
+        return _connect(start)
+    return None
+
+
+def _started(options: Mapping[str, str]) -> list[_Start]:
+    switch = os.environ.get(SWITCH, "on").lower()
+    is_embedded = options.get("spark.master", "").startswith("local")
+    folder = archive_folder() if is_embedded and switch != "off" and is_startable(options) else None
+    installation = Installation.of_this_process() if folder is not None else None
+    if folder is None or installation is None:
+        return []
+    archive = find_archive(folder, installation)
+    if archive is None:
+        _want_archive(folder, installation)
+        return []
+    try:
+        process = SparkProcess(installation.java, archive.java_arguments, options)
+    except OSError:
+        return []
+    return [_Start(dict(options), process, folder, installation, archive)]
+
+
+def _connect(start: _Start) -> Any | None:
+    gateway = start.process.connect()
+    if gateway is None:
+        # Whatever was wrong with it: this archive is not used again.
+        with contextlib.suppress(OSError):
+            remember(note_of(start.folder, start.installation), None)
+    elif not start.archive.is_mapped_by(gateway.proc.pid):
+        _want_archive(start.folder, start.installation)
+    return gateway
+
+
+def _want_archive(folder: str, installation: Installation) -> None:
+    if os.environ.get(SWITCH, "on").lower() == "on" and is_due(folder, installation):
+        build_at_exit()

@@ -1,0 +1,234 @@
+"""Which archive of classes is taken, and which is not; how Spark's process is started from it. Java is played."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from funke.engine.runtime.starting import early_start
+from funke.engine.runtime.starting.class_archive import (
+    SWITCH,
+    ClassArchive,
+    Installation,
+    archive_folder,
+    find_archive,
+    is_due,
+    note_of,
+    remember,
+)
+from funke.engine.runtime.starting.early_start import start_early, take_gateway
+from tests.harness.stranger import give_away
+
+OPTIONS = {"spark.master": "local[1]"}
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder whose parents nobody else may change, as in a home folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def wanted(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Grows when an archive is to be made at the end."""
+    found: list[bool] = []
+    monkeypatch.setattr(early_start, "build_at_exit", lambda: found.append(True))
+    monkeypatch.setenv(SWITCH, "on")
+    return found
+
+
+@pytest.fixture
+def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installation:
+    """A Java that never comes up, until a test says otherwise."""
+    found = Installation(str(executable(tmp_path / "java", "exec sleep 600")), "/spark", "0123456789abcdef")
+    monkeypatch.setattr(Installation, "of_this_process", lambda: found)
+    return found
+
+
+def executable(path: Path, script: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o700)
+    return path
+
+
+def kept_archive(installation: Installation) -> tuple[str, ClassArchive]:
+    folder = archive_folder()
+    assert folder is not None
+    path = Path(folder, f"classes-{installation.key}-1.jsa")
+    path.write_bytes(b"classes")
+    path.chmod(0o400)
+    archive = ClassArchive(str(path), 7, "/spark/jars/*", ("-Dx=y",))
+    remember(note_of(folder, installation), archive)
+    return folder, archive
+
+
+def test_archives_are_kept_in_a_folder_of_the_users_own(cache: Path) -> None:
+    assert archive_folder() == str(cache / "funke")
+    assert stat.S_IMODE((cache / "funke").stat().st_mode) == 0o700
+
+
+def test_without_a_variable_it_is_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert archive_folder() == str(tmp_path / ".cache" / "funke")
+
+
+def test_a_folder_that_somebody_else_made_is_not_used(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (cache / "funke").mkdir(parents=True, mode=0o700)
+    give_away(cache / "funke", monkeypatch)
+    assert archive_folder() is None
+
+
+def test_a_folder_that_others_may_enter_or_that_is_a_link_is_not_used(cache: Path, tmp_path: Path) -> None:
+    (cache / "funke").mkdir(parents=True)
+    (cache / "funke").chmod(0o755)
+    assert archive_folder() is None
+    (cache / "funke").rmdir()
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (cache / "funke").symlink_to(tmp_path / "elsewhere")
+    assert archive_folder() is None
+
+
+def test_a_folder_in_a_place_that_others_may_change_is_not_used(cache: Path) -> None:
+    cache.mkdir()
+    cache.chmod(0o777)
+    assert archive_folder() is None
+    cache.chmod(0o1777)  # like /tmp: only the owner may rename
+    assert archive_folder() is not None
+
+
+def test_no_place_for_archives_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: list[bool]) -> None:
+    for place in ("relative/folder", "/proc/nothing/here", str(tmp_path / "file" / "below")):
+        (tmp_path / "file").write_text("")
+        monkeypatch.setenv("XDG_CACHE_HOME", place)
+        assert archive_folder() is None and take_gateway(OPTIONS) is None
+    assert wanted == []
+
+
+def test_an_archive_is_found_again(cache: Path, installation: Installation) -> None:
+    folder, archive = kept_archive(installation)
+    assert find_archive(folder, installation) == archive
+    assert find_archive(folder, replace(installation, key="another")) is None
+    assert [argument for argument in archive.java_arguments if "jsa" in argument] == [
+        f"-XX:SharedArchiveFile={archive.path}"
+    ]
+
+
+def test_an_archive_that_was_cut_short_is_not_used(cache: Path, installation: Installation) -> None:
+    folder, archive = kept_archive(installation)
+    os.chmod(archive.path, 0o600)
+    Path(archive.path).write_bytes(b"class")
+    assert find_archive(folder, installation) is None
+
+
+def test_an_archive_of_somebody_else_is_not_used(
+    cache: Path, installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, archive = kept_archive(installation)
+    give_away(archive.path, monkeypatch)
+    assert find_archive(folder, installation) is None
+
+
+def test_an_archive_elsewhere_or_behind_a_link_is_not_used(
+    cache: Path, tmp_path: Path, installation: Installation
+) -> None:
+    folder, archive = kept_archive(installation)
+    planted = tmp_path / "planted.jsa"
+    planted.write_bytes(b"classes")
+    remember(note_of(folder, installation), replace(archive, path=str(planted)))
+    assert find_archive(folder, installation) is None
+    remember(note_of(folder, installation), archive)
+    os.unlink(archive.path)
+    os.symlink(planted, archive.path)
+    assert find_archive(folder, installation) is None
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "[]", "{}", '{"path": 1}', "null"])
+def test_a_note_that_says_nothing_is_not_an_error(cache: Path, installation: Installation, text: str) -> None:
+    folder, _ = kept_archive(installation)
+    Path(note_of(folder, installation)).write_text(text)
+    assert find_archive(folder, installation) is None
+
+
+def test_what_could_not_be_made_is_tried_again_a_day_later(cache: Path, installation: Installation) -> None:
+    folder = archive_folder()
+    assert folder is not None and is_due(folder, installation)
+    remember(note_of(folder, installation), None)
+    assert not is_due(folder, installation)
+    yesterday = time.time() - 25 * 3600
+    os.utime(note_of(folder, installation), (yesterday, yesterday))
+    assert is_due(folder, installation)
+
+
+def test_the_key_follows_java_and_the_jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("SPARK_")]:
+        monkeypatch.delenv(name)
+    (tmp_path / "bin").mkdir()
+    executable(tmp_path / "bin" / "java", "true")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    first = Installation.of_this_process()
+    (tmp_path / "release").write_text('JAVA_VERSION="99"')
+    second = Installation.of_this_process()
+    assert first is not None and second is not None and first.key != second.key
+    assert Installation.of_this_process() == second
+
+
+@pytest.mark.parametrize("name", ["SPARK_CONF_DIR", "SPARK_DRIVER_MEMORY", "PYSPARK_SUBMIT_ARGS", "HADOOP_CONF_DIR"])
+def test_what_only_spark_submit_understands_is_left_to_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "x")
+    assert Installation.of_this_process() is None
+
+
+def test_an_archive_is_wanted_where_there_is_none(
+    cache: Path, installation: Installation, wanted: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for switch, expected in (("off", []), ("use", []), ("on", [True])):
+        monkeypatch.setenv(SWITCH, switch)
+        assert take_gateway(OPTIONS) is None and wanted == expected
+    assert take_gateway({"spark.master": "spark://host:7077"}) is None and wanted == [True]
+    assert take_gateway({**OPTIONS, "spark.driver.extraClassPath": "x.jar"}) is None and wanted == [True]
+
+
+def test_an_archive_that_spark_does_not_start_with_is_not_used_again(
+    cache: Path, tmp_path: Path, installation: Installation, wanted: list[bool]
+) -> None:
+    folder, _ = kept_archive(installation)
+    executable(tmp_path / "java", "exit 134")
+    assert take_gateway(OPTIONS) is None
+    assert find_archive(folder, installation) is None and not is_due(folder, installation)
+
+
+def test_a_process_that_was_started_early_and_is_not_needed_ends(
+    cache: Path, tmp_path: Path, installation: Installation, wanted: list[bool]
+) -> None:
+    kept_archive(installation)
+    started = tmp_path / "started"
+    executable(tmp_path / "java", f'echo $$ >> "{started}"; exec sleep 600')
+    start_early(OPTIONS)
+    start_early(OPTIONS)  # one is enough
+    while not started.exists() or not started.read_text():
+        time.sleep(0.01)
+    pids = started.read_text().split()
+    executable(tmp_path / "java", "exit 1")
+    assert take_gateway({**OPTIONS, "spark.app.name": "another"}) is None
+    assert len(pids) == 1 and not Path("/proc", pids[0]).exists()
+
+
+def test_spark_is_told_its_options(cache: Path, tmp_path: Path, installation: Installation, wanted: list[bool]) -> None:
+    _, archive = kept_archive(installation)
+    said = tmp_path / "said"
+    program = f'"{sys.executable}" -c \'import json, sys; print(json.dumps(sys.argv[1:]))\' "$@" > "{said}"; exit 1'
+    executable(tmp_path / "java", program)
+    java_options = "-Da='b c' -Dd=e"
+    take_gateway({**OPTIONS, "spark.driver.memory": "2g", "spark.driver.extraJavaOptions": java_options})
+    given = json.loads(said.read_text())
+    assert given[:3] == ["-cp", archive.class_path, "-Dx=y"] and f"-XX:SharedArchiveFile={archive.path}" in given
+    assert {"-Xmx2g", "-Da=b c", "-Dd=e", "spark.master=local[1]", "pyspark-shell"} <= set(given)
