@@ -19,7 +19,7 @@ def sink(folder: Path) -> FileSink:
     return FileSink.for_row_format(str(folder), Encoder.simple_string_encoder()).with_rolling_policy(policy).build()
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
+def wait_until(condition: Callable[[], object], seconds: float = 110) -> None:
     """Waits; fails the test when it takes too long."""
     end = time.monotonic() + seconds
     while not condition():
