@@ -72,11 +72,18 @@ def test_status_tells_driver_checkpoint_and_failures(running: OwnedRecord, capsy
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == [f"Job: {running.job_id} : orders", "Status: RESTARTING"]
     assert lines[2].startswith(f"Driver: process {os.getpid()} on ") and lines[2].endswith(", attempt 0, runs")
-    assert lines[3:] == ["Last checkpoint: /checkpoints/chk-9", "Failure: bad row"]
-    server = ControlServer(running.record.control_path, {"tasks": lambda: {"RUNNING": 3, "FINISHED": 1}})
+    assert lines[3].startswith("Tasks: unknown, the job's driver cannot be reached")
+    assert lines[4:] == ["Last checkpoint: /checkpoints/chk-9", "Failure: bad row"]
+    checkpoints = {"completed": 2, "failed": 1, "in progress": 0, "last failure": "too slow"}
+    server = ControlServer(
+        running.record.control_path,
+        {"tasks": lambda: {"RUNNING": 3, "FINISHED": 1}, "checkpoints": lambda: checkpoints},
+    )
     show_status([running.job_id])
     server.close()
-    assert "Tasks: 3 RUNNING, 1 FINISHED\n" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "Tasks: 3 RUNNING, 1 FINISHED\nCheckpoints: 2 completed, 1 failed, 0 in progress\n" in out
+    assert "Last failed checkpoint: too slow\n" in out
 
 
 def test_commands_reach_the_driver(running: OwnedRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

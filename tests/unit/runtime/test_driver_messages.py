@@ -19,7 +19,7 @@ def test_the_first_warning_of_an_operator_is_told(capfd: pytest.CaptureFixture[s
     keeper = CheckpointKeeper("job", CheckpointSettings(), CheckpointStore("/nowhere"))
     nobody = cast(Any, None)
     coordinator = Coordinator(
-        cast(EpochRunner, None), {}, [], nobody, {}, nobody, 0, keeper, slots=0, executions=nobody
+        cast(EpochRunner, None), {}, [], nobody, {}, nobody, 0, keeper, 0, executions=nobody, watch=nobody
     )
     for subtask, operator_id in ((0, "a"), (1, "a"), (0, "b"), (0, "a")):
         message = DriverMessage(warnings_channel(operator_id), subtask, f"{operator_id} of {subtask}")

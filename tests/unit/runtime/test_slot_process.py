@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import signal
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -241,6 +243,24 @@ def test_on_embedded_spark_no_port_is_opened(tmp_path: Path) -> None:
         assert not [line for line in tables.splitlines() if set(line.split()) & inodes]
     finally:
         assert end_slots([address], SECRET) == []
+
+
+def test_what_a_function_has_started_ends_also_when_the_slots_watcher_is_killed() -> None:
+    builder = GraphBuilder(parallelism=1)
+    started = builder.map(
+        builder.source(),
+        function=lambda value: subprocess.Popen(["sleep", "60"], start_new_session=True).pid,
+    )
+    builder._add(WriteSink(CollectSink("out")), "out", [started])
+    plan = to_plan(to_job_graph(builder.graph), functions_need_slots=True)
+    address = start_slot(0, JobPackage("job", "job", 0, SECRET, pack_code(plan), driver_host=open_nursery()))
+    frame = Frame(0, plan.exchanges[0].id, 0, encode([("r", [1], None)]))
+    answers = deliver(address, SECRET, EpochHeader(1), 1, consumed_at(plan, 1), iter([frame]))
+    (sleeper,) = collected([decode(answer.payload) for answer in answers])
+    assert Path(f"/proc/{sleeper}").exists()
+    os.kill(address.pid, signal.SIGKILL)
+    assert wait_until(lambda: not Path(f"/proc/{sleeper}").exists())
+    end_slots([address], SECRET)
 
 
 def test_nothing_is_left_of_a_restore_that_failed(tmp_path: Path) -> None:

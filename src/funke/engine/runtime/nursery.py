@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 
+from funke.engine.runtime.process_ties import adopt_orphans, children_of
 from funke.engine.runtime.slot_process import main
 from funke.engine.runtime.worker_setup import DriverHost
 from funke.engine.trust.peers import connect_to_own, listen_at, require_same_user
@@ -78,6 +79,7 @@ def serve(driver_pid: int, listener: socket.socket, folder: str) -> None:
     # What user functions are made of: a name, because imports point down, and the children would all load it.
     importlib.import_module("funke.datastream")
     gc.freeze()  # so that children share the memory of what is loaded
+    adopts = adopt_orphans()
     children: set[int] = set()
     while os.getppid() == driver_pid:
         ready = select.select([listener, sys.stdin], [], [], _WATCH_INTERVAL_S)[0]
@@ -86,8 +88,13 @@ def serve(driver_pid: int, listener: socket.socket, folder: str) -> None:
         if ready:
             with contextlib.suppress(OSError):
                 children.add(_answer(listener))
-        children -= _ended(children)
+        ended = _ended(children)
+        children -= ended
+        if ended and adopts:
+            _end_orphans(children)
     _end_all(children)
+    if adopts:
+        _end_orphans(set())
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -118,6 +125,14 @@ def _become_slot(birth_file: str, listeners: tuple[int, ...]) -> None:
 def _ended(children: set[int]) -> set[int]:
     """Those that have ended, each told once."""
     return {pid for pid in children if os.waitpid(pid, os.WNOHANG)[0]}
+
+
+def _end_orphans(children: set[int]) -> None:
+    """Ends what slots have left behind whose watcher was killed before it could do so."""
+    while orphans := set(children_of(os.getpid())) - children:
+        for pid in orphans:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)  # what it leaves behind comes here in turn
 
 
 def _end_all(children: set[int]) -> None:
