@@ -16,6 +16,7 @@ import shutil
 import signal
 import socket
 import time
+import traceback
 from dataclasses import asdict, dataclass
 from typing import NoReturn
 
@@ -130,6 +131,8 @@ def _watch(order: WatchOrder, pid: int, line: socket.socket) -> NoReturn:
         _end_leftovers(pid, adopts)
         watcher.await_readers()
         shutil.rmtree(order.folder, ignore_errors=True)
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(0)
 
