@@ -42,6 +42,7 @@ class SparkProcess:
     def __init__(self, java: str, java_arguments: Sequence[str], options: Mapping[str, str]) -> None:
         self._folder = make_private_folder("spark-", run_folder())
         self._port_file = os.path.join(self._folder, "port")
+        self._owner = os.getpid()
         self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
             [java, *java_arguments, *_driver_arguments(options), _MAIN, *_spark_arguments(options), "pyspark-shell"],
             stdin=subprocess.PIPE,  # its end tells Spark that the driver has gone
@@ -72,7 +73,7 @@ class SparkProcess:
     def end(self) -> None:
         """Ends a process that nobody has connected to."""
         process, self._process = self._process, None
-        if process is not None:
+        if process is not None and os.getpid() == self._owner:  # not in a fork of the driver
             process.kill()
             process.wait()
             shutil.rmtree(self._folder, ignore_errors=True)
