@@ -225,7 +225,7 @@ class DataStream(OperatorSettings):
                 at_user_line(f"project() needs positions from 0 to {len(fields) - 1}, got {list(field_indexes)}")
             )
         output_type = TupleTypeInfo([fields[index] for index in field_indexes])
-        return self._values()._transform(op.Project(projection(field_indexes)), "Projection", output_type)
+        return self._values()._transform(op.BuiltInMap(projection(field_indexes)), "Projection", output_type)
 
     def rescale(self) -> DataStream:
         """Send elements in turn to the subtasks that belong to the sending one."""
@@ -542,7 +542,7 @@ class KeyedStream(RefusedSettings, DataStream):
     def _rows_with_key(self) -> DataStream:
         assert self._key is not None
         row_type = keyed_type(self._key_type, self._type_info)
-        return self._values()._transform(op.Map(keyed_row(self._key)), "Key", row_type)
+        return self._values()._transform(op.BuiltInMap(keyed_row(self._key)), "Key", row_type)
 
     def shuffle(self) -> NoReturn:
         """Not possible: the key decides where an element goes."""

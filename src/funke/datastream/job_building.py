@@ -13,7 +13,7 @@ from funke.engine.config.option_values import parse_boolean, parse_map
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, GraphError
 from funke.engine.graph.aligned_partitions import with_aligned_partitions
-from funke.engine.graph.operations import Filter, FlatMap, Map, OneByOne, Operation, ReadSource
+from funke.engine.graph.operations import BuiltInMap, Filter, FlatMap, Map, OneByOne, Operation, ReadSource
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.settings import JobSettings
 
@@ -60,6 +60,8 @@ def _one_by_one(graph: StreamGraph) -> StreamGraph:
 
 def _unhurried(operation: Operation) -> Operation:
     if not isinstance(operation, (Map, FlatMap, Filter)) or operation.key_selector is not None:
+        return operation
+    if isinstance(operation, BuiltInMap):
         return operation
     module = getattr(operation.function, "__module__", None) or type(operation.function).__module__
     is_own = module.partition(".")[0] == "funke"

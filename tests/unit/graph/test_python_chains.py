@@ -129,7 +129,7 @@ def test_keyed_functions_and_those_of_two_streams_begin_a_chain(operation: op.Op
     assert in_front_of(operation, partitioner=Hash(first_field)) == []
 
 
-@pytest.mark.parametrize("operation", [op.Project(str), op.BroadcastProcess(object(), ())], ids=repr)
+@pytest.mark.parametrize("operation", [op.BuiltInMap(str), op.BroadcastProcess(object(), ())], ids=repr)
 def test_what_flink_runs_in_java_or_apart_is_no_part_of_a_chain(operation: op.Operation) -> None:
     assert behind(operation) == in_front_of(operation) == []
 

@@ -46,8 +46,8 @@ class Map(Operation):
 
 
 @dataclass(frozen=True)
-class Project(Map):
-    """Keeps some fields of a tuple."""
+class BuiltInMap(Map):
+    """A map that Flink does itself: no Python function of the program's."""
 
 
 @dataclass(frozen=True)

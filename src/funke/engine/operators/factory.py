@@ -10,6 +10,7 @@ from funke.engine.graph.operations import (
     AssignTimestamps,
     AsyncWait,
     BroadcastProcess,
+    BuiltInMap,
     CoFlatMap,
     CoMap,
     CoProcess,
@@ -21,7 +22,6 @@ from funke.engine.graph.operations import (
     OneByOne,
     Operation,
     Process,
-    Project,
     Reduce,
     Window,
     WindowJoin,
@@ -94,7 +94,7 @@ def _create_window(operation: Window, task: TaskInfo) -> Operator:
 
 _OPERATORS: dict[type[Operation], Callable[[Any, TaskInfo], Operator]] = {
     Map: lambda operation, task: create_map(operation),
-    Project: lambda operation, task: create_map(operation),
+    BuiltInMap: lambda operation, task: create_map(operation),
     FlatMap: lambda operation, task: create_flat_map(operation),
     Filter: lambda operation, task: create_filter(operation),
     Process: _create_process,

@@ -44,11 +44,11 @@ def _is_fused(graph: StreamGraph, edge: StreamEdge) -> bool:
 
 
 def _is_function(operation: op.Operation) -> bool:
-    return isinstance(operation, _FUNCTIONS) and not isinstance(operation, op.Project)
+    return isinstance(operation, _FUNCTIONS) and not isinstance(operation, op.BuiltInMap)
 
 
 def _follows_functions(operation: op.Operation) -> bool:
     if isinstance(operation, op.AssignTimestamps):
         # The assigner is a function of its own; what leaves it is made to fit.
         return operation.watermarks.timestamp_assigner is not None
-    return isinstance(operation, _FOLLOWERS) and not isinstance(operation, op.Project)
+    return isinstance(operation, _FOLLOWERS) and not isinstance(operation, op.BuiltInMap)
