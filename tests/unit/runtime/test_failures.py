@@ -112,6 +112,26 @@ def test_anything_else_is_a_failed_job() -> None:
     assert str(error) == "RuntimeError: odd"
 
 
+class Py4JNetworkError(Exception):
+    """Named like py4j's own."""
+
+
+class Py4JError(Exception):
+    """Named like py4j's own."""
+
+
+@pytest.mark.parametrize(
+    "error", [Py4JNetworkError("Answer is empty"), Py4JError("An error occurred while calling o39.setJobGroup")]
+)
+def test_spark_that_is_gone_is_told_in_words(error: Exception) -> None:
+    assert str(to_job_error(error)).startswith("Spark: the connection to its process is lost (")
+
+
+def test_a_call_that_java_refused_is_no_lost_connection() -> None:
+    refused = Py4JError("An error occurred while calling o39.run. Trace:\npy4j.Py4JException: no such method")
+    assert str(to_job_error(refused)).startswith("Py4JError: An error")
+
+
 class Mute(Exception):
     def __str__(self) -> str:
         raise RuntimeError("no words")

@@ -62,8 +62,14 @@ def to_job_error(cause: BaseException) -> FunkeError:
         return cause
     kind, message = describe(cause)
     # Whatever else talks to a socket in the driver is a source, whose errors are named after it.
-    if kind == "Py4JNetworkError" or isinstance(cause, ConnectionError):
+    if _is_connection_to_spark(kind, message) or isinstance(cause, ConnectionError):
         kind, message = "Spark", f"the connection to its process is lost ({message})"
     error = JobExecutionError(f"{kind}: {message}")
     error.__cause__ = cause
     return error
+
+
+def _is_connection_to_spark(kind: str, message: str) -> bool:
+    """Whether py4j has lost Java: some calls say so, others only that they failed, without anything from Java."""
+    is_silent = kind == "Py4JError" and message.startswith("An error occurred while calling") and "\n" not in message
+    return is_silent or kind == "Py4JNetworkError"
