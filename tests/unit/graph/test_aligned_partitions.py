@@ -57,7 +57,7 @@ def test_receivers_that_do_not_agree_are_refused(builder: GraphBuilder) -> None:
         with_aligned_partitions(builder.graph)
 
 
-@pytest.mark.parametrize("partitioner", [Rebalance(), Forward(), BY_VALUE], ids=repr)
+@pytest.mark.parametrize("partitioner", [Rebalance(), Forward(), BY_VALUE], ids=lambda value: type(value).__name__)
 def test_records_that_are_sent_anew_are_counted_where_they_are(builder: GraphBuilder, partitioner: Any) -> None:
     node = partition(builder)
     builder.map(node, "second", partitioner=partitioner, parallelism=3)

@@ -69,7 +69,7 @@ def test_whatever_funke_chains() -> None:
         {"chaining": ChainingStrategy.HEAD},
         {"chaining": ChainingStrategy.NEVER},
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_not_where_pyflink_ends_the_chain(downstream: dict[str, Any]) -> None:
     assert two_maps(**downstream) == []
@@ -129,7 +129,9 @@ def test_keyed_functions_and_those_of_two_streams_begin_a_chain(operation: op.Op
     assert in_front_of(operation, partitioner=Hash(first_field)) == []
 
 
-@pytest.mark.parametrize("operation", [op.BuiltInMap(str), op.BroadcastProcess(object(), ())], ids=repr)
+@pytest.mark.parametrize(
+    "operation", [op.BuiltInMap(str), op.BroadcastProcess(object(), ())], ids=lambda value: type(value).__name__
+)
 def test_what_flink_runs_in_java_or_apart_is_no_part_of_a_chain(operation: op.Operation) -> None:
     assert behind(operation) == in_front_of(operation) == []
 

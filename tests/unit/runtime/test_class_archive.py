@@ -24,6 +24,7 @@ from funke.engine.runtime.starting.class_archive import (
     remember,
 )
 from funke.engine.runtime.starting.early_start import start_early, take_gateway
+from funke.engine.runtime.starting.spark_process import _spark_arguments
 from tests.harness.stranger import give_away
 
 OPTIONS = {"spark.master": "local[1]"}
@@ -232,3 +233,8 @@ def test_spark_is_told_its_options(cache: Path, tmp_path: Path, installation: In
     given = json.loads(said.read_text())
     assert given[:3] == ["-cp", archive.class_path, "-Dx=y"] and f"-XX:SharedArchiveFile={archive.path}" in given
     assert {"-Xmx2g", "-Da=b c", "-Dd=e", "spark.master=local[1]", "pyspark-shell"} <= set(given)
+
+
+def test_secrets_do_not_stand_on_sparks_command_line() -> None:
+    options = {"spark.master": "local[1]", "spark.hadoop.fs.s3a.secret.key": "hush", "spark.ssl.keyPassword": "hush"}
+    assert _spark_arguments(options) == ["--conf", "spark.master=local[1]"]

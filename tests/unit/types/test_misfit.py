@@ -63,7 +63,7 @@ def test_a_misfit_is_told_with_what_becomes_of_it(type_info: TypeInformation, va
         (T.PRIMITIVE_ARRAY(T.BYTE()), bytearray(b"ab")),
         (T.SQL_DATE(), datetime.date(2018, 3, 11)),
         (T.BIG_DEC(), Decimal("1.50")),
-        (T.PICKLED_BYTE_ARRAY(), object()),
+        (T.PICKLED_BYTE_ARRAY(), {1, 2}),
     ],
     ids=repr,
 )

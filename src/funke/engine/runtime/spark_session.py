@@ -111,7 +111,7 @@ def _spark_context(configuration: Mapping[str, str]) -> SparkContext:
     try:
         conf = SparkConf().setAll(list(options.items()))
         if SparkContext._gateway is None:
-            gateway = take_gateway(options) or start_by_submit(conf)
+            gateway = take_gateway(options) or start_by_submit(options)
             SparkContext._ensure_initialized(gateway=gateway)
         context = SparkContext.getOrCreate(conf)
     except Exception as error:

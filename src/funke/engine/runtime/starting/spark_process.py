@@ -11,12 +11,10 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from types import FunctionType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from funke.engine.config.secret_keys import is_secret
 from funke.engine.trust.private_files import make_private_folder, run_folder
-
-if TYPE_CHECKING:
-    from pyspark import SparkConf
 
 __all__ = ["SparkProcess", "is_startable", "start_by_submit"]
 
@@ -86,7 +84,12 @@ def _driver_arguments(options: Mapping[str, str]) -> list[str]:
 
 
 def _spark_arguments(options: Mapping[str, str]) -> list[str]:
-    return [argument for key, value in options.items() for argument in ("--conf", f"{key}={value}")]
+    return [argument for key, value in _public(options).items() for argument in ("--conf", f"{key}={value}")]
+
+
+def _public(options: Mapping[str, str]) -> dict[str, str]:
+    """What may stand on a command line, which every user can read; the context gets all options by its connection."""
+    return {key: value for key, value in options.items() if not is_secret(key)}
 
 
 def _environment(port_file: str) -> dict[str, str]:
@@ -105,8 +108,11 @@ def _gateway_at(port: int, secret: str) -> Any:
     return _launch_with(os=SimpleNamespace(environ=environ))()
 
 
-def start_by_submit(conf: SparkConf) -> Any:
+def start_by_submit(options: Mapping[str, str]) -> Any:
     """Lets PySpark start Spark as it always does, without the warning."""
+    from pyspark import SparkConf
+
+    conf = SparkConf().setAll(list(_public(options).items()))
 
     def popen(command: list[str], **named: Any) -> subprocess.Popen[bytes]:
         bash = shutil.which("bash")
