@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,15 +17,24 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-# Nothing is written to the user's cache, and no test depends on what is there; those of archives have their own.
-os.environ["FUNKE_CLASS_ARCHIVE"] = "off"
+_building: list[subprocess.Popen[bytes]] = []
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share a Spark session stay in one process; the others, and those that start drivers, use a second."""
-    for item in items:
-        if item.get_closest_marker("spark") and not item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+def pytest_configure(config: pytest.Config) -> None:
+    """Lets the programs of the tests start fast, from an archive of this run's own that is made meanwhile."""
+    os.environ["FUNKE_CLASS_ARCHIVE"] = "use"
+    if not hasattr(config, "workerinput"):  # the processes of pytest-xdist inherit it
+        os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="funke-tests-")
+        command = [sys.executable, "-c", "from funke.engine.runtime.starting.archive_build import build; build()"]
+        quiet = subprocess.DEVNULL
+        _building.append(subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True))
+
+
+def pytest_unconfigure() -> None:
+    for builder in _building:
+        builder.send_signal(signal.SIGINT)  # so that it can tidy up
+        builder.wait()
+        shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

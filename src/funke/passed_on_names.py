@@ -63,6 +63,7 @@ _NAMES: dict[str, dict[str, str]] = {
         ),
         "datastream.window": "CountWindowSerializer GlobalWindowSerializer TimeWindowSerializer",
     },
+    "datastream.formats.avro": {"common": "TypeInformation"},
     "datastream.formats.json": {"common": "typeinfo"},
     "datastream.functions": {
         "datastream": "TimeDomain",

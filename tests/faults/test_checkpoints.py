@@ -33,14 +33,17 @@ IN_FILES = {"state__storage__fs__memory_threshold": "0"}
 
 
 class SlowToWrite:
-    """A value that takes its time to be pickled, and only after some of it was written."""
+    """A value that takes its time to be pickled, and only after some of it was written; it leaves a mark before."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, mark: Path | None = None) -> None:
         self.seconds = seconds
+        self.mark = mark
 
     def __reduce__(self) -> Any:
+        if self.mark is not None:
+            self.mark.touch()
         time.sleep(self.seconds)
-        return SlowToWrite, (self.seconds,)
+        return SlowToWrite, (self.seconds, self.mark)
 
 
 class Counting(KeyedProcessFunction):
@@ -66,7 +69,7 @@ class Counting(KeyedProcessFunction):
             self._fail_if_wanted(value)
         count, slow = self.count.value() or (0, None)
         if self.slow_s and value % KEYS == 0 and self.is_first:
-            slow = SlowToWrite(self.slow_s)
+            slow = SlowToWrite(self.slow_s, self.folder / "writing" if self.folder is not None else None)
         self.count.update((count + 1, slow))
         yield f"{value % KEYS}:{count + 1}"
 
@@ -109,16 +112,17 @@ def numbers(env: StreamExecutionEnvironment) -> Any:
 
 
 class Growing(PythonSource):
-    """Every epoch finds one split more than the one before; it never ends."""
+    """Every epoch finds one split more than the one before, up to a number; it never ends."""
 
     is_bounded = False
     discovery_interval_ms = 100
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
         self.known = 0
+        self.most = most
 
     def enumerate_splits(self) -> Any:
-        self.known = min(self.known + 1, SPLITS)
+        self.known = min(self.known + 1, self.most)
         return range(self.known)
 
     def read_split(self, split: int) -> Any:
@@ -126,8 +130,10 @@ class Growing(PythonSource):
         return range(split * size, (split + 1) * size)
 
 
-def start(env: StreamExecutionEnvironment, out: Path, function: KeyedProcessFunction) -> JobClient:
-    stream = env.from_source(Growing(), WatermarkStrategy.no_watermarks(), "growing", Types.LONG())
+def start(
+    env: StreamExecutionEnvironment, out: Path, function: KeyedProcessFunction, splits: int = SPLITS
+) -> JobClient:
+    stream = env.from_source(Growing(splits), WatermarkStrategy.no_watermarks(), "growing", Types.LONG())
     stream.key_by(lambda number: number % KEYS).process(function, Types.STRING()).sink_to(sink(out))
     return env.execute_async("count")
 
@@ -135,8 +141,9 @@ def start(env: StreamExecutionEnvironment, out: Path, function: KeyedProcessFunc
 def finish(client: JobClient, out: Path) -> None:
     """Waits until everything is there, and makes sure that nothing more comes."""
     wait_until(lambda: committed(out) == expected() or client.get_job_execution_result().done(), 90)
-    done = client.get_metrics()["numberOfCompletedCheckpoints"]
-    wait_until(lambda: client.get_metrics()["numberOfCompletedCheckpoints"] > done)
+    # A job that has only just begun knows of no checkpoints yet.
+    done = client.get_metrics().get("numberOfCompletedCheckpoints", 0)
+    wait_until(lambda: client.get_metrics().get("numberOfCompletedCheckpoints", 0) > done)
     client.cancel().result()
     assert committed(out) == expected()
 
@@ -157,9 +164,11 @@ def test_a_slow_write_does_not_hold_up_the_work(spark: Any, tmp_path: Path) -> N
 def test_a_slot_killed_while_its_state_is_written(spark: Any, tmp_path: Path) -> None:
     env = new_environment(tmp_path / "checkpoints", interval_ms=100)
     client = start(env, tmp_path / "out", Counting(slow_s=0.5, folder=tmp_path))
-    wait_until(lambda: client.get_metrics().get("numberOfInProgressCheckpoints"))
-    for path in tmp_path.glob("pid-*"):
-        os.kill(int(path.name.partition("-")[2]), signal.SIGKILL)
+    wait_until((tmp_path / "writing").exists)
+    pids = [int(path.name.partition("-")[2]) for path in tmp_path.glob("pid-*")]
+    assert len(pids) == 2
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
     finish(client, tmp_path / "out")
     assert client.get_metrics()["numRestarts"] >= 1
 
@@ -314,7 +323,8 @@ def test_incremental_checkpoints_share_files_and_restore_at_another_parallelism(
     options = {"state__backend__type": "rocksdb", "execution__checkpointing__incremental": "true"}
     retention = {"execution__checkpointing__externalized_checkpoint_retention": "RETAIN_ON_CANCELLATION"}
     env = new_environment(tmp_path / "checkpoints", **options, **retention, **IN_FILES)
-    client = start(env, tmp_path / "out", Counting())
+    # Not all of the input: the second job is to fail at a record of its own.
+    client = start(env, tmp_path / "out", Counting(), splits=SPLITS // 2)
     wait_for_checkpoints(client, 3)
     savepoint = client.trigger_savepoint(str(tmp_path / "savepoints")).result()
     client.cancel().result()

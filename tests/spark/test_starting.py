@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -55,14 +54,6 @@ print("from an archive" if ".jsa" in maps.replace("classes.jsa", "").replace("cl
 OUTPUT = "(0, 0)\n(1, 2)\n(2, 4)\n(0, 6)\n(1, 10)\n(2, 14)\n(0, 18)\n(1, 24)\n(2, 30)\n(0, 36)\n"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("starting")
-    (folder / "job.py").write_text(PROGRAM)
-    yield folder
-    assert builders(folder) == []
-
-
 def run(folder: Path, switch: str = "use") -> tuple[str, str, str]:
     """Output, errors and log of the program, with a cache folder of its own."""
     environ = {**os.environ, "XDG_CACHE_HOME": str(folder), "FUNKE_CLASS_ARCHIVE": switch}
@@ -89,7 +80,16 @@ def archives(folder: Path) -> list[Path]:
     return list(folder.glob("funke/classes-*.jsa"))
 
 
-def test_the_first_run_says_nothing_and_leaves_an_archive(folder: Path) -> None:
+def test_an_archive_is_made_and_used_and_passed_over_when_it_is_damaged(tmp_path: Path) -> None:
+    # One test: an archive takes long to make, and the tests of a file may run in several processes.
+    (tmp_path / "job.py").write_text(PROGRAM)
+    first_run_says_nothing_and_leaves_an_archive(tmp_path)
+    second_run_uses_it_and_functions_log_to_the_driver(tmp_path)
+    damaged_archive_changes_nothing(tmp_path)
+    assert builders(tmp_path) == []
+
+
+def first_run_says_nothing_and_leaves_an_archive(folder: Path) -> None:
     output, errors, log = run(folder, "on")
     assert (output, errors) == (OUTPUT + "as ever\n", "")
     assert "py4j" not in log
@@ -101,7 +101,7 @@ def test_the_first_run_says_nothing_and_leaves_an_archive(folder: Path) -> None:
     assert sorted(path.suffix for path in folder.glob("funke/*")) == ["", ".jsa", ".json"]
 
 
-def test_the_second_run_uses_it_and_functions_log_to_the_driver(folder: Path) -> None:
+def second_run_uses_it_and_functions_log_to_the_driver(folder: Path) -> None:
     output, errors, log = run(folder)
     assert (output, errors) == (OUTPUT + "from an archive\n", "")
     lines = log.splitlines()
@@ -111,7 +111,7 @@ def test_the_second_run_uses_it_and_functions_log_to_the_driver(folder: Path) ->
     assert [line for line in lines if not line.startswith(("INFO:shop", "INFO:root:"))] == []
 
 
-def test_a_damaged_archive_changes_nothing(folder: Path) -> None:
+def damaged_archive_changes_nothing(folder: Path) -> None:
     (archive,) = archives(folder)
     archive.chmod(0o600)
     with archive.open("r+b") as file:

@@ -50,10 +50,11 @@ def test_nobody_watches_when_the_wait_is_over() -> None:
         called.set()
 
     watch = EpochWatch(expire, lambda: None, timeout_ms=100)
+    before = set(threading.enumerate())
     with watch.watching():
         assert called.wait(10)
     number = len(calls)
-    assert not [thread for thread in threading.enumerate() if thread.name == "funke-epoch-watch"]
+    assert not {thread.name for thread in set(threading.enumerate()) - before} & {"funke-epoch-watch"}
     with pytest.raises(ValueError, match="as it is"), watch.watching():
         raise ValueError("as it is")
     assert len(calls) <= number + 1

@@ -14,6 +14,7 @@ from funke.engine.formats.avro.avro_files import AvroFileFormat
 from funke.engine.formats.avro.avro_rows import AvroRowReader, AvroRowWriter
 from funke.engine.formats.avro.avro_schema import checked
 from funke.engine.types.avro_type import AvroTypeInfo
+from funke.passed_on_names import pass_on_names
 
 __all__ = [
     "AvroSchema",
@@ -23,6 +24,8 @@ __all__ = [
     "AvroRowDeserializationSchema",
     "AvroRowSerializationSchema",
 ]
+
+pass_on_names(__name__)
 
 
 class AvroSchema:
