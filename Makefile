@@ -21,7 +21,7 @@ demo: venv
 	@$(RUN)/funke run examples/demo.py
 
 test: venv
-	@$(RUN)/python -m pytest -q -n 2
+	@$(RUN)/python -m pytest -q -n 2 --dist worksteal
 
 check: venv
 	@.venv/bin/ruff format --check $(SOURCES)
