@@ -73,7 +73,8 @@ class KillableJob:
         name, value = self._mark.split("=")
         path = os.pathsep.join(part for part in (str(_ROOT), os.environ.get("PYTHONPATH", "")) if part)
         own = {"FUNKE_HOME": str(self.home), "PYTHONPATH": path, "TMPDIR": str(self._temporary), name: value}
-        return {**os.environ, **self.variables, **own}
+        # No archive of Spark's classes is made: that goes on after the program, on purpose.
+        return {**os.environ, "FUNKE_CLASS_ARCHIVE": "use", **self.variables, **own}
 
     @property
     def home(self) -> Path:
