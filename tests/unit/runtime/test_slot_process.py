@@ -26,6 +26,7 @@ from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.delivery import connect, consumed_at, deliver, end_slots, start_slot
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.nursery import open_nursery
+from funke.engine.runtime.process_ties import children_of
 from funke.engine.runtime.results import DriverMessage, Failure, SubtaskReport
 from funke.engine.runtime.slot import EpochHeader
 from funke.engine.runtime.slot_process import SlotAddress, main
@@ -258,8 +259,9 @@ def test_what_a_function_has_started_ends_also_when_the_slots_watcher_is_killed(
     answers = deliver(address, SECRET, EpochHeader(1), 1, consumed_at(plan, 1), iter([frame]))
     (sleeper,) = collected([decode(answer.payload) for answer in answers])
     assert Path(f"/proc/{sleeper}").exists()
+    slots = children_of(address.pid)
     os.kill(address.pid, signal.SIGKILL)
-    assert wait_until(lambda: not Path(f"/proc/{sleeper}").exists())
+    assert wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in (sleeper, *slots)))
     end_slots([address], SECRET)
 
 

@@ -88,7 +88,7 @@ def serve(driver_pid: int, listener: socket.socket, folder: str) -> None:
         if ready:
             with contextlib.suppress(OSError):
                 children.add(_answer(listener))
-        ended = _ended(children)
+        ended = _ended()
         children -= ended
         if ended and adopts:
             _end_orphans(children)
@@ -122,9 +122,13 @@ def _become_slot(birth_file: str, listeners: tuple[int, ...]) -> None:
         os._exit(1)
 
 
-def _ended(children: set[int]) -> set[int]:
-    """Those that have ended, each told once."""
-    return {pid for pid in children if os.waitpid(pid, os.WNOHANG)[0]}
+def _ended() -> set[int]:
+    """The children, adopted ones too, that have ended; each is told once."""
+    ended: set[int] = set()
+    with contextlib.suppress(ChildProcessError):
+        while pid := os.waitpid(-1, os.WNOHANG)[0]:
+            ended.add(pid)
+    return ended
 
 
 def _end_orphans(children: set[int]) -> None:
@@ -138,7 +142,7 @@ def _end_orphans(children: set[int]) -> None:
 def _end_all(children: set[int]) -> None:
     """Waits for the slots' watchers, which see by themselves that Spark is gone; those that cannot are killed."""
     end = time.monotonic() + _END_S
-    while (children := children - _ended(children)) and time.monotonic() < end:
+    while (children := children - _ended()) and time.monotonic() < end:
         time.sleep(_WATCH_INTERVAL_S / 10)
     for pid in children:  # not waited for yet, so the number is still theirs
         os.kill(pid, signal.SIGKILL)
