@@ -27,7 +27,9 @@ def main() -> None:
         print(upper.execute_and_collect(limit=3))
         with upper.execute_and_collect() as results:
             print([next(results) for _ in range(3)])
-            Path(name, "two.txt").write_text("d\n", encoding="utf-8")
+            # Under a hidden name first: a file that is found while it is still empty has been read.
+            Path(name, ".two.txt").write_text("d\n", encoding="utf-8")
+            Path(name, ".two.txt").rename(Path(name, "two.txt"))
             print(next(results))
 
 
