@@ -24,7 +24,7 @@ from funke.engine.runtime.starting.class_archive import (
     remember,
 )
 from funke.engine.runtime.starting.early_start import start_early, take_gateway
-from funke.engine.runtime.starting.spark_process import _spark_arguments
+from funke.engine.runtime.starting.spark_process import SparkProcess, _spark_arguments
 from tests.harness.stranger import give_away
 
 OPTIONS = {"spark.master": "local[1]"}
@@ -238,3 +238,10 @@ def test_spark_is_told_its_options(cache: Path, tmp_path: Path, installation: In
 def test_secrets_do_not_stand_on_sparks_command_line() -> None:
     options = {"spark.master": "local[1]", "spark.hadoop.fs.s3a.secret.key": "hush", "spark.ssl.keyPassword": "hush"}
     assert _spark_arguments(options) == ["--conf", "spark.master=local[1]"]
+
+
+@pytest.mark.parametrize(("command", "was_killed"), [("kill -9 $$", True), ("exit 1", False), ("kill -SEGV $$", False)])
+def test_a_start_that_somebody_ended_says_nothing_against_the_archive(command: str, was_killed: bool) -> None:
+    process = SparkProcess("/bin/sh", ["-c", command], {})
+    assert process.connect() is None
+    assert process.was_killed == was_killed

@@ -85,11 +85,11 @@ def _started(options: Mapping[str, str]) -> list[_Start]:
 
 def _connect(start: _Start) -> Any | None:
     gateway = start.process.connect()
-    if gateway is None:
+    if gateway is None and not start.process.was_killed:
         # Whatever was wrong with it: this archive is not used again.
         with contextlib.suppress(OSError):
             remember(note_of(start.folder, start.installation), None)
-    elif not start.archive.is_mapped_by(gateway.proc.pid):
+    elif gateway is not None and not start.archive.is_mapped_by(gateway.proc.pid):
         _want_archive(start.folder, start.installation)
     return gateway
 

@@ -6,6 +6,7 @@ import atexit
 import os
 import shlex
 import shutil
+import signal
 import struct
 import subprocess
 import time
@@ -24,6 +25,7 @@ _POLL_S = 0.005
 # What spark-submit alone knows how to hand to the JVM.
 _FOR_SUBMIT = ("spark.driver.extraClassPath", "spark.driver.extraLibraryPath", "spark.remote", "spark.api.mode")
 _DEFAULT_MEMORY = "1g"
+_BY_SOMEBODY = tuple(-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
 # The only thing that Java says on every start, because of a module that Spark asks for.
 _KNOWN_WARNING = "^WARNING: Using incubator modules"
 _WITHOUT_WARNING = f'exec "$@" 2> >(exec grep -av --line-buffered "{_KNOWN_WARNING}" >&2)'
@@ -41,6 +43,8 @@ class SparkProcess:
         self._folder = make_private_folder("spark-", run_folder())
         self._port_file = os.path.join(self._folder, "port")
         self._owner = os.getpid()
+        # Whether somebody has ended it, so that nothing is known against what it was started from.
+        self.was_killed = False
         self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
             [java, *java_arguments, *_driver_arguments(options), _MAIN, *_spark_arguments(options), "pyspark-shell"],
             stdin=subprocess.PIPE,  # its end tells Spark that the driver has gone
@@ -56,6 +60,7 @@ class SparkProcess:
         end = time.monotonic() + _START_S
         while not os.path.exists(self._port_file):
             if process.poll() is not None or time.monotonic() > end:
+                self.was_killed = process.poll() in _BY_SOMEBODY
                 self.end()
                 return None
             time.sleep(_POLL_S)
