@@ -17,7 +17,6 @@ from typing import BinaryIO
 from funke.engine.errors import UntrustedError
 
 __all__ = [
-    "discard_run_folder",
     "make_private_folder",
     "open_own_file",
     "open_private_folder",
@@ -35,11 +34,11 @@ def run_folder() -> str:
 @functools.cache
 def _run_folder_of(pid: int) -> str:
     folder = make_private_folder("funke-")
-    atexit.register(discard_run_folder, folder, pid)
+    atexit.register(_discard, folder, pid)
     return folder
 
 
-def discard_run_folder(folder: str, pid: int) -> None:
+def _discard(folder: str, pid: int) -> None:
     """Removes a run folder, unless this is a fork of the process that it belongs to."""
     if os.getpid() == pid:
         shutil.rmtree(folder, ignore_errors=True)
