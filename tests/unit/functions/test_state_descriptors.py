@@ -14,7 +14,7 @@ from funke.engine.state.descriptors import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
-from funke.engine.state.ttl_config import StateTtlConfig
+from funke.engine.state.ttl.config import StateTtlConfig
 from funke.engine.types.functions import AggregateFunction, ReduceFunction
 from funke.engine.types.output_tag import OutputTag
 from funke.engine.types.time import Duration, Time

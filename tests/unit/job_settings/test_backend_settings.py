@@ -14,7 +14,7 @@ from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.backend_settings import backend_choice
 from funke.engine.state.backend_choice import BackendChoice
-from funke.engine.state.rocksdb_settings import RocksDBSettings
+from funke.engine.state.rocksdb.settings import RocksDBSettings
 
 MIB = 1 << 20
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from funke.engine.state.timer_queue import TimerQueue
+from funke.engine.state.keyed.timer_queue import TimerQueue
 from funke.engine.types import key_group
 
 

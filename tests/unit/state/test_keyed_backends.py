@@ -18,7 +18,7 @@ from funke.engine.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.types import Types, key_group
 from funke.engine.types.functions import AggregateFunction
 from tests.harness.backends import BACKENDS, backend_factory

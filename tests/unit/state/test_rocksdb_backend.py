@@ -20,8 +20,8 @@ from funke.engine.errors import ConfigurationError, StateError
 from funke.engine.operators.windowing.windows import TimeWindow
 from funke.engine.state.backend_choice import BackendChoice, create_backend
 from funke.engine.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
-from funke.engine.state.keyed_backend import KeyedBackend
-from funke.engine.state.rocksdb_rows import (
+from funke.engine.state.keyed.backend import KeyedBackend
+from funke.engine.state.rocksdb.rows import (
     after_prefix,
     decode_key,
     encode_key,

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from funke.engine.operators.windowing.windows import TimeWindow
 from funke.engine.state.backend_choice import BackendChoice, create_backend
-from funke.engine.state.rocksdb_backend import RocksDBBackend
-from funke.engine.state.rocksdb_settings import RocksDBSettings
-from funke.engine.state.rocksdb_timer_rows import decode_timer, encode_timers, is_plain
-from funke.engine.state.rocksdb_timers import RocksDBTimerQueue
+from funke.engine.state.keyed.timer_queue import EVENT_TIME, PROCESSING_TIME, TimerQueue, Timers
+from funke.engine.state.rocksdb.backend import RocksDBBackend
+from funke.engine.state.rocksdb.settings import RocksDBSettings
+from funke.engine.state.rocksdb.timer_rows import decode_timer, encode_timers, is_plain
+from funke.engine.state.rocksdb.timers import RocksDBTimerQueue
 from funke.engine.state.storage_keys import group_of, storage_key
-from funke.engine.state.timer_queue import EVENT_TIME, PROCESSING_TIME, TimerQueue, Timers
 from tests.harness.backends import IN_MEMORY
 
 GROUPS = 16

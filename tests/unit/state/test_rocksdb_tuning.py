@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from funke.engine.errors import ConfigurationError, StateError
-from funke.engine.state import rocksdb_store
-from funke.engine.state.rocksdb_memory import slot_memory
-from funke.engine.state.rocksdb_settings import RocksDBSettings
-from funke.engine.state.rocksdb_store import RocksDBStore
+from funke.engine.state.rocksdb import store as store_module
+from funke.engine.state.rocksdb.memory import slot_memory
+from funke.engine.state.rocksdb.settings import RocksDBSettings
+from funke.engine.state.rocksdb.store import RocksDBStore
 
 MIB = 1 << 20
 MakeStore = Callable[..., RocksDBStore]
@@ -228,7 +228,7 @@ def test_rows_are_written_in_batches_and_have_a_largest_size(
     store = make_store(write_batch_bytes=100)
     assert store.write((b"%09d" % number, b"x" * 200) for number in range(1000)) == 209_000
     assert sum(1 for _ in store.scan(b"")) == 1000
-    monkeypatch.setattr(rocksdb_store, "_LARGEST_ROW", 1000)
+    monkeypatch.setattr(store_module, "_LARGEST_ROW", 1000)
     store.write([(b"large", b"x" * 1000)])
     with pytest.raises(StateError, match="takes 1001 bytes, and RocksDB allows 1000"):
         store.write([(b"larger", b"x" * 1001)])

@@ -10,7 +10,7 @@ import pytest
 
 from funke.engine.errors import StateError
 from funke.engine.operators.windowing.windows import TimeWindow
-from funke.engine.state.snapshot_format import GroupPart, SnapshotReader, SnapshotWriter, TableId, empty_part
+from funke.engine.state.snapshot.file_format import GroupPart, SnapshotReader, SnapshotWriter, TableId, empty_part
 from funke.engine.state.storage_keys import KeyStandIn
 
 COUNT = TableId("count", None, False, "value")

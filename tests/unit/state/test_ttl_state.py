@@ -19,8 +19,8 @@ from funke.engine.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from funke.engine.state.keyed_backend import KeyedBackend
-from funke.engine.state.ttl_config import StateTtlConfig
+from funke.engine.state.keyed.backend import KeyedBackend
+from funke.engine.state.ttl.config import StateTtlConfig
 from funke.engine.types import Duration, Time, Types
 from funke.engine.types.functions import AggregateFunction
 from tests.harness.backends import BACKENDS, backend_factory

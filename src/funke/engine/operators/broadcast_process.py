@@ -19,7 +19,7 @@ from funke.engine.operators.timers import NonKeyedTimerService
 from funke.engine.state.descriptors import MapStateDescriptor
 from funke.engine.state.function_states import FunctionStates
 from funke.engine.state.interfaces import BroadcastState, ReadOnlyBroadcastState
-from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.state.storage_keys import original_key
 from funke.engine.types.time_domain import TimeDomain
 from funke.engine.types.watermark_spec import NO_TIMESTAMP

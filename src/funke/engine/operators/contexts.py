@@ -11,7 +11,7 @@ from funke.engine.operators.functions.process_functions import (
     ProcessFunction,
 )
 from funke.engine.operators.functions.runtime_context import TimerService
-from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.state.storage_keys import KeyStandIn
 from funke.engine.types.time_domain import TimeDomain
 from funke.engine.types.watermark_spec import NO_TIMESTAMP

@@ -10,7 +10,7 @@ from funke.engine.operators.record_copy import ResultGuard
 from funke.engine.operators.result_batch import ResultBatch
 from funke.engine.operators.runtime_context import StreamingRuntimeContext
 from funke.engine.state.function_states import FunctionStates
-from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.types.functions import Function
 
 __all__ = ["FunctionOperator", "method_of"]

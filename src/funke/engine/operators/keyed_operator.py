@@ -10,9 +10,9 @@ from funke.engine.operators.function_operator import FunctionOperator, method_of
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, OperatorContext
 from funke.engine.operators.timers import KeyedTimerService
 from funke.engine.state.backend_choice import BackendChoice, create_backend
-from funke.engine.state.keyed_backend import KeyedBackend
-from funke.engine.state.native_files import LocalFile
-from funke.engine.state.snapshot_format import GroupPart
+from funke.engine.state.keyed.backend import KeyedBackend
+from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.state.storage_keys import storage_keys
 from funke.engine.types.functions import Function
 

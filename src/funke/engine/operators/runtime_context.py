@@ -10,7 +10,7 @@ from funke.engine.operators.functions.runtime_context import RuntimeContext
 from funke.engine.operators.keyed_states import KeyedStates
 from funke.engine.operators.operator import OperatorContext
 from funke.engine.state.descriptors import StateDescriptor
-from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.types.metrics import MetricRegistry
 
 __all__ = ["StreamingRuntimeContext"]

@@ -8,8 +8,8 @@ from funke.engine.errors import StateError
 from funke.engine.operators.clock import Clock
 from funke.engine.operators.functions.runtime_context import TimerService
 from funke.engine.operators.operator import MIN_WATERMARK
-from funke.engine.state.keyed_backend import KeyedBackend
-from funke.engine.state.timer_queue import EVENT_TIME, PROCESSING_TIME
+from funke.engine.state.keyed.backend import KeyedBackend
+from funke.engine.state.keyed.timer_queue import EVENT_TIME, PROCESSING_TIME
 
 __all__ = ["KeyedTimerService", "NonKeyedTimerService"]
 

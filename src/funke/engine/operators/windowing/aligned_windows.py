@@ -21,7 +21,7 @@ from funke.engine.operators.record_copy import are_plain
 from funke.engine.operators.windowing.record_adders import Table, adder_for, append_and_put
 from funke.engine.operators.windowing.window_operator import CONTENTS, EVERY_KEY, WindowOperator
 from funke.engine.operators.windowing.windows import TimeWindow
-from funke.engine.state.snapshot_format import GroupPart
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
 
 __all__ = ["AlignedWindowOperator"]

@@ -16,9 +16,9 @@ from funke.engine.operators.windowing.combining import combining_of
 from funke.engine.operators.windowing.window_operator import CONTENTS, WindowOperator
 from funke.engine.operators.windowing.windows import CountWindow
 from funke.engine.state.descriptors import StateDescriptor
-from funke.engine.state.part_chunks import PartChunks
-from funke.engine.state.snapshot_format import GroupPart, TableId
-from funke.engine.state.state_kinds import kind_of
+from funke.engine.state.keyed.state_kinds import kind_of
+from funke.engine.state.snapshot.file_format import GroupPart, TableId
+from funke.engine.state.snapshot.part_chunks import PartChunks
 
 __all__ = ["CountWindowOperator"]
 

@@ -10,7 +10,7 @@ from funke.engine.graph.operations import Window
 from funke.engine.operators.keyed_operator import KeyedOperator
 from funke.engine.operators.operator import MIN_WATERMARK
 from funke.engine.operators.windowing.session_windows import SessionWindowOperator
-from funke.engine.state.snapshot_format import GroupPart
+from funke.engine.state.snapshot.file_format import GroupPart
 
 __all__ = ["ProcessingTimeSessionOperator"]
 

@@ -13,7 +13,7 @@ from typing import Any
 from funke.engine.graph.operations import Window
 from funke.engine.operators.keyed_operator import KeyedOperator
 from funke.engine.operators.windowing.aligned_windows import AlignedWindowOperator
-from funke.engine.state.snapshot_format import GroupPart
+from funke.engine.state.snapshot.file_format import GroupPart
 
 __all__ = ["ProcessingTimeWindowOperator"]
 

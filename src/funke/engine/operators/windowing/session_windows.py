@@ -19,10 +19,10 @@ from funke.engine.operators.windowing.window_operator import CONTENTS as CONTENT
 from funke.engine.operators.windowing.window_operator import MERGING_SET, WindowOperator
 from funke.engine.operators.windowing.windows import TimeWindow
 from funke.engine.state.descriptors import ValueStateDescriptor
-from funke.engine.state.part_chunks import PartChunks
-from funke.engine.state.snapshot_format import GroupPart, TableId
-from funke.engine.state.state_kinds import kind_of
-from funke.engine.state.timer_queue import TimerQueue
+from funke.engine.state.keyed.state_kinds import kind_of
+from funke.engine.state.keyed.timer_queue import TimerQueue
+from funke.engine.state.snapshot.file_format import GroupPart, TableId
+from funke.engine.state.snapshot.part_chunks import PartChunks
 from funke.engine.types.type_information import PickledBytesTypeInfo
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
 

@@ -19,7 +19,7 @@ from funke.engine.state.descriptors import (
     StateDescriptor,
 )
 from funke.engine.state.interfaces import KeyedStateStore, State
-from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.keyed.backend import KeyedBackend
 
 __all__ = [
     "OperatorAssignerContext",

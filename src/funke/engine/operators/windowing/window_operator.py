@@ -34,7 +34,7 @@ from funke.engine.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from funke.engine.state.snapshot_format import GroupPart
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.storage_keys import original_key
 from funke.engine.types.enum_members import require_member
 from funke.engine.types.type_information import PickledBytesTypeInfo

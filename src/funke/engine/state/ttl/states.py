@@ -13,8 +13,8 @@ from typing import Any
 
 from funke.engine.state.descriptors import StateDescriptor
 from funke.engine.state.interfaces import AggregatingState, ListState, MapState, ReducingState, ValueState
-from funke.engine.state.keyed_backend import KeyedBackend
-from funke.engine.state.ttl_config import StateTtlConfig
+from funke.engine.state.keyed.backend import KeyedBackend
+from funke.engine.state.ttl.config import StateTtlConfig
 
 __all__ = ["TtlState", "create_ttl_state"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from funke.engine.errors import ConfigurationError, StateError
-from funke.engine.state.rocksdb_memory import SlotMemory
-from funke.engine.state.rocksdb_settings import RocksDBSettings
+from funke.engine.state.rocksdb.memory import SlotMemory
+from funke.engine.state.rocksdb.settings import RocksDBSettings
 
 __all__ = ["COMPRESSIONS", "create_options"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from funke.engine.state.rocksdb_rows import split_row, state_prefix
-from funke.engine.state.rocksdb_store import RocksDBStore
-from funke.engine.state.rocksdb_tables import entries_of
-from funke.engine.state.ttl_state import TtlState
+from funke.engine.state.rocksdb.rows import split_row, state_prefix
+from funke.engine.state.rocksdb.store import RocksDBStore
+from funke.engine.state.rocksdb.tables import entries_of
+from funke.engine.state.ttl.states import TtlState
 from funke.engine.state.value_codec import unpack
 
 __all__ = ["Sweeper"]

@@ -8,10 +8,10 @@ from itertools import takewhile
 from typing import Any
 
 from funke.engine.errors import StateError
-from funke.engine.state.rocksdb_memory import slot_memory
-from funke.engine.state.rocksdb_rows import after_prefix
-from funke.engine.state.rocksdb_settings import RocksDBSettings
-from funke.engine.state.rocksdb_tuning import create_options
+from funke.engine.state.rocksdb.memory import slot_memory
+from funke.engine.state.rocksdb.rows import after_prefix
+from funke.engine.state.rocksdb.settings import RocksDBSettings
+from funke.engine.state.rocksdb.tuning import create_options
 
 __all__ = ["RocksDBStore"]
 

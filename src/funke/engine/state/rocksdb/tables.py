@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from funke.engine.state.rocksdb_rows import (
+from funke.engine.state.rocksdb.rows import (
     BUCKET,
     decode_key,
     encode_key,
@@ -19,7 +19,7 @@ from funke.engine.state.rocksdb_rows import (
     row_prefix,
     split_row,
 )
-from funke.engine.state.rocksdb_store import RocksDBStore
+from funke.engine.state.rocksdb.store import RocksDBStore
 from funke.engine.state.storage_keys import group_of, groups_of
 from funke.engine.state.value_codec import pack, unpack
 

@@ -28,7 +28,7 @@ class RocksDBSettings:
     write_batch_bytes: int = 2 * _MIB
     # Kinds of disks, by Flink's names.
     predefined_options: str = "DEFAULT"
-    # Options of RocksDB by Flink's names (see `rocksdb_tuning`), in place of what is predefined.
+    # Options of RocksDB by Flink's names (see `tuning`), in place of what is predefined.
     tuning: tuple[tuple[str, Any], ...] = ()
     # A pickled object that has the last word about RocksDB's options.
     options_factory: bytes | None = None

@@ -15,23 +15,23 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from funke.engine.state.descriptors import StateDescriptor
-from funke.engine.state.keyed_backend import KeyedBackend
-from funke.engine.state.native_files import LocalFile
-from funke.engine.state.part_chunks import CHUNK_ENTRIES
-from funke.engine.state.rocksdb_copies import DatabaseCopy, StateInfo, prepare_copy
-from funke.engine.state.rocksdb_rows import encode_namespace, is_bucket, row_prefix, split_row, state_prefix
-from funke.engine.state.rocksdb_settings import RocksDBSettings
-from funke.engine.state.rocksdb_states import FrozenTable, create_rocksdb_state
-from funke.engine.state.rocksdb_store import RocksDBStore
-from funke.engine.state.rocksdb_sweeper import Sweeper
-from funke.engine.state.rocksdb_tables import RocksDBTable, entries_of
-from funke.engine.state.rocksdb_timer_rows import TIMERS, decode_timer, group_of_row, group_of_timer, timers_prefix
-from funke.engine.state.rocksdb_timers import RocksDBTimerQueue
-from funke.engine.state.snapshot_format import GroupPart, TableId, empty_part
-from funke.engine.state.state_kinds import kind_of, require_kind
+from funke.engine.state.keyed.backend import KeyedBackend
+from funke.engine.state.keyed.state_kinds import kind_of, require_kind
+from funke.engine.state.keyed.timer_queue import EVENT_TIME, TimerQueue, Timers
+from funke.engine.state.rocksdb.copies import DatabaseCopy, StateInfo, prepare_copy
+from funke.engine.state.rocksdb.rows import encode_namespace, is_bucket, row_prefix, split_row, state_prefix
+from funke.engine.state.rocksdb.settings import RocksDBSettings
+from funke.engine.state.rocksdb.states import FrozenTable, create_rocksdb_state
+from funke.engine.state.rocksdb.store import RocksDBStore
+from funke.engine.state.rocksdb.sweeper import Sweeper
+from funke.engine.state.rocksdb.tables import RocksDBTable, entries_of
+from funke.engine.state.rocksdb.timer_rows import TIMERS, decode_timer, group_of_row, group_of_timer, timers_prefix
+from funke.engine.state.rocksdb.timers import RocksDBTimerQueue
+from funke.engine.state.snapshot.file_format import GroupPart, TableId, empty_part
+from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.part_chunks import CHUNK_ENTRIES
 from funke.engine.state.storage_keys import group_of
-from funke.engine.state.timer_queue import EVENT_TIME, TimerQueue, Timers
-from funke.engine.state.ttl_state import TtlState, create_ttl_state
+from funke.engine.state.ttl.states import TtlState, create_ttl_state
 from funke.engine.state.value_codec import pack, unpack
 
 __all__ = ["RocksDBBackend"]

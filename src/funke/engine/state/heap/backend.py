@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 from funke.engine.state.descriptors import StateDescriptor
-from funke.engine.state.heap_states import (
+from funke.engine.state.heap.states import (
     HeapAggregatingState,
     HeapListState,
     HeapMapState,
@@ -14,11 +14,11 @@ from funke.engine.state.heap_states import (
     HeapValueState,
     Table,
 )
-from funke.engine.state.keyed_backend import KeyedBackend
-from funke.engine.state.part_chunks import chunks_of
-from funke.engine.state.snapshot_format import GroupPart, TableId
-from funke.engine.state.state_kinds import kind_of, require_kind
-from funke.engine.state.ttl_state import TtlState, create_ttl_state
+from funke.engine.state.keyed.backend import KeyedBackend
+from funke.engine.state.keyed.state_kinds import kind_of, require_kind
+from funke.engine.state.snapshot.file_format import GroupPart, TableId
+from funke.engine.state.snapshot.part_chunks import chunks_of
+from funke.engine.state.ttl.states import TtlState, create_ttl_state
 
 __all__ = ["HashMapBackend"]
 

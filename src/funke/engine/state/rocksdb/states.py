@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from funke.engine.operators.record_copy import ATOMS, detached
-from funke.engine.state.heap_states import HeapAggregatingState, HeapReducingState
+from funke.engine.state.heap.states import HeapAggregatingState, HeapReducingState
 from funke.engine.state.interfaces import ListState, MapState, ValueState
-from funke.engine.state.keyed_backend import KeyedBackend
-from funke.engine.state.rocksdb_tables import ABSENT, MISS, Packed, RocksDBTable
+from funke.engine.state.keyed.backend import KeyedBackend
+from funke.engine.state.rocksdb.tables import ABSENT, MISS, Packed, RocksDBTable
 from funke.engine.state.value_codec import pack, unpack
 
 __all__ = ["FrozenTable", "create_rocksdb_state", "frozen"]

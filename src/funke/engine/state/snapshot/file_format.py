@@ -34,7 +34,7 @@ _LEAST_TO_COMPRESS = 128
 
 
 class TableId(NamedTuple):
-    """Names the entries of one state in one namespace; with `has_ttl`, entries carry times (see `ttl_state`)."""
+    """Names the entries of one state in one namespace; with `has_ttl`, entries carry times (see `ttl`)."""
 
     name: str
     namespace: Hashable

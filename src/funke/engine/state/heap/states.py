@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from funke.engine.state.interfaces import AggregatingState, ListState, MapState, ReducingState, ValueState
-from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.keyed.backend import KeyedBackend
 
 __all__ = ["HeapAggregatingState", "HeapListState", "HeapMapState", "HeapReducingState", "HeapValueState"]
 

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from funke.engine.state.rocksdb_rows import (
+from funke.engine.state.rocksdb.rows import (
     decode_key,
     encode_key,
     encode_keys,

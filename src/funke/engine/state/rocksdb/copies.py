@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from funke.engine.errors import StateError
-from funke.engine.state.native_files import LocalFile
-from funke.engine.state.rocksdb_dump import read_rows, read_rows_elsewhere
-from funke.engine.state.rocksdb_store import RocksDBStore
-from funke.engine.state.rocksdb_timer_rows import group_of_row
+from funke.engine.state.rocksdb.dump import read_rows, read_rows_elsewhere
+from funke.engine.state.rocksdb.store import RocksDBStore
+from funke.engine.state.rocksdb.timer_rows import group_of_row
+from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.state.value_codec import pack, unpack
 
 __all__ = ["DatabaseCopy", "StateInfo", "prepare_copy"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from funke.engine.state.snapshot_format import GroupPart, TableId, empty_part
+from funke.engine.state.snapshot.file_format import GroupPart, TableId, empty_part
 from funke.engine.state.storage_keys import group_of
 
 __all__ = ["PartChunks", "chunks_of", "joined_parts"]

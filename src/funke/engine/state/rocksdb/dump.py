@@ -35,7 +35,7 @@ def read_rows(folder: str) -> Iterator[tuple[bytes, bytes]]:
 
 def read_rows_elsewhere(folder: str) -> Iterator[tuple[bytes, bytes]]:
     """All rows of a copy, which another process reads."""
-    command = [sys.executable, "-c", "from funke.engine.state.rocksdb_dump import main; main()", folder]
+    command = [sys.executable, "-c", "from funke.engine.state.rocksdb.dump import main; main()", folder]
     paths = os.pathsep.join(path for path in sys.path if path)
     # It inherits the pipe to the slot: as long as that is open, the slot knows that somebody reads the copy.
     environment = {**os.environ, "PYTHONPATH": paths}

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from funke.engine.state.rocksdb_store import RocksDBStore
-from funke.engine.state.rocksdb_timer_rows import decode_timer, encode_timers, group_of_timer, is_plain, timers_prefix
-from funke.engine.state.timer_queue import TimerQueue, Timers
+from funke.engine.state.keyed.timer_queue import TimerQueue, Timers
+from funke.engine.state.rocksdb.store import RocksDBStore
+from funke.engine.state.rocksdb.timer_rows import decode_timer, encode_timers, group_of_timer, is_plain, timers_prefix
 
 __all__ = ["RocksDBTimerQueue"]
 
