@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import random
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from funke.engine.errors import StateError
 from funke.engine.operators.windowing.windows import TimeWindow
+from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart, SnapshotReader, SnapshotWriter, TableId, empty_part
 from funke.engine.state.storage_keys import KeyStandIn
 
@@ -159,3 +161,22 @@ def test_state_that_cannot_be_pickled_is_told() -> None:
 
     with pytest.raises(StateError, match="cannot be serialised"):
         SnapshotWriter(io.BytesIO()).write_own("op", threading.Lock())
+
+
+# Written when all of `engine.state` was one folder: own state of one operator, a window's state under a float key.
+OLD_SNAPSHOT = base64.b85decode(
+    b"MpaHrMN>{t0RR910RaF2000000058x00000002ajjlOsREsU`a!Y~X(DWweTd;nWn@*^D>IwRzQ3lSlyVrN8x-5X}+R|%yzo$sCRQN2I2zhu)V"
+    b"e?^1-Y&{xcU^HRC2pr;JJXO}aDQJJV^)S#Su)cKr)VtPFIZI60%EDpKy4SiXnmLjzlefW-s08OSkpdJ*R$UBmI>Pi<#pH0T<*l1#ZAzllnJ+L5"
+    b"LIeT<0RR911poj5m;e9(00000I2Z2mcmZo*ow|Yn0%E6V^f2a4>Cs3l&C5>JOU+Bq%uChFFGwv)EXgk_)+^7<OUVZk=}=bjlpd~-%-qy)u=te8"
+    b"Q@k0xx!R@#P3i1mElbQPO`TFQrFKe>Jc@C}C5a`edc{Bk6Vp@Uvr{WUrg*1T2A3q}rFiB6O>wvX0C7(%&?s;A;<hP?u~WP`Gx)%a_9=P*Gvz~X"
+    b"0{{R300000002Dz00000004ZNb?|@%l`;ST0000009}+Qj0SUWb#h~6l#B&qZ*^{Tlx1C%C@4z-O8`p%OAK_BC`$rM0ZRo-vUHSXhLkQ~0RR91"
+    b"0001HbiNZtRZdGqMNUK"
+)
+
+
+def test_classes_that_snapshots_name_are_found_where_they_were() -> None:
+    reader = SnapshotReader(io.BytesIO(OLD_SNAPSHOT), "savepoint-1/state")
+    assert reader.own("source") == OperatorStateSnapshot({"left": [1, 2]}, {"all": ["a"]}, {"rules": {"limit": 3}})
+    [(group, part)] = reader.keyed("count")
+    assert (group, part.event_timers) == (5, [(9, KeyStandIn(1.0))])
+    assert part.tables == {TableId("n", TimeWindow(0, 10), False, "value"): {KeyStandIn(1.0): 7}}

@@ -14,6 +14,7 @@ from funke.engine.state.interfaces import ListState, OperatorStateStore
 __all__ = ["HeapOperatorListState", "HeapOperatorStateStore", "OperatorStateSnapshot", "redistribute", "share_of"]
 
 
+# Snapshots name this class by its place: it stays in this module, or old savepoints cannot be read.
 @dataclass
 class OperatorStateSnapshot:
     """The operator state of one subtask; entries of `lists` are dealt out on restore, `unions` go to everybody."""
