@@ -22,7 +22,7 @@ from funke.engine.runtime.ingest import IngestOrder, run_ingest
 from funke.engine.runtime.results import Failure, IngestReport
 from funke.engine.runtime.worker_setup import JobPackage
 from tests.unit.graph.sample_graphs import GraphBuilder
-from tests.unit.runtime.test_pacing import FakeTime
+from tests.unit.jobs.test_pacing import FakeTime
 
 CLOCK = FakeTime()
 CALLS: list[int] = []
