@@ -17,7 +17,6 @@ class DiscardSink(Sink):
     runs_in_ingest = True
 
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
-        """Makes the writer of one subtask."""
         return _DiscardWriter()
 
 

@@ -91,11 +91,9 @@ class _Checkpoint(FunctionSnapshotContext):
         self.timestamp = timestamp
 
     def get_checkpoint_id(self) -> int:
-        """Return the number of the checkpoint."""
         return self.checkpoint_id
 
     def get_checkpoint_timestamp(self) -> int:
-        """Return when the checkpoint began."""
         return self.timestamp
 
 
@@ -113,15 +111,12 @@ class _Initialization(FunctionInitializationContext):
         self._keyed_store = keyed_store
 
     def is_restored(self) -> bool:
-        """Tell whether the job starts from a checkpoint or savepoint."""
         return self._is_restored
 
     def get_restored_checkpoint_id(self) -> int | None:
-        """Return the number of the checkpoint that the job starts from."""
         return self._checkpoint_id
 
     def get_operator_state_store(self) -> HeapOperatorStateStore:
-        """Return the store of state that belongs to the subtask."""
         return self._store
 
     def get_keyed_state_store(self) -> KeyedStateStore:

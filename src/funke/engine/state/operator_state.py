@@ -31,23 +31,18 @@ class HeapOperatorListState(ListState[Any]):
         self.elements = elements
 
     def get(self) -> list[Any]:
-        """Return the elements."""
         return self.elements.copy()
 
     def add(self, value: Any) -> None:
-        """Append one element."""
         self.elements.append(value)
 
     def add_all(self, values: list[Any]) -> None:
-        """Append all elements."""
         self.elements.extend(values)
 
     def update(self, values: list[Any]) -> None:
-        """Replace the list."""
         self.elements = list(values)
 
     def clear(self) -> None:
-        """Remove all elements."""
         self.elements = []
 
 
@@ -68,7 +63,6 @@ class HeapOperatorStateStore(OperatorStateStore):
         return bool(self._lists or self._unions or self.broadcasts.names())
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> HeapOperatorListState:
-        """A list whose elements are spread over the subtasks when the parallelism changes."""
         return self._list(state_descriptor.name, "list", self._lists)
 
     def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> HeapOperatorListState:
@@ -83,11 +77,9 @@ class HeapOperatorStateStore(OperatorStateStore):
         return self.broadcasts.get_broadcast_state(state_descriptor)
 
     def get_registered_state_names(self) -> set[str]:
-        """The names of the list states there are."""
         return {*self._lists, *self._unions}
 
     def get_registered_broadcast_state_names(self) -> set[str]:
-        """The names of the broadcast states there are."""
         return self.broadcasts.names()
 
     def list_of(self, name: str) -> HeapOperatorListState:

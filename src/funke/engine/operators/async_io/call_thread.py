@@ -90,7 +90,6 @@ class CallThread:
         self._progress.clear()
 
     def raise_failure(self) -> None:
-        """Raises what the function raised."""
         if self._failure is not None:
             raise self._failure
 

@@ -85,7 +85,6 @@ class RequestRunner:
         self._progress.clear()
 
     def raise_failure(self) -> None:
-        """Raises what the function raised."""
         if self._failure is not None:
             raise self._failure
         if not self._thread.is_alive() and not self.is_idle:

@@ -52,7 +52,6 @@ class AlignedWindowOperator(WindowOperator):
             self._add_records = append_and_put
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Adds records to their windows."""
         if not values:
             return
         earliest = NO_TIMESTAMP if timestamps is None else min(timestamps)

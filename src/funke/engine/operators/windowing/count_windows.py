@@ -37,7 +37,6 @@ class CountWindowOperator(WindowOperator):
         self._combining = combining_of(operation)
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Adds records to their windows, and sends what fired."""
         self.records_in += len(values)
         keys = self.keys_of(values)
         stamps: Iterable[int | None] = repeat(None) if timestamps is None else timestamps

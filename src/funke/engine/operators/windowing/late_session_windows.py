@@ -108,7 +108,6 @@ class LateSessionWindowOperator(SessionWindowOperator):
             self.call.clear(TimeWindow(session[START], session[END]))
 
     def finish_key(self, key: Any) -> None:
-        """In batch mode, fires the sessions of the key."""
         super().finish_key(key)
         self._departures.start_anew()
 

@@ -46,11 +46,9 @@ class ProcessingTimeWindowOperator(AlignedWindowOperator):
         super().on_processing_time(now_ms)
 
     def next_wakeup_ms(self) -> int | None:
-        """When the next window is over."""
         return self._agenda[0][0] if self._agenda else None
 
     def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
-        """State, with the timers that the general operator would have."""
         return map(_with_processing_timers, super().snapshot_keyed())
 
     def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:

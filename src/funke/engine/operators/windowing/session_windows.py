@@ -45,7 +45,6 @@ class SessionWindowOperator(WindowOperator):
         self._first, self._combine, self._merge_two = combining_of(operation)
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Adds records to their sessions."""
         if not values:
             return
         if timestamps is None or min(timestamps) == NO_TIMESTAMP:
@@ -186,7 +185,6 @@ class SessionWindowOperator(WindowOperator):
             self.results.take((result,), time)
 
     def finish_key(self, key: Any) -> None:
-        """In batch mode, fires the sessions of the key."""
         super().finish_key(key)
         self._calendar.start_anew()
 

@@ -75,7 +75,6 @@ class SlidingWindowOperator(AlignedWindowOperator):
         return combined
 
     def finish_key(self, key: Any) -> None:
-        """In batch mode, fires the windows of the key."""
         super().finish_key(key)
         self._panes.clear()
 

@@ -81,7 +81,6 @@ class WindowOperator(KeyedOperator):
         return ListStateDescriptor(CONTENTS, kind)
 
     def setup(self, context: OperatorContext) -> None:
-        """Makes the contexts."""
         super().setup(context)
         timers, backend, metrics = self.timer_service, self.backend, self.runtime_context.get_metrics_group()
         self.assigner_context = OperatorAssignerContext(timers, self.runtime_context)
@@ -93,7 +92,6 @@ class WindowOperator(KeyedOperator):
         self._late_dropped = metrics.counter(LATE_RECORDS_DROPPED)
 
     def open(self) -> None:
-        """Opens the functions."""
         for function in (self.operation.reduce, self.operation.aggregate):
             if function is not None:
                 self.open_function(function)
@@ -299,7 +297,6 @@ class WindowOperator(KeyedOperator):
             )
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        """Takes back the key groups of this subtask."""
         super().restore_keyed(map(self._require_keys, parts))
 
     def _require_keys(self, chunk: tuple[int, GroupPart]) -> tuple[int, GroupPart]:

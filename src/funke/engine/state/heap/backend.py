@@ -48,12 +48,10 @@ class HashMapBackend(KeyedBackend):
         return handle
 
     def drop_key(self, key: Any) -> None:
-        """Forgets all state of a stored key."""
         for handle in self._handles.values():
             handle.table.pop(key, None)
 
     def prune(self) -> None:
-        """Lets go of namespaces without state."""
         handles = self._handles
         for table_id in [found for found, handle in handles.items() if found[1] is not None and not handle.table]:
             del handles[table_id]

@@ -27,15 +27,12 @@ class HeapValueState(ValueState[Any]):
         self.table = table
 
     def value(self) -> Any:
-        """Return the value, or None."""
         return self.table.get(self._backend.current_key)
 
     def update(self, value: Any) -> None:
-        """Replace the value."""
         self.table[self._backend.current_key] = value
 
     def clear(self) -> None:
-        """Forget the value."""
         self.table.pop(self._backend.current_key, None)
 
 
@@ -54,7 +51,6 @@ class HeapListState(ListState[Any]):
         return [] if stored is None else stored.copy()
 
     def add(self, value: Any) -> None:
-        """Append one element."""
         key = self._backend.current_key
         stored = self.table.get(key)
         if stored is None:
@@ -63,13 +59,11 @@ class HeapListState(ListState[Any]):
             stored.append(value)
 
     def add_all(self, values: Iterable[Any]) -> None:
-        """Append all elements."""
         added = list(values)
         if added:
             self.table.setdefault(self._backend.current_key, []).extend(added)
 
     def update(self, values: Iterable[Any]) -> None:
-        """Replace the list."""
         stored = list(values)
         if stored:
             self.table[self._backend.current_key] = stored
@@ -77,7 +71,6 @@ class HeapListState(ListState[Any]):
             self.clear()
 
     def clear(self) -> None:
-        """Forget the list."""
         self.table.pop(self._backend.current_key, None)
 
     @staticmethod
@@ -97,17 +90,14 @@ class HeapReducingState(ReducingState[Any]):
         self.merge = reduce
 
     def get(self) -> Any:
-        """Return the combined value, or None."""
         return self.table.get(self._backend.current_key)
 
     def add(self, value: Any) -> None:
-        """Combine with one more element."""
         key = self._backend.current_key
         current = self.table.get(key)
         self.table[key] = value if current is None else self.merge(current, value)
 
     def clear(self) -> None:
-        """Forget the value."""
         self.table.pop(self._backend.current_key, None)
 
 
@@ -138,7 +128,6 @@ class HeapAggregatingState(AggregatingState[Any, Any]):
         self.table[key] = self._function.add(value, accumulator)
 
     def clear(self) -> None:
-        """Forget the accumulator."""
         self.table.pop(self._backend.current_key, None)
 
     def merge(self, left: Any, right: Any) -> Any:
@@ -156,12 +145,10 @@ class HeapMapState(MapState[Any, Any]):
         self.table = table
 
     def get(self, key: Any) -> Any:
-        """Return the value of `key`, or None."""
         stored = self.table.get(self._backend.current_key)
         return None if stored is None else stored.get(key)
 
     def put(self, key: Any, value: Any) -> None:
-        """Set the value of `key`."""
         current = self._backend.current_key
         stored = self.table.get(current)
         if stored is None:
@@ -170,12 +157,10 @@ class HeapMapState(MapState[Any, Any]):
             stored[key] = value
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
-        """Set all entries."""
         if dict_value:
             self.table.setdefault(self._backend.current_key, {}).update(dict_value)
 
     def remove(self, key: Any) -> None:
-        """Remove the entry of `key`, if any."""
         stored = self.table.get(self._backend.current_key)
         if stored is not None:
             stored.pop(key, None)
@@ -187,23 +172,18 @@ class HeapMapState(MapState[Any, Any]):
         return self.get(key) is not None
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """Iterate over the entries."""
         return iter(list(self._stored().items()))
 
     def keys(self) -> Iterator[Any]:
-        """Iterate over the keys."""
         return iter(list(self._stored()))
 
     def values(self) -> Iterator[Any]:
-        """Iterate over the values."""
         return iter(list(self._stored().values()))
 
     def is_empty(self) -> bool:
-        """Tell whether there is no entry."""
         return self._backend.current_key not in self.table
 
     def clear(self) -> None:
-        """Forget the map."""
         self.table.pop(self._backend.current_key, None)
 
     def _stored(self) -> dict[Any, Any]:

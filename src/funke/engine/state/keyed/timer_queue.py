@@ -75,7 +75,6 @@ class TimerQueue(Timers):
         return sum(map(len, self._buckets.values())) + len(self._firing)
 
     def register(self, time: int, entry: Any) -> None:
-        """Sets a timer; one that is set already stays as it is."""
         if time == self._firing_time and entry in self._firing:
             return
         bucket = self._buckets.get(time)
@@ -88,7 +87,6 @@ class TimerQueue(Timers):
         bucket[entry] = None
 
     def delete(self, time: int, entry: Any) -> None:
-        """Removes a timer, if it is set."""
         if time == self._firing_time:
             self._firing.pop(entry, None)
         bucket = self._buckets.get(time)
@@ -98,7 +96,6 @@ class TimerQueue(Timers):
                 self._note_empty_bucket()
 
     def next_time(self) -> int | None:
-        """The time of the earliest timer."""
         times = self._times
         while times and not self._buckets[times[0]]:
             del self._buckets[heappop(times)]
@@ -106,7 +103,6 @@ class TimerQueue(Timers):
         return times[0] if times else None
 
     def fire(self, until: int, on_timer: Callable[[int, Any], None]) -> None:
-        """Calls `on_timer(time, entry)` for every timer at or before `until`, in order of time."""
         while (time := self.next_time()) is not None and time <= until:
             heappop(self._times)
             self._firing_time, self._firing = time, self._buckets.pop(time)
@@ -141,11 +137,9 @@ class TimerQueue(Timers):
             self._empty_buckets = 0
 
     def items(self) -> Iterator[tuple[int, Any]]:
-        """All timers, unordered."""
         return ((time, entry) for time, bucket in self._buckets.items() for entry in bucket)
 
     def snapshot(self, max_parallelism: int, key_of: Callable[[Any], Any]) -> dict[int, list[tuple[int, Any]]]:
-        """All timers by key group."""
         groups: dict[int, list[tuple[int, Any]]] = {}
         for time, entry in self.items():
             groups.setdefault(group_of(key_of(entry), max_parallelism), []).append((time, entry))

@@ -154,7 +154,6 @@ class RocksDBBackend(KeyedBackend):
             self.store.write(rows)
 
     def drop_key(self, key: Any) -> None:
-        """Forgets all state of a stored key."""
         self._release_all()
         group = group_of(key, self._max_parallelism)
         for state in self._states.values():

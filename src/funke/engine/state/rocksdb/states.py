@@ -65,7 +65,6 @@ class RocksDBValueState(ValueState[Any]):
         self.table = table
 
     def value(self) -> Any:
-        """Return the value, or None."""
         table, key = self.table, self._backend.current_key
         found = table.fresh.get(key, MISS)
         if found is MISS:
@@ -79,7 +78,6 @@ class RocksDBValueState(ValueState[Any]):
         return unpack(found.data) if type(found) is Packed else found
 
     def update(self, value: Any) -> None:
-        """Replace the value; None clears it."""
         # What the table does when it is assigned to, without the call.
         table = self.table
         fresh = table.fresh
@@ -90,7 +88,6 @@ class RocksDBValueState(ValueState[Any]):
             table.flush()
 
     def clear(self) -> None:
-        """Forget the value."""
         self.table[self._backend.current_key] = ABSENT
 
 
@@ -124,11 +121,9 @@ class RocksDBListState(ListState[Any]):
         self.table = table
 
     def get(self) -> list[Any]:
-        """Return the elements."""
         return list(map(_own, self.table.get(self._backend.current_key, ())))
 
     def add(self, value: Any) -> None:
-        """Append one element."""
         key = self._backend.current_key
         stored = self.table.get(key)
         if stored is None:
@@ -137,7 +132,6 @@ class RocksDBListState(ListState[Any]):
         self.table[key] = stored
 
     def add_all(self, values: Iterable[Any]) -> None:
-        """Append all elements."""
         added = list(map(_own, values))
         if added:
             key = self._backend.current_key
@@ -146,12 +140,10 @@ class RocksDBListState(ListState[Any]):
             self.table[key] = stored
 
     def update(self, values: Iterable[Any]) -> None:
-        """Replace the list."""
         stored = list(map(_own, values))
         self.table[self._backend.current_key] = stored or ABSENT
 
     def clear(self) -> None:
-        """Forget the list."""
         self.table[self._backend.current_key] = ABSENT
 
     @staticmethod
@@ -170,16 +162,13 @@ class RocksDBMapState(MapState[Any, Any]):
         self.table = table
 
     def get(self, key: Any) -> Any:
-        """Return the value of `key`, or None."""
         stored = self.table.get(self._backend.current_key)
         return None if stored is None else _own(stored.get(key))
 
     def put(self, key: Any, value: Any) -> None:
-        """Set the value of `key`."""
         self.put_all({key: value})
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
-        """Set all entries."""
         if dict_value:
             current = self._backend.current_key
             stored = self.table.get(current)
@@ -190,7 +179,6 @@ class RocksDBMapState(MapState[Any, Any]):
             self.table[current] = stored
 
     def remove(self, key: Any) -> None:
-        """Remove the entry of `key`, if any."""
         current = self._backend.current_key
         stored = self.table.get(current)
         if stored is not None and key in stored:
@@ -203,23 +191,18 @@ class RocksDBMapState(MapState[Any, Any]):
         return stored is not None and stored.get(key) is not None
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """Iterate over the entries."""
         return iter([(_own(key), _own(value)) for key, value in self._stored().items()])
 
     def keys(self) -> Iterator[Any]:
-        """Iterate over the keys."""
         return iter(list(map(_own, self._stored())))
 
     def values(self) -> Iterator[Any]:
-        """Iterate over the values."""
         return iter(list(map(_own, self._stored().values())))
 
     def is_empty(self) -> bool:
-        """Tell whether there is no entry."""
         return self._backend.current_key not in self.table
 
     def clear(self) -> None:
-        """Forget the map."""
         self.table[self._backend.current_key] = ABSENT
 
     def _stored(self) -> dict[Any, Any]:

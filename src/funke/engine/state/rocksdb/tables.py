@@ -147,7 +147,6 @@ class RocksDBTable:
                 yield from entries_of(split_row(row)[3], value)
 
     def keys(self) -> Iterator[Any]:
-        """All keys."""
         return (key for key, _ in self.items())
 
     def values(self) -> Iterator[Any]:

@@ -52,7 +52,6 @@ class RocksDBTimerQueue(Timers):
         return sum(1 for _ in self.items())
 
     def register(self, time: int, entry: Any) -> None:
-        """Sets a timer; one that is set already stays as it is."""
         if time >= self._frontier_time and self._is_far(time, entry):
             self._change(time, entry, True)
             return
@@ -63,7 +62,6 @@ class RocksDBTimerQueue(Timers):
             self._spill()
 
     def delete(self, time: int, entry: Any) -> None:
-        """Removes a timer, if it is set."""
         if time >= self._frontier_time and self._is_far(time, entry):
             self._change(time, entry, False)
         else:
@@ -80,7 +78,6 @@ class RocksDBTimerQueue(Timers):
             self._flush()
 
     def next_time(self) -> int | None:
-        """The time of the earliest timer."""
         near = self._near.next_time()
         while self._frontier is not None and (near is None or near > self._frontier_time):
             self._load()
@@ -88,7 +85,6 @@ class RocksDBTimerQueue(Timers):
         return near
 
     def fire(self, until: int, on_timer: Callable[[int, Any], None]) -> None:
-        """Calls `on_timer(time, entry)` for every timer at or before `until`, in order of time."""
         self._is_firing = True
         try:
             self._near.fire(min(until, self._frontier_time), on_timer)
@@ -154,7 +150,6 @@ class RocksDBTimerQueue(Timers):
         self._frontier, self._frontier_time = timers_prefix(self._number), -_NEVER
 
     def items(self) -> Iterator[tuple[int, Any]]:
-        """All timers, unordered."""
         yield from self._near.items()
         if self._frontier is not None:
             self._flush()
@@ -162,5 +157,4 @@ class RocksDBTimerQueue(Timers):
                 yield decode_timer(row)
 
     def snapshot(self, max_parallelism: int, key_of: Callable[[Any], Any]) -> dict[int, list[tuple[int, Any]]]:
-        """All timers that are in memory, by key group; those outside are in the snapshot of the backend."""
         return self._near.snapshot(max_parallelism, key_of)

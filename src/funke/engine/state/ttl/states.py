@@ -143,11 +143,9 @@ class TtlValueState(_SingleState, ValueState[Any]):
     """One value per key."""
 
     def value(self) -> Any:
-        """Return the value, or None."""
         return self._read()
 
     def update(self, value: Any) -> None:
-        """Replace the value; None clears it."""
         if value is None:
             self.clear()
         else:
@@ -160,7 +158,6 @@ class TtlReducingState(_SingleState, ReducingState[Any]):
     reduce: Callable[[Any, Any], Any]
 
     def get(self) -> Any:
-        """Return the combined value, or None."""
         return self._read()
 
     def add(self, value: Any) -> None:
@@ -202,7 +199,6 @@ class TtlListState(TtlState, ListState[Any]):
     """One list of (element, time) per key."""
 
     def get(self) -> list[Any]:
-        """Return the elements."""
         now = self._now_ms()
         key = self._backend.current_key
         stored = self.table.get(key, ())
@@ -217,11 +213,9 @@ class TtlListState(TtlState, ListState[Any]):
         return [value for value, _ in (stored if self._shows_expired else alive)]
 
     def add(self, value: Any) -> None:
-        """Append one element."""
         self.add_all((value,))
 
     def add_all(self, values: Iterable[Any]) -> None:
-        """Append all elements."""
         now = self._now_ms()
         added = [(value, now) for value in values]
         if added:
@@ -232,7 +226,6 @@ class TtlListState(TtlState, ListState[Any]):
         self._drop_some_expired(now - self._ttl_ms)
 
     def update(self, values: Iterable[Any]) -> None:
-        """Replace the list."""
         self.clear()
         self.add_all(values)
 
@@ -269,18 +262,15 @@ class TtlMapState(TtlState, MapState[Any, Any]):
     """One map from map key to (value, time) per key, ordered by time."""
 
     def get(self, key: Any) -> Any:
-        """Return the value of `key`, or None."""
         now = self._now_ms()
         value = self._read(key, now)
         self._drop_some_expired(now - self._ttl_ms)
         return value
 
     def put(self, key: Any, value: Any) -> None:
-        """Set the value of `key`."""
         self.put_all({key: value})
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
-        """Set all entries."""
         now = self._now_ms()
         current = self._backend.current_key
         stored = self.table.get(current)
@@ -295,7 +285,6 @@ class TtlMapState(TtlState, MapState[Any, Any]):
         self._drop_some_expired(now - self._ttl_ms)
 
     def remove(self, key: Any) -> None:
-        """Remove the entry of `key`, if any."""
         current = self._backend.current_key
         stored = self.table.get(current)
         if stored is not None:
@@ -306,19 +295,15 @@ class TtlMapState(TtlState, MapState[Any, Any]):
                 self.clear()
 
     def contains(self, key: Any) -> bool:
-        """Tell whether `key` has a value."""
         return self.get(key) is not None
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """Iterate over the entries."""
         return iter(self._read_all())
 
     def keys(self) -> Iterator[Any]:
-        """Iterate over the keys."""
         return iter([key for key, _ in self._read_all()])
 
     def values(self) -> Iterator[Any]:
-        """Iterate over the values."""
         return iter([value for _, value in self._read_all()])
 
     def is_empty(self) -> bool:
