@@ -46,6 +46,7 @@ class RunningFold(KeyedProcessFunction):
 
     def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
         folded = self._folded.value()
+        # A copy: the function may change what it is given, and all keys begin with the same value.
         folded = self._fold(copy.deepcopy(self._initial_value) if folded is None else folded, value)
         self._folded.update(folded)
         yield folded

@@ -96,6 +96,7 @@ class KeyedOperator(FunctionOperator):
         """In batch mode, the current key has no more records: fires all its timers and forgets its state."""
         self.advance_event_time(MAX_WATERMARK)
         self.on_processing_time(MAX_WATERMARK)
+        # For the next key event time begins anew.
         self.timer_service.watermark = MIN_WATERMARK
         self.backend.drop_key(key)
 

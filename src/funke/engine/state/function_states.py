@@ -50,6 +50,7 @@ class FunctionStates:
                 _Initialization(self.store, self._is_restored, self._restored_checkpoint_id, self._keyed_store)
             )
         elif isinstance(function, ListCheckpointed):
+            # By their order, which is the same whenever the operator is opened.
             name = f"{_LIST_CHECKPOINTED}-{len(self._list_checkpointed)}"
             self._list_checkpointed.append((name, function))
             if self._is_restored:
@@ -59,6 +60,7 @@ class FunctionStates:
 
     @property
     def _is_restored(self) -> bool:
+        # Also for a function that the checkpoint has no state of: the question is about the job.
         return self.store.is_restored or self._restored_checkpoint_id is not None
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:

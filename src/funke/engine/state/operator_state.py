@@ -115,6 +115,7 @@ def redistribute(snapshots: Sequence[OperatorStateSnapshot], parallelism: int) -
         for position, share in enumerate(shares):
             share.lists[name] = elements[position::parallelism]
     unions = _joined(snapshot.unions for snapshot in snapshots)
+    # All subtasks hold the same.
     broadcasts = next((snapshot.broadcasts for snapshot in snapshots if snapshot.broadcasts), {})
     for share in shares:
         share.unions = {name: list(elements) for name, elements in unions.items()}

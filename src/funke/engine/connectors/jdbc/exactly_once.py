@@ -84,6 +84,7 @@ class _JdbcCommitter(Committer):
             connection.in_transaction(self._create_table)
             for staged in committables:
                 connection.in_transaction(lambda cursor, staged=staged: self._write(cursor, staged))  # type: ignore[misc]
+                # Not before the transaction: a commit that fails is repeated from here.
                 staged.delete()
         finally:
             connection.close()

@@ -112,6 +112,7 @@ class AlignedWindowOperator(WindowOperator):
 
     def _schedule(self, start: int) -> None:
         last = start + self.size - 1
+        # A late record has fired such a window itself (`_add_maybe_late`); what is left is to forget it.
         is_over = last <= self.timer_service.watermark
         heappush(self._agenda, (last + self.lateness_ms if is_over else last, start))
 
@@ -188,6 +189,7 @@ class AlignedWindowOperator(WindowOperator):
         for key, kept in table.items():
             self.backend.current_key = key
             if self.keeps_elements:
+                # With lateness the window may fire again: what the function does to its list must not show then.
                 self.evaluate(window, kept if not self.lateness_ms else kept.copy(), last)
                 continue
             combined = kept if get_result is None else get_result(kept)
@@ -196,6 +198,7 @@ class AlignedWindowOperator(WindowOperator):
 
     def _forget_all(self, start: int) -> None:
         table = self._tables.pop(start)
+        # They may hold the table that goes.
         self._piece_tables.clear()
         self.clear_functions(start, table)
         table.clear()

@@ -59,6 +59,7 @@ class LateSessionWindowOperator(SessionWindowOperator):
             if end - 1 + self.lateness_ms <= self.passed_time():
                 self.skip(value, time)
                 return
+            # As if it had fired: `_fire_or_wait` fires it at once, or lets it wait for its end.
             session = [time, end, None, key, _FIRED]
             self._departures.enter(session)
         else:

@@ -227,10 +227,12 @@ class WindowOperator(KeyedOperator):
     def cleanup_time(self, window: Any) -> int:
         """When the window is forgotten."""
         last: int = window.max_timestamp()
+        # Where Java's long would overflow, Flink takes the end of time.
         return min(last + self.lateness_ms, MAX_LONG_VALUE) if self.is_event_time else last
 
     def _register_cleanup_timer(self, window: Any) -> None:
         time = self.cleanup_time(window)
+        # As in Flink: a timer at the end of time would forget windows that have no end when the input ends.
         if time == MAX_LONG_VALUE:
             return
         if self.is_event_time:
@@ -258,6 +260,7 @@ class WindowOperator(KeyedOperator):
         self._require_open_end(merge_result)
         context = self.trigger_context
         context.window, context.merged_windows = merge_result, merged
+        # Flink's order: the trigger takes over what it has of the merged windows before that is cleared.
         self.trigger.on_merge(merge_result, context)
         for window in merged:
             context.window = window

@@ -164,6 +164,7 @@ class HeapMapState(MapState[Any, Any]):
         stored = self.table.get(self._backend.current_key)
         if stored is not None:
             stored.pop(key, None)
+            # No map is empty: `is_empty` looks for the key alone.
             if not stored:
                 self.clear()
 

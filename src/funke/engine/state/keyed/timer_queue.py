@@ -117,6 +117,7 @@ class TimerQueue(Timers):
             if entry in firing:
                 del firing[entry]
                 on_timer(time, entry)
+                # As in Flink the earliest timer is always next, also one that was set a moment ago.
                 if times and times[0] < time and self._buckets[times[0]]:
                     return
 

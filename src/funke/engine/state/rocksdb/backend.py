@@ -154,6 +154,7 @@ class RocksDBBackend(KeyedBackend):
             self.store.write(rows)
 
     def drop_key(self, key: Any) -> None:
+        # The scan sees only what RocksDB has.
         self._release_all()
         group = group_of(key, self._max_parallelism)
         for state in self._states.values():
@@ -169,6 +170,7 @@ class RocksDBBackend(KeyedBackend):
         for name, sweeper in self._sweepers.items():
             table_of = partial(self._table, self._states[name])
             sweeper.sweep(self.store, self._groups, table_of, partial(self._flush_state, name))
+        # Every table bounds its own cache; but there is a table for each window.
         windows = {place: table for place, table in self._tables.items() if place[1] is not None}
         cached = sum(table.cached for table in windows.values())
         if len(windows) > _MOST_WINDOW_TABLES or cached > self._settings.cached_entries:
@@ -207,6 +209,7 @@ class RocksDBBackend(KeyedBackend):
 
     def snapshot_parts(self) -> Iterator[tuple[int, GroupPart]]:
         """All state by key group, in chunks; expired entries are left out."""
+        # A forked process must not use RocksDB (see `dump`).
         is_elsewhere = os.getpid() != self._pid
         if not self._copies:
             self.prepare_snapshot(0)
@@ -297,6 +300,7 @@ class RocksDBBackend(KeyedBackend):
                 continue
             kind, number, namespace, encoded = split_row(row)
             if kind != TIMERS:
+                # Every old subtask has numbered its states in the order in which they were opened there.
                 row = row_prefix(group, self._number_for(names[number]), namespace) + encoded
             batch.append((row, value))
             self._groups.add(group)

@@ -72,6 +72,7 @@ class DatabaseCopy:
     ) -> tuple[LocalFile, ...]:
         """All files, with a description and the rows of `overlay`; tables have names of their own in all snapshots."""
         shared = {name: origins.get(name, f"{instance}-{name}") for name in self._database_files() if _is_table(name)}
+        # Rows that the database does not have yet may belong to key groups of which it has none.
         groups = self.groups.union(map(group_of_row, overlay))
         contents = ([tuple(state) for state in self.states], sorted(groups), self.max_parallelism, shared)
         self._write(_CONTENTS, pack(contents))

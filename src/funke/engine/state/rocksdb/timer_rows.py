@@ -32,6 +32,7 @@ TIMERS = 0xFFFF
 
 _TIME = struct.Struct(">Q")
 _TAIL = struct.Struct(">HH")
+# Rows are ordered as unsigned bytes: with this added to them, times before 1970 come first.
 _ZERO = 1 << 63
 _START = len(row_prefix(TIMERS, 0, b"")) + _TIME.size
 _PLAIN_KEYS = frozenset({str, bytes, type(None)})

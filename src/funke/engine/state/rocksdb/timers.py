@@ -57,6 +57,7 @@ class RocksDBTimerQueue(Timers):
             return
         self._near.register(time, entry)
         self._registered += 1
+        # Not after every timer: counting them looks at all buckets of the queue.
         if self._registered > self._limit // 4:
             self._registered = 0
             self._spill()
@@ -105,6 +106,7 @@ class RocksDBTimerQueue(Timers):
         if len(rows) < wanted:
             self._frontier, self._frontier_time = None, _NEVER
         else:
+            # The smallest row behind the last one that was taken.
             self._frontier, self._frontier_time = rows[-1] + b"\0", decode_timer(rows[-1])[0]
 
     def _spill(self) -> None:
@@ -147,6 +149,7 @@ class RocksDBTimerQueue(Timers):
 
     def take_over(self) -> None:
         """RocksDB has got rows from a snapshot; called before any timer is set."""
+        # Before all rows: whoever asks for the next timer finds it in RocksDB.
         self._frontier, self._frontier_time = timers_prefix(self._number), -_NEVER
 
     def items(self) -> Iterator[tuple[int, Any]]:

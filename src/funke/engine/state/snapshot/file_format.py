@@ -83,6 +83,7 @@ class SnapshotWriter:
 
     def write_keyed(self, operator_id: str, key_group: int, part: GroupPart) -> int:
         """Adds keyed state and timers; a key group may come in several chunks. Returns how many bytes they take."""
+        # Tuples in place of classes of our own, so that a snapshot can be read when these have moved.
         content = (
             [(tuple(table_id), table) for table_id, table in part.tables.items()],
             part.event_timers,

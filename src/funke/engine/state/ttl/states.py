@@ -236,6 +236,7 @@ class TtlListState(TtlState, ListState[Any]):
 
     def _unexpired(self, key: Any, now: int) -> list[Any]:
         stored: list[Any] = self.table.get(key, [])
+        # In order of time: if the first has not expired, none has.
         if self._shows_expired or not stored or stored[0][1] > now - self._ttl_ms:
             return stored
         return [entry for entry in stored if entry[1] > now - self._ttl_ms]
