@@ -14,7 +14,7 @@ from funke.engine.operators import slice_pacer
 from funke.engine.operators.operator import MAX_WATERMARK, OperatorContext, Output, TaskInfo
 from funke.engine.operators.source import ReadOrder, SourceOperator
 from funke.engine.types.watermark_spec import WatermarkSpec
-from tests.unit.runtime.test_pacing import FakeTime
+from tests.unit.jobs.test_pacing import FakeTime
 
 CLOCK = FakeTime()
 CALLS: list[int] = []

@@ -15,7 +15,6 @@ class DiscardSink(Sink):
     """Takes records and forgets them."""
 
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
-        """Makes the writer of one subtask."""
         return _DiscardWriter()
 
 

@@ -11,7 +11,7 @@ from funke.engine.graph.operations import ReadSplits
 from funke.engine.operators.operator import Operator, OperatorContext, OperatorFailure, Output, Target, TaskInfo
 from funke.engine.operators.turn import turn
 from funke.engine.operators.type_watch import TypeWatch
-from funke.engine.state.snapshot_format import GroupPart
+from funke.engine.state.snapshot.file_format import GroupPart
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ from funke.engine.operators.turn import turn
 from funke.engine.state.backend_choice import BackendChoice
 
 if TYPE_CHECKING:
-    from funke.engine.state.native_files import LocalFile
-    from funke.engine.state.snapshot_format import GroupPart
+    from funke.engine.state.snapshot.file_format import GroupPart
+    from funke.engine.state.snapshot.native_files import LocalFile
     from funke.engine.types.type_information import TypeInformation
 
 MIN_WATERMARK = -(1 << 63)

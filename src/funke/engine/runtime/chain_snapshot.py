@@ -14,8 +14,8 @@ from funke.engine.errors import StateError
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.runtime.checkpoint_order import CheckpointOrder
 from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle, checksum_of, copy_file, join_path
-from funke.engine.state.native_files import LocalFile
-from funke.engine.state.snapshot_format import GroupPart, SnapshotWriter
+from funke.engine.state.snapshot.file_format import GroupPart, SnapshotWriter
+from funke.engine.state.snapshot.native_files import LocalFile
 
 __all__ = ["SHARED", "ChainSnapshot"]
 

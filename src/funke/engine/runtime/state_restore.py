@@ -17,7 +17,7 @@ from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.local_copies import LocalCopies
 from funke.engine.runtime.snapshot_files import SnapshotHandle, fetch_native, open_snapshot_file
 from funke.engine.state.operator_state import OperatorStateSnapshot, redistribute
-from funke.engine.state.snapshot_format import GroupPart, SnapshotReader
+from funke.engine.state.snapshot.file_format import GroupPart, SnapshotReader
 
 __all__ = ["Place", "RestoreFailure", "restore_chain"]
 
