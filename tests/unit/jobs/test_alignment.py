@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 from funke.engine.connectors.collection import CollectionSource
 from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.graph.operations import ReadSource
-from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
-from funke.engine.jobs.checkpoint_settings import CheckpointSettings
-from funke.engine.jobs.checkpoint_store import CheckpointStore
-from funke.engine.jobs.coordinator import Coordinator
+from funke.engine.jobs.job_sources import JobSources
 from funke.engine.jobs.source_feed import SourceFeed
 from funke.engine.planner.segments import Segment
-from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.types.watermark_spec import WatermarkSpec
 
 ALIGNED = WatermarkSpec("monotonous", alignment_group="orders", alignment_drift_ms=1000)
@@ -22,17 +16,12 @@ ALIGNED = WatermarkSpec("monotonous", alignment_group="orders", alignment_drift_
 def feed(number: int, watermark: int, spec: WatermarkSpec | None = ALIGNED) -> SourceFeed:
     source = CollectionSource([1, 2, 3])
     head = ChainedOperator(number, f"source {number}", ReadSource(source), None, f"id {number}", False, None)
-    segment = Segment(number, number, head.name, 0, 1, 128, 0, (head,))
+    segment = Segment(number, head.name, 0, 1, 128, 0, (head,))
     return SourceFeed(segment, source, source.create_enumerator(1), spec, watermarks={0: watermark})
 
 
 def who_reads(*feeds: SourceFeed) -> list[bool]:
-    keeper = CheckpointKeeper("job", CheckpointSettings(), CheckpointStore("/nowhere"))
-    nobody = cast(Any, None)
-    coordinator = Coordinator(
-        cast(EpochRunner, None), {}, list(feeds), nobody, {}, nobody, 0, keeper, 0, executions=nobody, watch=nobody
-    )
-    return [bool(splits) for _, splits in coordinator._poll()]
+    return [bool(splits) for _, splits in JobSources(list(feeds)).poll(100)]
 
 
 def test_a_source_ahead_of_its_group_pauses() -> None:

@@ -10,6 +10,7 @@ from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoint_store import CheckpointStore
 from funke.engine.jobs.coordinator import Coordinator
+from funke.engine.jobs.job_sources import JobSources
 from funke.engine.operators.type_watch import warnings_channel
 from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.results import DriverMessage
@@ -19,7 +20,7 @@ def test_the_first_warning_of_an_operator_is_told(capfd: pytest.CaptureFixture[s
     keeper = CheckpointKeeper("job", CheckpointSettings(), CheckpointStore("/nowhere"))
     nobody = cast(Any, None)
     coordinator = Coordinator(
-        cast(EpochRunner, None), {}, [], nobody, {}, nobody, 0, keeper, 0, executions=nobody, watch=nobody
+        cast(EpochRunner, None), {}, JobSources([]), nobody, {}, nobody, 0, keeper, 0, executions=nobody, watch=nobody
     )
     for subtask, operator_id in ((0, "a"), (1, "a"), (0, "b"), (0, "a")):
         message = DriverMessage(warnings_channel(operator_id), subtask, f"{operator_id} of {subtask}")

@@ -65,7 +65,7 @@ def test_subtasks_are_named() -> None:
     builder.reduce(builder.map(builder.source()))
     plan = to_plan(to_job_graph(builder.graph))
     reading, reducing = (segment.name for segment in plan.segments if segment.parallelism == 2)
-    assert subtasks_at(plan, 0, 1) == [f"'{reading}' (subtask 1)"]
+    assert subtasks_at(plan, 0, 1) == [f"'{reading}' (subtask 1, slot 1)"]
     assert subtasks_at(plan, 1, 1) == [f"'{reducing}' (subtask 1, slot 1)"]
     assert subtasks_at(plan, 1, 7) == [] and subtasks_at(plan, 0, 7) == []
 

@@ -14,6 +14,7 @@ from funke.engine.jobs.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoint_store import CheckpointStore
 from funke.engine.jobs.coordinator import Coordinator
 from funke.engine.jobs.epoch_pacer import EpochPacer
+from funke.engine.jobs.job_sources import JobSources
 from funke.engine.jobs.source_feed import SourceFeed
 from funke.engine.operators import slice_pacer
 from funke.engine.operators.slice_pacer import SlicePacer
@@ -116,10 +117,12 @@ def test_nothing_is_known_before_the_first_record() -> None:
 def test_slow_functions_make_sources_read_less_and_fast_ones_more() -> None:
     source = SequenceSource(0, 10**9)
     head = ChainedOperator(1, "numbers", ReadSource(source), None, "id", False, None)
-    feed = SourceFeed(Segment(1, 1, "numbers", 0, 1, 128, 0, (head,)), source, source.create_enumerator(1), None)
+    feed = SourceFeed(Segment(1, "numbers", 0, 1, 128, 0, (head,)), source, source.create_enumerator(1), None)
     keeper = CheckpointKeeper("job", CheckpointSettings(), CheckpointStore("/nowhere"))
     nobody = cast(Any, None)
-    coordinator = Coordinator(nobody, {}, [feed], nobody, {}, nobody, 0, keeper, 0, executions=nobody, watch=nobody)
+    coordinator = Coordinator(
+        nobody, {}, JobSources([feed]), nobody, {}, nobody, 0, keeper, 0, executions=nobody, watch=nobody
+    )
 
     def read() -> int:
         ((_, splits),) = coordinator._poll()

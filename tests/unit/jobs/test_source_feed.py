@@ -11,9 +11,9 @@ from funke.engine.connectors.source import ReadOutcome, Split, SplitEnumerator
 from funke.engine.errors import JobExecutionError
 from funke.engine.jobs.source_feed import SourceFeed
 from funke.engine.operators.operator import MIN_WATERMARK
+from funke.engine.operators.source import ReadReport
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.segments import to_plan
-from funke.engine.runtime.results import IngestReport
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 
@@ -38,13 +38,26 @@ def feed() -> SourceFeed:
     return SourceFeed(segment, object(), Remembering())  # type: ignore[arg-type]
 
 
-def report(subtask: int, *outcomes: ReadOutcome, watermark: int = 5, is_idle: bool = False) -> IngestReport:
+def accept(
+    feed: SourceFeed,
+    subtask: int,
+    *outcomes: ReadOutcome,
+    left: tuple[int, ...] = (),
+    watermark: int = 5,
+    is_idle: bool = False,
+) -> None:
+    """The subtask reports what it has read, and how many records of each split that it has not finished."""
     records = sum(outcome.records for outcome in outcomes)
-    return IngestReport(0, subtask, outcomes, b"carry", watermark, is_idle, records, 1.0, None)
+    feed.accept(subtask, ReadReport(outcomes, left, watermark, is_idle, records))
+
+
+def read(name: str, records: int, result: Any = None) -> ReadOutcome:
+    """A split was read to its end; its payload does not travel back."""
+    return ReadOutcome(Split(name, None), records, result)
 
 
 def ids(feed: SourceFeed, splits: list[Split]) -> list[list[str]]:
-    return [[split.id for split in order.splits] for order in feed.orders(splits, is_final=False)]
+    return [[split.id for split in order.splits] for order in feed.orders(splits)]
 
 
 def test_splits_go_to_the_subtask_with_the_least_to_read(feed: SourceFeed) -> None:
@@ -65,51 +78,46 @@ def test_a_new_split_goes_to_the_subtask_with_the_fewest_that_go_on(feed: Source
     assert ids(feed, [Split("b", 1, False), Split("a", 2, False)]) == [["a"], ["b"]]
 
 
-def test_every_subtask_gets_an_order_and_its_carry(feed: SourceFeed) -> None:
+def test_every_subtask_gets_an_order(feed: SourceFeed) -> None:
     assert ids(feed, []) == [[], []]
-    feed.accept(report(1))
-    assert [order.carry for order in feed.orders([], is_final=True)] == [None, b"carry"]
 
 
 def test_the_enumerator_hears_of_its_own_splits(feed: SourceFeed) -> None:
     split = Split("a", ["the", "payload"])
-    feed.orders([split], is_final=False)
-    # The payload does not travel back.
-    feed.accept(report(0, ReadOutcome(Split("a", None), 2, "end")))
+    feed.orders([split])
+    accept(feed, 0, read("a", 2, "end"))
     assert feed.enumerator.reported == [ReadOutcome(split, 2, "end")]  # type: ignore[attr-defined]
     assert feed.records == 2
     assert not feed.has_unfinished
 
 
-def test_an_epoch_that_is_cut_leaves_the_rest_to_the_next(feed: SourceFeed) -> None:
+def test_what_an_epoch_leaves_stays_with_its_subtask(feed: SourceFeed) -> None:
     splits = [Split(name, 0) for name in ("a", "b", "c", "d", "e", "f")]
     assert ids(feed, splits) == [["a", "c", "e"], ["b", "d", "f"]]
-    cut = [ReadOutcome(Split("a", None), 4), ReadOutcome(Split("c", None), 7, is_complete=False)]
-    feed.accept(report(0, *cut, ReadOutcome(Split("e", None), 0, is_complete=False)))
-    feed.accept(report(1, *(ReadOutcome(Split(name, None), 1) for name in "bdf")))
+    accept(feed, 0, read("a", 4), left=(7, 0))
+    accept(feed, 1, *(read(name, 1) for name in "bdf"))
     assert feed.has_unfinished
-    orders = feed.orders([], is_final=False)
-    assert [(order.splits, order.skips) for order in orders] == [((splits[2], splits[4]), (7, 0)), ((), ())]
+    assert ids(feed, []) == [[], []]
+    accept(feed, 0, read("c", 9), read("e", 1))
     assert not feed.has_unfinished
+    reported: Any = feed.enumerator.reported  # type: ignore[attr-defined]
+    assert [outcome.split.id for outcome in reported] == ["a", "b", "d", "f", "c", "e"]
 
 
 def test_two_pieces_of_one_split_that_are_cut(feed: SourceFeed) -> None:
-    first, second = Split("a", 1, False), Split("a", 2, False)
-    feed.orders([first, second], is_final=False)
-    unread = Split("a", None, False)
-    feed.accept(report(0, ReadOutcome(unread, 3, is_complete=False), ReadOutcome(unread, 0, is_complete=False)))
-    assert feed.orders([], is_final=False)[0].splits == (first, second)
-    feed.accept(report(0, ReadOutcome(unread, 5), ReadOutcome(unread, 6)))
+    feed.orders([Split("a", 1, False), Split("a", 2, False)])
+    accept(feed, 0, left=(3, 0))
+    accept(feed, 0, read("a", 5), read("a", 6))
     reported: Any = feed.enumerator.reported  # type: ignore[attr-defined]
     assert [(outcome.split.payload, outcome.records) for outcome in reported] == [(1, 5), (2, 6)]
 
 
 def test_the_watermark_is_the_lowest_of_the_subtasks_that_are_not_idle(feed: SourceFeed) -> None:
     assert feed.watermark == MIN_WATERMARK
-    feed.accept(report(0, watermark=10))
-    feed.accept(report(1, watermark=3))
+    accept(feed, 0, watermark=10)
+    accept(feed, 1, watermark=3)
     assert feed.watermark == 3
-    feed.accept(report(1, watermark=3, is_idle=True))
+    accept(feed, 1, watermark=3, is_idle=True)
     assert feed.watermark == 10
 
 
@@ -119,11 +127,12 @@ def test_a_failing_enumerator_is_named(feed: SourceFeed) -> None:
 
 
 def test_subtasks_hear_that_nothing_follows(feed: SourceFeed) -> None:
-    assert [order.is_over for order in feed.orders([Split("a", 0)], is_final=False)] == [False, False]
+    assert [order.is_over for order in feed.orders([Split("a", 0)])] == [False, False]
+    accept(feed, 0, read("a", 1))
     assert not feed.has_end_to_tell
     feed.enumerator.is_finished = True  # type: ignore[misc]
     assert feed.has_end_to_tell
-    assert [order.is_over for order in feed.orders([Split("b", 0)], is_final=False)] == [True, True]
+    assert [order.is_over for order in feed.orders([Split("b", 0)])] == [True, True]
     assert not feed.has_end_to_tell
 
 
@@ -131,10 +140,8 @@ def unfinished_feed(feed: SourceFeed) -> SourceFeed:
     """Two subtasks, each in the middle of a split with another one waiting."""
     splits = [Split("a", 0, False), Split("b", 0, False), Split("c", 0), Split("d", 0)]
     assert ids(feed, splits) == [["a", "c"], ["b", "d"]]
-    for subtask, names in ((0, "ac"), (1, "bd")):
-        first, second = (Split(name, None, name in "ab") for name in names)
-        cut = [ReadOutcome(first, 5 + subtask, is_complete=False), ReadOutcome(second, 0, is_complete=False)]
-        feed.accept(report(subtask, *cut, watermark=10 * (subtask + 1)))
+    for subtask in (0, 1):
+        accept(feed, subtask, left=(5 + subtask, 0), watermark=10 * (subtask + 1))
     return feed
 
 
@@ -146,7 +153,7 @@ def restarted(feed: SourceFeed, parallelism: int) -> SourceFeed:
 
 
 def left(feed: SourceFeed) -> list[list[tuple[str, int]]]:
-    orders = feed.orders([], is_final=False)
+    orders = feed.orders([])
     return [[(split.id, read) for split, read in zip(order.splits, order.skips)] for order in orders]
 
 
@@ -164,19 +171,17 @@ def test_unfinished_splits_are_read_on_with_any_parallelism(
     assert left(restarted(unfinished_feed(feed), parallelism)) == expected
 
 
-def test_event_time_goes_on_where_it_was(feed: SourceFeed) -> None:
-    same, other = restarted(unfinished_feed(feed), 2), restarted(feed, 3)
-    for again, carries in ((same, [b"carry", b"carry"]), (other, [None, None, None])):
-        orders = again.orders([], is_final=False)
-        # Receivers have forgotten the lowest watermark of the subtasks, and are told once.
-        assert [order.restored_watermark for order in orders] == [10] * len(carries)
-        assert [order.carry for order in orders] == carries
-        assert {order.restored_watermark for order in again.orders([], is_final=False)} == {None}
+@pytest.mark.parametrize("parallelism", [2, 3])
+def test_receivers_are_told_once_how_far_event_time_had_come(feed: SourceFeed, parallelism: int) -> None:
+    again = restarted(unfinished_feed(feed), parallelism)
+    # The lowest watermark of the subtasks.
+    assert [order.restored_watermark for order in again.orders([])] == [10] * parallelism
+    assert {order.restored_watermark for order in again.orders([])} == {None}
 
 
 def test_an_ongoing_split_stays_where_its_watermark_is(feed: SourceFeed) -> None:
     ids(feed, [Split("a", 1, False), Split("b", 1, False)])
     for subtask, name in enumerate("ab"):
-        feed.accept(report(subtask, ReadOutcome(Split(name, None, False), 1)))
+        accept(feed, subtask, read(name, 1))
     again = restarted(feed, 2)
     assert ids(again, [Split("b", 2, False), Split("a", 2, False)]) == [["a"], ["b"]]

@@ -1,23 +1,12 @@
-"""Which part of a job runs in ingest tasks, which in slots, and at which level."""
+"""At which level the vertices of a job run, and in which slots."""
 
 from __future__ import annotations
 
-from funke.engine.graph.partitioners import Forward
+from funke.engine.connectors.spark.source import SparkBatchSource
+from funke.engine.graph.operations import ReadSource
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.segments import Plan, to_plan
-from funke.engine.types.output_tag import OutputTag
 from tests.unit.graph.sample_graphs import GraphBuilder
-
-
-class Counting:
-    """Keeps a field, so it needs a slot."""
-
-    def __init__(self) -> None:
-        self.seen = 0
-
-    def __call__(self, value: int) -> int:
-        self.seen += 1
-        return value
 
 
 def planned(builder: GraphBuilder) -> Plan:
@@ -28,34 +17,18 @@ def layout(plan: Plan) -> list[tuple[int, list[str]]]:
     return [(segment.level, [operator.name for operator in segment.operators]) for segment in plan.segments]
 
 
-def test_pure_functions_at_the_head_run_in_the_ingest_task() -> None:
+def test_a_chain_runs_where_its_source_is_read() -> None:
     builder = GraphBuilder()
-    builder.map(builder.map(builder.source(), "a"), "b")
+    builder.sink(builder.map(builder.map(builder.source(), "a"), "b"))
     plan = planned(builder)
-    assert layout(plan) == [(0, ["Source: numbers", "a", "b"])]
-    assert plan.slots == 0
+    assert layout(plan) == [(0, ["Source: numbers", "a", "b", "Sink: out"])]
+    assert (plan.slots, plan.levels) == (2, 0)
 
 
-def test_the_first_function_with_state_and_all_behind_it_run_in_slots() -> None:
+def test_what_spark_reads_needs_a_level_behind_it() -> None:
     builder = GraphBuilder()
-    pure = builder.map(builder.source(), "pure")
-    counting = builder.map(pure, "counting", function=Counting())
-    builder.sink(builder.map(counting, "pure again"))
-    plan = planned(builder)
-    assert layout(plan) == [(0, ["Source: numbers", "pure"]), (1, ["counting", "pure again", "Sink: out"])]
-    (cut,) = plan.exchanges
-    assert (cut.source_segment, cut.target_segment, cut.partitioner) == (0, 1, Forward())
-    assert plan.by_id[1].operators[0].fed_by is None
-
-
-def test_every_branch_behind_the_ingest_part_becomes_a_segment() -> None:
-    builder = GraphBuilder()
-    source = builder.source()
-    builder.sink(source, "a")
-    builder.process(source, "b")
-    plan = planned(builder)
-    assert layout(plan) == [(0, ["Source: numbers"]), (1, ["Sink: a"]), (1, ["b"])]
-    assert [exchange.target_segment for exchange in plan.outputs_of(0)] == [1, 2]
+    builder.sink(builder._add(ReadSource(SparkBatchSource(lambda spark: spark.range(3))), "numbers", []))
+    assert planned(builder).levels == 1
 
 
 def test_the_level_is_the_longest_way_from_a_source() -> None:
@@ -66,14 +39,6 @@ def test_the_level_is_the_longest_way_from_a_source() -> None:
     builder.union_map(source, twice, name="both")
     levels = {segment.operators[0].name: segment.level for segment in planned(builder).segments}
     assert levels == {"Source: numbers": 0, "once": 1, "twice": 2, "both": 3}
-
-
-def test_a_side_output_that_crosses_the_cut_keeps_its_tag() -> None:
-    builder = GraphBuilder()
-    split = builder.process(builder.source(), "split")
-    builder.reduce(split, "late", tag=OutputTag("late"))
-    plan = planned(builder)
-    assert [exchange.tag for exchange in plan.exchanges] == [OutputTag("late"), None]
 
 
 def test_slots_of_a_group_begin_behind_those_of_the_groups_before() -> None:

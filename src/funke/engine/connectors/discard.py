@@ -14,8 +14,6 @@ __all__ = ["DiscardSink"]
 class DiscardSink(Sink):
     """Takes records and forgets them."""
 
-    runs_in_ingest = True
-
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
         return _DiscardWriter()
 

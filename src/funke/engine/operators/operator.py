@@ -266,6 +266,9 @@ class Operator:
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
         """A checkpoint that was prepared here was given up."""
 
+    def announce(self) -> None:
+        """After a restart, once all are open: tells receivers, who have forgotten it, how far event time is."""
+
     def metrics(self) -> dict[str, Any]:
         """Values to show to users, by metric name."""
         return {}

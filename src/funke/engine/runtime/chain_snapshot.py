@@ -61,9 +61,7 @@ class ChainSnapshot:
 
     def _keyed(self, chain: OperatorChain) -> Iterator[tuple[str, int, GroupPart]]:
         for spec in chain.specs:
-            operator = chain.operators.get(spec.node_id)
-            if operator is None:
-                continue
+            operator = chain.operators[spec.node_id]
             files = operator.native_files() if self.order.is_incremental else ()
             if files:
                 copied = tuple(self._copied(spec.operator_id, file) for file in files)

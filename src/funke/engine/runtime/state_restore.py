@@ -61,9 +61,7 @@ def restore_chain(
     Tells whether there was any. Files of a state backend's own are put into `scratch` for as long as it takes. What is
     among the copies on this host is taken from there.
     """
-    wanted = {
-        spec.operator_id: chain.operators[spec.node_id] for spec in chain.specs if spec.node_id in chain.operators
-    }
+    wanted = {spec.operator_id: chain.operators[spec.node_id] for spec in chain.specs}
     useful = [handle for handle in handles if not wanted.keys().isdisjoint(handle.operator_ids)]
     if useful:
         reach("restore")

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from funke.engine.connectors.spark.source import SparkBatchSource, SparkStreamSource
+from funke.engine.connectors.source import Split
+from funke.engine.connectors.spark.source import ArrowReader, SparkBatchSource, SparkStreamSource
 from funke.engine.errors import SourceError, UnsupportedFeatureError
 from funke.engine.types.row import Row
 from funke.engine.types.time import Instant
@@ -43,7 +44,7 @@ BATCH = pa.RecordBatch.from_pylist(
 
 
 def test_columns_become_rows() -> None:
-    batches = list(SparkBatchSource.read_rows(iter([BATCH, BATCH.slice(0, 0), BATCH.slice(1)])))
+    batches = list(ArrowReader().read(Split("spark", [BATCH, BATCH.slice(0, 0), BATCH.slice(1)])))
     nothing = Row(id=None, name=None, at=None, price=None, inner=None, entries=None, raw=None)
     first = Row(
         id=1,
@@ -96,5 +97,3 @@ def test_spark_sources_say_what_they_are() -> None:
     assert not stream.is_bounded
     with pytest.raises(UnsupportedFeatureError, match="Spark plans"):
         batch.create_enumerator(1)
-    with pytest.raises(UnsupportedFeatureError, match="Spark plans"):
-        stream.create_reader()
