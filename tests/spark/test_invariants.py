@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from funke.common import Duration, Types, WatermarkStrategy
+from funke.common import Configuration, Duration, Types, WatermarkStrategy
 from funke.common.watermark_strategy import TimestampAssigner
 from funke.datastream import (
     BroadcastProcessFunction,
@@ -222,6 +222,8 @@ class WatermarkSeen(KeyedProcessFunction):
 
 
 def test_the_watermark_is_the_minimum_over_all_inputs_and_never_goes_back(env: StreamExecutionEnvironment) -> None:
+    # Only in epochs do the sources take turns.
+    env.configure(Configuration().set_string("funke.exchange", "blocking"))
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(FirstField())
     fast = scripted(
         env, [[("a", 1000)], [("probe-1", 1000)], [], [("probe-2", 1000)], [], [("probe-3", 1000)]], strategy

@@ -22,7 +22,7 @@ class InputGate:
         name: str,
         user_line: str | None,
         channels: Iterable[tuple[int, int, int]],
-        between_slices: Callable[[], None] = lambda: None,
+        between_slices: Callable[[], Any] = lambda: None,
     ) -> None:
         """`channels` are (exchange id, upstream subtask, input index); `between_slices` lets timers fire in time."""
         self._between_slices = between_slices

@@ -161,12 +161,14 @@ class Subtasks:
             backend=package.backend.within(self._folder),
         )
 
-    def fire_timers(self, chain: OperatorChain) -> None:
-        """Lets a chain act on the time, if it waits for it."""
+    def fire_timers(self, chain: OperatorChain) -> bool:
+        """Lets a chain act on the time, if it waits for it; whether it did."""
         # A time is over when its last millisecond is, as in Flink: until then records still belong to it.
         due = chain.next_wakeup_ms()
-        if due is not None and due < (now := self._clock.now_ms()):
-            chain.on_processing_time(now - 1)
+        if due is None or due >= (now := self._clock.now_ms()):
+            return False
+        chain.on_processing_time(now - 1)
+        return True
 
     def write(self, order: CheckpointOrder, known: dict[str, int | None], folder: str) -> WrittenSnapshots:
         """Writes the state of all subtasks into a folder; runs in a process of its own."""
