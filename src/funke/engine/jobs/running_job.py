@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
@@ -35,23 +35,30 @@ from funke.engine.jobs.checkpoints import Checkpoint, read_checkpoint, verify_fi
 from funke.engine.jobs.control import serve_commands
 from funke.engine.jobs.coordinator import Coordinator
 from funke.engine.jobs.epoch_watch import EpochWatch
-from funke.engine.jobs.ignored_settings import warn_of_ignored, warn_of_other_session
+from funke.engine.jobs.ignored_settings import warn_of_ignored
+from funke.engine.jobs.job import SubmittedJob
 from funke.engine.jobs.job_code import pack_job
 from funke.engine.jobs.job_executions import JobExecutions
 from funke.engine.jobs.job_failure import DamagedCheckpointError, is_worker_loss, to_job_error
-from funke.engine.jobs.job_lifecycle import ExceptionEntry, JobLifecycle
+from funke.engine.jobs.job_lifecycle import JobLifecycle
 from funke.engine.jobs.job_metrics import checkpoint_metrics, job_metrics
 from funke.engine.jobs.job_sinks import JobCommits, epoch_writers
 from funke.engine.jobs.job_sources import create_feed
+from funke.engine.jobs.job_view import ExceptionView, JobView, MetricsView
+from funke.engine.jobs.metric_names import metrics_by_name
 from funke.engine.jobs.notices import notice
-from funke.engine.jobs.recovery import EndedJob, admit_if_asked
+from funke.engine.jobs.recorded_job import EndedJob
+from funke.engine.jobs.recovery import admit_if_asked
 from funke.engine.jobs.restart import restart_strategy
 from funke.engine.jobs.result_queues import ResultQueues
 from funke.engine.jobs.savepoints import Afterwards, SavepointRequest, savepoint_folder
+from funke.engine.jobs.session_differences import warn_of_other_session
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.slot_limit import require_slots
 from funke.engine.jobs.source_feed import SourceFeed
 from funke.engine.jobs.start_point import matched_graph, operator_entries
+from funke.engine.jobs.view_making import planned_view, with_executions, with_status
+from funke.engine.jobs.view_writer import ViewWriter
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.segments import to_plan
 from funke.engine.runtime.dependencies import distribute, stage
@@ -65,6 +72,7 @@ from funke.engine.runtime.spark_session import (
     is_embedded,
     session_settings,
     spark_session,
+    started_with,
     use_storage_settings,
 )
 from funke.engine.types.job_status import JobStatus
@@ -107,7 +115,12 @@ class RunningJob:
         )
         self._is_recovered = record is not None and record.checkpoint is not None
         first = JobStatus.RECONCILING if self._is_recovered else JobStatus.CREATED
-        self._lifecycle = JobLifecycle(first, self._put_status)
+        started_ms = record.record.started_ms if record is not None else int(time.time() * 1000)
+        planned = planned_view(self.job_id, graph, self.job_graph, self._plan, settings.configuration)
+        self._planned_view = replace(planned, started_ms=started_ms)
+        self._view_writer = ViewWriter(self.view, self._write_view)
+        self._keeper.on_change = self._view_writer.tell
+        self._lifecycle = JobLifecycle(first, self._put_status, record.record.view() if record is not None else None)
         self._executions = JobExecutions(self.job_graph, self._plan)
         self.result_future: Future[JobSummary] = Future()
         # Called when the job has ended.
@@ -167,6 +180,8 @@ class RunningJob:
     def start(self) -> RunningJob:
         """Starts the job."""
         arm(self._package.fault)
+        if self._record is not None:
+            self._view_writer.start()
         self._thread.start()
         return self
 
@@ -265,6 +280,7 @@ class RunningJob:
             self._keeper.answer_requests,
             # After the status: a driver that dies in between must not look for what is gone.
             partial(self._remove_unneeded, status),
+            self._view_writer.close,
             self._record.release if self._record is not None else None,
             # Before the result: whoever waits for it may end the process.
             *self.closing,
@@ -300,6 +316,11 @@ class RunningJob:
             if status.is_globally_terminal_state():
                 raise StateError(str(error)) from error
             notice(f"warning: {error}")
+        self._view_writer.tell()
+
+    def _write_view(self, view: JobView) -> None:
+        if self._record is not None:
+            self._record.put_view(view)
 
     def _run_attempt(self) -> None:
         self._raise_if_cancelled()
@@ -309,6 +330,7 @@ class RunningJob:
             if start.is_final or start is self._keeper.last_savepoint:
                 return
             self._package = replace(self._package, restore=start.located(), restored_checkpoint_id=start.checkpoint_id)
+            self._keeper.note_restored(start)
         self._keeper.attempt = self._package.attempt
         self._executions.begin(self._package.attempt)
         with ExitStack() as cleaning:
@@ -337,7 +359,7 @@ class RunningJob:
         configured = Settings(self.settings.configuration)
         require_slots(self._plan.slots, configured, is_embedded(spark))
         if not self._has_run:
-            warn_of_other_session(configured, session_settings(spark))
+            warn_of_other_session(configured, session_settings(spark), started_with(spark))
 
     def _raise_if_cancelled(self) -> None:
         if self._cancelling.is_set():
@@ -376,7 +398,20 @@ class RunningJob:
         """Every status the job has had, with the time in milliseconds at which it was entered."""
         return list(self._lifecycle.history)
 
-    def exceptions(self) -> list[ExceptionEntry]:
+    def view(self) -> JobView:
+        """All there is to see of the job at this moment."""
+        runner = self._runner
+        seen = with_status(self._planned_view, self._lifecycle)
+        seen = with_executions(seen, self._executions, runner.hosts if runner is not None else {})
+        return replace(
+            seen,
+            attempt=self._package.attempt,
+            metrics=self._metrics(),
+            checkpoints=replace(self._keeper.figures, in_progress=int(self._keeper.has_pending)),
+            seen_ms=int(time.time() * 1000),
+        )
+
+    def exceptions(self) -> list[ExceptionView]:
         """The last failures of the job, newest first."""
         return self._lifecycle.exceptions
 
@@ -399,16 +434,6 @@ class RunningJob:
     def savepoint_limit_s(self) -> float:
         """After how long a savepoint has failed: so long it may wait to be begun, and as long again to be complete."""
         return 2 * self._keeper.settings.timeout_ms / 1000
-
-    def checkpoints(self) -> dict[str, Any]:
-        """How many checkpoints were completed, have failed and are under way; and what was wrong with the last one."""
-        figures = self._keeper.figures
-        numbers = {
-            "completed": figures.completed,
-            "failed": figures.failed,
-            "in progress": int(self._keeper.has_pending),
-        }
-        return {**numbers, "last failure": figures.last_failure}
 
     def cancel(self) -> Future[None]:
         """Cancels the job; the future ends when nothing of it is left."""
@@ -444,20 +469,23 @@ class RunningJob:
         return {}
 
     def metrics(self) -> dict[str, Any]:
-        """What the job and its operators report; see `job_metrics`."""
+        """What the job and its operators report; see `metrics_by_name`."""
+        return metrics_by_name(self._metrics(), self._planned_view.vertices)
+
+    def _metrics(self) -> MetricsView:
         coordinator = self._coordinator
         if coordinator is None:
-            return {}
-        restarts = sum(status is JobStatus.RESTARTING for status, _ in self._lifecycle.history)
+            return MetricsView()
         measured = job_metrics(coordinator.figures, self._plan)
-        return {**measured, **checkpoint_metrics(self._keeper), "numRestarts": restarts}
+        further = {**checkpoint_metrics(self._keeper), "numRestarts": self._lifecycle.restarts}
+        return replace(measured, job={**measured.job, **further})
 
 
-def submit_job(graph: StreamGraph, settings: JobSettings) -> RunningJob:
+def submit_job(graph: StreamGraph, settings: JobSettings) -> SubmittedJob:
     """Plans a job and starts it, unless a driver before this one has seen it to its end."""
     admitted = admit_if_asked(settings)
     if isinstance(admitted, EndedJob):
-        return cast(RunningJob, admitted)  # it offers what callers use of a job
+        return admitted
     record = admitted.record
     try:
         job = RunningJob(graph, admitted)
@@ -467,7 +495,7 @@ def submit_job(graph: StreamGraph, settings: JobSettings) -> RunningJob:
         raise
     try:
         if record is not None:
-            job.closing.append(serve_commands(record.record.control_path, job).close)
+            job.closing.append(serve_commands(record.record.control_path, job, job.savepoint_limit_s).close)
         return job.start()
     except BaseException as failure:
         job.abandon(failure)

@@ -20,10 +20,11 @@ from funke.engine.planner.segments import Exchange, Plan, Segment
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.frames import RESULT, Frame
-from funke.engine.runtime.results import DriverMessage, IngestReport, to_failure
+from funke.engine.runtime.results import IngestReport, to_failure
 from funke.engine.runtime.router import Router, create_router
-from funke.engine.runtime.worker_logs import LOG_CHANNEL, worker_logs
+from funke.engine.runtime.worker_logs import worker_logs
 from funke.engine.runtime.worker_setup import JobPackage, unpack
+from funke.engine.types.driver_messages import DriverMessage, LoggedLines
 from funke.engine.types.watermark_spec import WatermarkSpec
 
 
@@ -55,7 +56,7 @@ def run_ingest(package: JobPackage, order: bytes, read_batches: Iterator[Any] | 
         yield from _run(package, order, read_batches)
         lines = worker_logs.take()
     if lines:
-        yield _result(DriverMessage(LOG_CHANNEL, 0, lines))
+        yield _result(LoggedLines(lines))
 
 
 def _run(package: JobPackage, order: bytes, read_batches: Iterator[Any] | None) -> Iterator[Frame]:
@@ -114,6 +115,7 @@ class _Ingest:
             job_id=package.job_id,
             job_name=package.job_name,
             task_name=self._segment.name,
+            vertex_id=self._segment.vertex_id,
             subtask=self._order.subtask,
             parallelism=self._segment.parallelism,
             max_parallelism=self._segment.max_parallelism,
@@ -124,8 +126,8 @@ class _Ingest:
             send_to_driver=self._send_to_driver,
         )
 
-    def _send_to_driver(self, channel: str, payload: Any) -> None:
-        self._outbox.append(_result(DriverMessage(channel, self._order.subtask, payload)))
+    def _send_to_driver(self, message: DriverMessage) -> None:
+        self._outbox.append(_result(message))
 
     def _restore(self) -> None:
         if self._order.carry is None:
@@ -211,8 +213,7 @@ class _Ingest:
             except OperatorFailure:
                 raise
             except (Exception, SystemExit) as cause:
-                head = self._segment.operators[0]
-                raise OperatorFailure(head.name, head.user_line) from cause
+                raise OperatorFailure(self._chain.places[self._segment.operators[0].node_id]) from cause
             if position < skip:
                 known = min(skip - position, len(values))
                 position += known
@@ -300,7 +301,9 @@ def make_exits(plan: Plan, segment: Segment, subtask: int, outbox: list[Frame]) 
         receiver = plan.by_id[exchange.target_segment].operators[0]
         tag_id = exchange.tag.tag_id if exchange.tag else None
         routers.append(router)
-        exits.append(Exit(exchange.source_node, tag_id, router, receiver.name, receiver.user_line))
+        exits.append(
+            Exit(exchange.source_node, tag_id, router, receiver.name, receiver.user_line, receiver.operator_id)
+        )
     return routers, exits
 
 
@@ -312,7 +315,7 @@ def _make_router(plan: Plan, segment: Segment, exchange: Exchange, subtask: int,
         try:
             payload = encode(parts)
         except SerializationError as cause:
-            raise OperatorFailure(sender.name, sender.user_line) from cause
+            raise OperatorFailure(sender.place(segment.vertex_id, subtask)) from cause
         outbox.append(Frame(target.first_slot + receiver, exchange.id, subtask, payload))
         return len(payload)
 

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
+from funke.engine.errors import JobExecutionError
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.clock import SystemClock
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.input_gate import InputGate
-from funke.engine.operators.operator import OperatorFailure, TaskInfo
+from funke.engine.operators.operator import TaskInfo
 from funke.engine.planner.segments import Plan, Segment
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.chain_snapshot import ChainSnapshot
@@ -21,12 +21,13 @@ from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.frames import RESULT, Frame
 from funke.engine.runtime.ingest import announce_event_time, make_exits, operator_metrics
 from funke.engine.runtime.local_copies import LocalCopies
-from funke.engine.runtime.results import DriverMessage, SubtaskReport, to_failure
+from funke.engine.runtime.results import SubtaskReport, to_failure
 from funke.engine.runtime.router import Router, senders_to
 from funke.engine.runtime.snapshot_taking import SnapshotTaker, WrittenSnapshots
 from funke.engine.runtime.state_restore import Place, restore_chain
-from funke.engine.runtime.worker_logs import LOG_CHANNEL, worker_logs
+from funke.engine.runtime.worker_logs import worker_logs
 from funke.engine.runtime.worker_setup import JobPackage
+from funke.engine.types.driver_messages import DriverMessage, LoggedLines
 
 _SNAPSHOT_POLL_S = 0.001
 
@@ -99,7 +100,7 @@ class Slot:
             )
         ]
         fire_timers = partial(self._fire_processing_timers, chain)
-        gate = InputGate(chain.head, head.name, head.user_line, channels, fire_timers)
+        gate = InputGate(chain.head, chain.places[head.node_id], channels, fire_timers)
         subtask = _Subtask(segment, index, chain, gate, routers)
         place = Place(index, segment.parallelism, segment.max_parallelism)
         self.subtasks.append(subtask)  # before anything fails: what it has on disk is removed with it
@@ -111,13 +112,11 @@ class Slot:
             self._by_exchange[exchange.id] = subtask
 
     def _task_info(self, segment: Segment, index: int) -> TaskInfo:
-        def send_to_driver(channel: str, payload: Any) -> None:
-            self.send_to_driver(channel, index, payload)
-
         return TaskInfo(
             job_id=self.package.job_id,
             job_name=self.package.job_name,
             task_name=segment.name,
+            vertex_id=segment.vertex_id,
             subtask=index,
             parallelism=segment.parallelism,
             max_parallelism=segment.max_parallelism,
@@ -127,14 +126,14 @@ class Slot:
             auto_watermark_interval_ms=self.package.auto_watermark_interval_ms,
             job_parameters=dict(self.package.job_parameters),
             cached_files=dict(self.package.cached_paths),
-            send_to_driver=send_to_driver,
+            send_to_driver=self.send_to_driver,
             staging_folder=self.package.staging_folder,
             backend=self.package.backend.within(self.folder),
         )
 
-    def send_to_driver(self, channel: str, subtask: int, payload: Any) -> None:
+    def send_to_driver(self, message: DriverMessage) -> None:
         """Puts a message for the driver among the results of the epoch."""
-        self._outbox.append(Frame(0, RESULT, 0, encode(DriverMessage(channel, subtask, payload))))
+        self._outbox.append(Frame(0, RESULT, 0, encode(message)))
 
     def run_level(
         self, header: EpochHeader, level: int, frames: Iterator[Frame], send: Callable[[Frame], None]
@@ -171,7 +170,7 @@ class Slot:
 
     def _process(self, frame: Frame) -> None:
         if self._by_exchange.get(frame.exchange_id) is None:
-            raise OperatorFailure(f"slot {self.number} got a block of unknown exchange {frame.exchange_id}", None)
+            raise JobExecutionError(f"slot {self.number} got a block of unknown exchange {frame.exchange_id}")
         subtask = self._by_exchange[frame.exchange_id]
         started = time.perf_counter()
         subtask.gate.receive(frame.exchange_id, frame.upstream, decode(frame.payload))
@@ -249,7 +248,7 @@ class Slot:
     def _send_logs(self, send: Callable[[Frame], None]) -> None:
         lines = worker_logs.take(f"slot {self.number}")
         if lines:
-            send(Frame(0, RESULT, 0, encode(DriverMessage(LOG_CHANNEL, self.number, lines))))
+            send(Frame(0, RESULT, 0, encode(LoggedLines(lines))))
 
     def _empty_outbox(self, send: Callable[[Frame], None]) -> None:
         for frame in self._outbox:

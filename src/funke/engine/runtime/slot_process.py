@@ -36,6 +36,8 @@ from funke.engine.runtime.worker_logs import worker_logs
 from funke.engine.runtime.worker_setup import JobPackage, unpack
 from funke.engine.trust.peers import prove_to_caller, require_same_user
 from funke.engine.trust.private_files import open_own_file
+from funke.engine.types.driver_messages import PrintedText
+from funke.engine.types.operator_place import NOWHERE
 
 # Only for a slot that the driver has lost sight of: an epoch with a slow function keeps other slots waiting for hours.
 LEASE_S = 6 * 3600.0
@@ -285,7 +287,7 @@ class _SlotProcess:
 
 
 def _lost(message: str) -> Failure:
-    return Failure("", None, "SlotLostError", message, "", is_slot_lost=True)
+    return Failure(NOWHERE, "SlotLostError", message, "", is_slot_lost=True)
 
 
 _BROKEN = _lost("an earlier delivery to this slot broke off")
@@ -315,7 +317,7 @@ class _ToDriver(io.RawIOBase):
     def write(self, data: Any) -> int:
         written = bytes(data)
         if text := self._decoder.decode(written):
-            self._slot.send_to_driver("stdout", self._slot.number, text)
+            self._slot.send_to_driver(PrintedText(text))
         return len(written)
 
 
