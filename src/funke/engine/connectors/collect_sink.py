@@ -18,7 +18,6 @@ class CollectSink(Sink):
     name: str
 
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
-        """Makes the writer of one subtask."""
         return _CollectWriter(context, self.name)
 
 
@@ -28,6 +27,5 @@ class _CollectWriter(SinkWriter):
         self._name = name
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Sends the batch."""
         if values:
             self._send(CollectedRecords(self._name, values))

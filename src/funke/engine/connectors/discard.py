@@ -14,10 +14,7 @@ __all__ = ["DiscardSink"]
 class DiscardSink(Sink):
     """Takes records and forgets them."""
 
-    runs_in_ingest = True
-
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
-        """Makes the writer of one subtask."""
         return _DiscardWriter()
 
 

@@ -100,9 +100,6 @@ class Committer(ABC):
 class Sink(ABC):
     """Something to write to; is pickled into slots."""
 
-    # True for sinks that keep nothing and can run in any task.
-    runs_in_ingest: bool = False
-
     @abstractmethod
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
         """Makes the writer of one subtask."""

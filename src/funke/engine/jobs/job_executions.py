@@ -40,7 +40,7 @@ class JobExecutions:
         self._lock = threading.Lock()
         vertices = to_execution_graph(graph).vertices
         self._current = {(each.vertex_id, each.subtask): each for vertex in vertices for each in vertex.subtasks}
-        self._first_slot = {segment.vertex_id: segment.first_slot for segment in plan.segments}
+        self._first_slot = {segment.id: segment.first_slot for segment in plan.segments}
         self._prior: deque[tuple[ExecutionVertex, ...]] = deque(maxlen=_MOST_PRIOR)
 
     @property

@@ -25,12 +25,10 @@ def job_metrics(figures: JobFigures, plan: Plan) -> MetricsView:
     tasks: dict[int, dict[int, dict[str, Any]]] = {}
     operators: dict[str, dict[int, dict[str, Any]]] = {}
     last_epoch_ms = figures.epoch_ms[-1] if figures.epoch_ms else 0.0
-    for report in figures.reports():
-        task = tasks.setdefault(plan.by_id[report.segment_id].vertex_id, {}).setdefault(report.subtask, {})
+    for report in figures.subtasks.values():
         # Of the last epoch; an operator's own share of its task is not measured, as in Flink.
         share = 1000 * report.busy_ms / last_epoch_ms if last_epoch_ms else 0.0
-        # The part of a task that runs where the source is read and the part in the slot work one after the other.
-        task["busyTimeMsPerSecond"] = min(1000.0, task.get("busyTimeMsPerSecond", 0.0) + share)
+        tasks.setdefault(report.segment_id, {})[report.subtask] = {"busyTimeMsPerSecond": min(1000.0, share)}
         for node_id, measured in report.metrics.items():
             operators.setdefault(operator_ids[node_id], {})[report.subtask] = measured
     return MetricsView(job, tasks, operators)

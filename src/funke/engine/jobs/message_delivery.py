@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from funke.engine.connectors.feedback import FeedbackEnumerator
+from funke.engine.connectors.source import Batch
 from funke.engine.errors import JobExecutionError
 from funke.engine.jobs.progress import ProgressLine
 from funke.engine.runtime.worker_logs import log_in_driver
@@ -33,11 +33,11 @@ class MessageDelivery:
     def __init__(
         self,
         collect: Callable[[CollectedRecords], None],
-        feedback: Mapping[str, FeedbackEnumerator],
+        take_feedback: Callable[[str, Batch], None],
         epoch_writers: Mapping[str, EpochWriter],
         progress: ProgressLine,
     ) -> None:
-        self._feedback = feedback
+        self._take_feedback = take_feedback
         self._epoch_writers = epoch_writers
         self._progress = progress
         self._warned: set[str] = set()
@@ -93,7 +93,7 @@ class MessageDelivery:
         self._prepared.setdefault(message.operator_id, []).extend(message.committables)
 
     def _feed_back(self, message: FeedbackRecords) -> None:
-        self._feedback[message.feedback_id].offer((message.values, message.timestamps))
+        self._take_feedback(message.feedback_id, (message.values, message.timestamps))
 
     def _keep_for_spark(self, message: SparkRecords) -> None:
         self._for_spark.setdefault(message.sink_id, []).append(message.content)

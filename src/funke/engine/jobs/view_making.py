@@ -27,9 +27,6 @@ def planned_view(
     job_id: str, graph: StreamGraph, job_graph: JobGraph, plan: Plan, configuration: Mapping[str, str]
 ) -> JobView:
     """What of a job does not change while it runs."""
-    levels: dict[int, int] = {}
-    for segment in plan.segments:
-        levels[segment.vertex_id] = min(segment.level, levels.get(segment.vertex_id, segment.level))
     return JobView(
         job_id,
         job_graph.name,
@@ -37,7 +34,7 @@ def planned_view(
         parallelism=max((vertex.parallelism for vertex in job_graph.vertices), default=0),
         slots=plan.slots,
         is_batch=job_graph.is_batch,
-        vertices=tuple(_vertex_view(vertex, levels[vertex.id]) for vertex in job_graph.vertices),
+        vertices=tuple(_vertex_view(vertex, plan.by_id[vertex.id].level) for vertex in job_graph.vertices),
         edges=tuple(_edge_view(job_graph, edge) for edge in job_graph.edges),
         configuration=masked(configuration),
         plan=to_plan_json(graph),

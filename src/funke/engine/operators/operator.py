@@ -13,8 +13,8 @@ from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.types.operator_place import OperatorPlace
 
 if TYPE_CHECKING:
-    from funke.engine.state.native_files import LocalFile
-    from funke.engine.state.snapshot_format import GroupPart
+    from funke.engine.state.snapshot.file_format import GroupPart
+    from funke.engine.state.snapshot.native_files import LocalFile
     from funke.engine.types.driver_messages import DriverMessage
     from funke.engine.types.type_information import TypeInformation
 
@@ -266,6 +266,9 @@ class Operator:
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
         """A checkpoint that was prepared here was given up."""
+
+    def announce(self) -> None:
+        """After a restart, once all are open: tells receivers, who have forgotten it, how far event time is."""
 
     def metrics(self) -> dict[str, Any]:
         """Values to show to users, by metric name."""

@@ -151,8 +151,12 @@ class SplitWatermarks:
         return self._trackers, self._ended, self._emitted, self._is_idle, self._last_emit_ms
 
     def restore(self, state: Any) -> None:
-        """Takes back what `snapshot` gave."""
-        self._trackers, self._ended, self._emitted, self._is_idle, self._last_emit_ms = state
+        """Takes back what `snapshot` gave, unless event time had come to its end: then it begins anew.
+
+        The input of a drained job goes on after all; that of any other has ended, and says so again.
+        """
+        if state[2] < MAX_WATERMARK:
+            self._trackers, self._ended, self._emitted, self._is_idle, self._last_emit_ms = state
         self._current = None
 
     def announce(self, at_least: int = MIN_WATERMARK) -> None:

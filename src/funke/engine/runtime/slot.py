@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from funke.engine.connectors.source import Split
 from funke.engine.errors import JobExecutionError
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.clock import SystemClock
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.input_gate import InputGate
 from funke.engine.operators.operator import TaskInfo
-from funke.engine.planner.segments import Plan, Segment
+from funke.engine.operators.source import ReadOrder, SourceOperator
+from funke.engine.planner.segments import SOURCE_LEVEL, Plan, Segment
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.chain_snapshot import ChainSnapshot
 from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder
+from funke.engine.runtime.exits import make_exits
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.frames import RESULT, Frame
-from funke.engine.runtime.ingest import announce_event_time, make_exits, operator_metrics
 from funke.engine.runtime.local_copies import LocalCopies
 from funke.engine.runtime.results import SubtaskReport, to_failure
 from funke.engine.runtime.router import Router, senders_to
+from funke.engine.runtime.row_blocks import arrow_batches
 from funke.engine.runtime.snapshot_taking import SnapshotTaker, WrittenSnapshots
 from funke.engine.runtime.state_restore import Place, restore_chain
 from funke.engine.runtime.worker_logs import worker_logs
@@ -45,6 +49,27 @@ class EpochHeader:
     news: CheckpointNews = field(default_factory=CheckpointNews)
 
 
+@dataclass(frozen=True)
+class Delivery:
+    """What a delivery task opens its conversation with; blocks follow.
+
+    At level 0 there may be several for an epoch: one with the orders to read splits, and one for each source whose rows
+    Spark reads.
+    """
+
+    header: EpochHeader
+    level: int
+    # Encoded: the slot reads them when the user's classes are there.
+    orders: bytes = b""
+    # The source that this is for, if Spark reads its rows.
+    segment_id: int | None = None
+
+    @property
+    def step(self) -> tuple[int, int]:
+        """Deliveries follow each other in this order."""
+        return self.header.epoch, self.level
+
+
 @dataclass
 class _Subtask:
     """One subtask of a segment: its operators, its input and its exits."""
@@ -55,6 +80,18 @@ class _Subtask:
     gate: InputGate
     routers: list[Router]
     busy_s: float = 0.0
+    # Whether the receivers of a source know that it has no say about event time.
+    is_told_idle: bool = False
+
+    @property
+    def watermark(self) -> int:
+        """How far event time has come here."""
+        return self.chain.outputs[self.segment.id].current_watermark if self.source else self.gate.current_watermark
+
+    @property
+    def source(self) -> SourceOperator | None:
+        """The operator that reads, if this is a source."""
+        return self.chain.head if isinstance(self.chain.head, SourceOperator) else None
 
 
 @dataclass
@@ -81,7 +118,7 @@ class Slot:
         """Builds and opens all subtasks that belong to this slot."""
         for segment in self.plan.segments:
             index = self.number - segment.first_slot
-            if not segment.is_ingest and 0 <= index < segment.parallelism:
+            if 0 <= index < segment.parallelism:
                 self._add(segment, index)
 
     def _add(self, segment: Segment, index: int) -> None:
@@ -107,7 +144,8 @@ class Slot:
         is_restored = restore_chain(chain, self.package.restore, place, self.folder, self._copies)
         chain.open()
         if is_restored:
-            announce_event_time(chain)
+            for operator in chain.operators.values():
+                operator.announce()
         for exchange in inputs:
             self._by_exchange[exchange.id] = subtask
 
@@ -116,7 +154,7 @@ class Slot:
             job_id=self.package.job_id,
             job_name=self.package.job_name,
             task_name=segment.name,
-            vertex_id=segment.vertex_id,
+            vertex_id=segment.id,
             subtask=index,
             parallelism=segment.parallelism,
             max_parallelism=segment.max_parallelism,
@@ -136,21 +174,29 @@ class Slot:
         self._outbox.append(Frame(0, RESULT, 0, encode(message)))
 
     def run_level(
-        self, header: EpochHeader, level: int, frames: Iterator[Frame], send: Callable[[Frame], None]
+        self,
+        header: EpochHeader,
+        level: int,
+        frames: Iterator[Frame],
+        send: Callable[[Frame], None],
+        orders: tuple[ReadOrder, ...] = (),
     ) -> None:
-        """Processes the blocks of one level and ends the level's part of the epoch."""
-        active = [subtask for subtask in self.subtasks if subtask.segment.level == level]
+        """Processes what is delivered at one level, blocks or orders to read, and ends that part of the epoch."""
+        told = {order.segment_id for order in orders}
+        active = [
+            subtask
+            for subtask in self.subtasks
+            if subtask.segment.level == level and (level > SOURCE_LEVEL or subtask.segment.id in told)
+        ]
         before = [subtask.busy_s for subtask in active]
         try:
-            if level == 1:
+            if level == SOURCE_LEVEL:
                 self.learn(header.news)
             for subtask in active:
                 self._fire_processing_timers(subtask.chain)
-            for frame in frames:
-                self._process(frame)
+            for _ in self._work(active, orders, frames):
                 self._empty_outbox(send)
                 self._send_logs(send)
-                reach("between-blocks")
             for subtask in active:
                 self._end_epoch(subtask, header)
             if level == self.plan.levels and header.checkpoint is not None and not header.is_final:
@@ -167,6 +213,35 @@ class Slot:
             for _ in frames:  # the sender must not be left waiting
                 pass
             raise
+
+    def _work(self, active: list[_Subtask], orders: tuple[ReadOrder, ...], frames: Iterator[Frame]) -> Iterator[None]:
+        """Does the work of a level; yields whenever what came of it may be sent."""
+        for order in orders:
+            reach("before-reading")
+            yield from self._read(next(each for each in active if each.segment.id == order.segment_id), order, frames)
+            reach("after-reading")
+        for frame in frames:
+            self._process(frame)
+            yield
+            reach("between-blocks")
+
+    def _read(self, subtask: _Subtask, order: ReadOrder, frames: Iterator[Frame]) -> Iterator[None]:
+        """Reads what an order says, as long as it may take; the rows of a source of Spark's are among the frames."""
+        source = subtask.source
+        assert source is not None
+        if order.has_rows:
+            order = replace(order, splits=(Split("spark", arrow_batches(frames), is_last=False),))
+        source.take(order)
+        if source.is_idle != subtask.is_told_idle:
+            subtask.is_told_idle = source.is_idle
+            for router in subtask.routers:
+                router.process_status(source.is_idle)
+        started = time.perf_counter()
+        limit_s = math.inf if order.deadline_ms is None else order.deadline_ms / 1000
+        while subtask.chain.guarded_head(source.read) and time.perf_counter() - started < limit_s:
+            self._fire_processing_timers(subtask.chain)
+            yield
+        subtask.busy_s += time.perf_counter() - started
 
     def _process(self, frame: Frame) -> None:
         if self._by_exchange.get(frame.exchange_id) is None:
@@ -263,11 +338,12 @@ class Slot:
             subtask.index,
             subtask.gate.records_in,
             sum(output.records_out for output in chain.outputs.values()),
-            subtask.gate.current_watermark,
+            subtask.watermark,
             chain.next_wakeup_ms(),
             busy_s * 1000,
-            {node_id: operator_metrics(operator) for node_id, operator in chain.operators.items()},
+            {node_id: operator.metrics() for node_id, operator in chain.operators.items()},
             chain.has_unfinished,
+            subtask.source.report() if subtask.source is not None else None,
         )
 
     def close(self) -> None:

@@ -57,7 +57,6 @@ class SparkSink(Sink):
             raise ConfigurationError(f"the mode of a Spark sink is one of {', '.join(_MODES)}, got {self.mode!r}")
 
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
-        """Makes the writer of one subtask."""
         return _SparkWriter(context, self.sink_id)
 
     def create_committer(self) -> Committer:
@@ -126,7 +125,6 @@ class _SparkWriter(SinkWriter):
         self._values: list[Any] = []
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Gathers a batch."""
         self._values += values
 
     def flush(self, end_of_input: bool) -> None:
