@@ -100,6 +100,9 @@ class Committer(ABC):
 class Sink(ABC):
     """Something to write to; is pickled into slots."""
 
+    # Spark does the writing, once for each epoch.
+    is_spark: bool = False
+
     @abstractmethod
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
         """Makes the writer of one subtask."""

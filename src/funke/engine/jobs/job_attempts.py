@@ -36,9 +36,11 @@ from funke.engine.jobs.result_queues import ResultQueues
 from funke.engine.jobs.session_differences import warn_of_other_session
 from funke.engine.jobs.slot_limit import require_slots
 from funke.engine.jobs.source_feed import SourceFeed
+from funke.engine.jobs.stream_coordinator import StreamCoordinator
 from funke.engine.runtime.dependencies import distribute
 from funke.engine.runtime.epoch_holders import epoch_holders
 from funke.engine.runtime.epoch_runner import EpochRunner
+from funke.engine.runtime.pipelined.stream_runner import StreamRunner
 from funke.engine.runtime.spark_session import JobSpark, is_embedded, session_settings, spark_session, started_with
 from funke.engine.types.job_status import JobStatus
 
@@ -77,8 +79,8 @@ class JobAttempts:
             partial(spark_session, planned.settings.configuration),
             planned.configured.get(options.COMMITTER_RETRIES),
         )
-        self._coordinator: Coordinator | None = None
-        self._runner: EpochRunner | None = None
+        self._coordinator: Coordinator | StreamCoordinator | None = None
+        self._runner: EpochRunner | StreamRunner | None = None
         self.has_run = False
         self._cancelling = threading.Event()
         # Held where a job that is cancelled and one that begins to run, or ends, could miss each other.
@@ -222,11 +224,34 @@ class JobAttempts:
 
     def _prepare(
         self, spark: JobSpark, sources: JobSources, start: Checkpoint | None
+    ) -> tuple[EpochRunner | StreamRunner, Coordinator | StreamCoordinator]:
+        prepare = self._prepare_stream if self._planned.mode.is_pipelined else self._prepare_epochs
+        runner, coordinator = prepare(spark, sources, start)
+        with self.lock:
+            self._runner, self._coordinator = runner, coordinator
+        return runner, coordinator
+
+    @property
+    def _wanted_hosts(self) -> dict[int, str] | None:
+        # Where local copies of the state are, it need not be fetched.
+        return self.hosts if self._runner is not None and self.package.local_folders else None
+
+    def _prepare_stream(
+        self, spark: JobSpark, sources: JobSources, start: Checkpoint | None
+    ) -> tuple[StreamRunner, StreamCoordinator]:
+        plan = self._planned.plan
+        runner = StreamRunner(spark, plan, self.package, self._wanted_hosts)
+        coordinator = StreamCoordinator(
+            runner, sources, self._keeper, self._commits.commit, self._results.put, self.executions, plan.slots
+        )
+        coordinator.figures.epochs = start.epoch if start is not None else 0
+        return runner, coordinator
+
+    def _prepare_epochs(
+        self, spark: JobSpark, sources: JobSources, start: Checkpoint | None
     ) -> tuple[EpochRunner, Coordinator]:
         plan, keeper = self._planned.plan, self._keeper
-        # Where local copies of the state are, it need not be fetched.
-        hosts = self.hosts if self._runner is not None and self.package.local_folders else None
-        runner = EpochRunner(spark, plan, self.package, hosts)
+        runner = EpochRunner(spark, plan, self.package, self._wanted_hosts)
         holders = partial(epoch_holders, spark, plan, self.package.key)
         coordinator = Coordinator(
             runner,
@@ -242,6 +267,4 @@ class JobAttempts:
             EpochWatch(partial(keeper.expire, holders), runner.cancel, keeper.settings.timeout_ms),
             start.epoch if start is not None else 0,
         )
-        with self.lock:
-            self._runner, self._coordinator = runner, coordinator
         return runner, coordinator

@@ -20,6 +20,7 @@ from funke.engine.jobs.restart import RestartStrategy, restart_strategy
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.start_point import matched_graph, operator_entries
 from funke.engine.planner.chaining import to_job_graph
+from funke.engine.planner.exchange_mode import ExchangeMode, exchange_mode
 from funke.engine.planner.segments import Plan, to_plan
 from funke.engine.runtime.dependencies import Dependencies, stage
 from funke.engine.runtime.snapshot_files import join_path
@@ -36,6 +37,7 @@ class PlannedJob:
     settings: JobSettings
     graph: JobGraph
     plan: Plan
+    mode: ExchangeMode
     keeper: CheckpointKeeper
     dependencies: Dependencies
     # What the slots of the first attempt are given.
@@ -68,6 +70,7 @@ def plan_job(graph: StreamGraph, settings: JobSettings) -> PlannedJob:
             job_graph = matched_graph(job_graph, graph, start, is_unclaimed_allowed)
         keeper.operators = operator_entries(job_graph)
         plan = to_plan(job_graph)
+        mode = exchange_mode(job_graph, configured.get(options.EXCHANGE))
         dependencies = stage(
             settings.python_files, settings.python_archives, settings.python_requirements, settings.cached_files
         )
@@ -76,7 +79,7 @@ def plan_job(graph: StreamGraph, settings: JobSettings) -> PlannedJob:
         warn_of_ignored(configured)
         restart = restart_strategy(configured, keeper.is_periodic)
         undoing.pop_all()
-    return PlannedJob(job_id, settings, job_graph, plan, keeper, dependencies, package, restart)
+    return PlannedJob(job_id, settings, job_graph, plan, mode, keeper, dependencies, package, restart)
 
 
 def _create_keeper(job_id: str, graph: JobGraph, settings: JobSettings) -> CheckpointKeeper:
