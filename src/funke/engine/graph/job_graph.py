@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from funke.engine.graph.operations import Operation
 from funke.engine.graph.partitioners import Partitioner
+from funke.engine.types.operator_place import OperatorPlace
 
 if TYPE_CHECKING:
     from funke.engine.types.output_tag import OutputTag
@@ -31,6 +32,10 @@ class ChainedOperator:
     has_side_outputs: bool = False
     # The next function gets results as they are, whatever type is declared.
     passes_unchanged: bool = False
+
+    def place(self, vertex_id: int | None = None, subtask: int | None = None) -> OperatorPlace:
+        """The operator as something that can fail: in a subtask, or in the driver."""
+        return OperatorPlace(self.name, self.user_line, self.operator_id, vertex_id, subtask)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorFailure
 from funke.engine.operators.slice_pacer import SlicePacer
 from funke.engine.operators.turn import turn
+from funke.engine.types.operator_place import OperatorPlace
 
 # What a block holds, in order: ("r", values, timestamps) | ("w", watermark) | ("s", is_idle)
 Part = tuple[Any, ...]
@@ -19,17 +20,15 @@ class InputGate:
     def __init__(
         self,
         head: Operator,
-        name: str,
-        user_line: str | None,
+        place: OperatorPlace,
         channels: Iterable[tuple[int, int, int]],
         between_slices: Callable[[], Any] = lambda: None,
     ) -> None:
         """`channels` are (exchange id, upstream subtask, input index); `between_slices` lets timers fire in time."""
         self._between_slices = between_slices
         self._head = head
-        self._name = name
-        self._user_line = user_line
-        self._number = turn.number_of(name, user_line)
+        self._place = place
+        self._number = turn.number_of(place)
         self._handlers = {}
         self._watermarks: dict[tuple[int, int], int] = {}
         self._idle: set[tuple[int, int]] = set()
@@ -55,7 +54,7 @@ class InputGate:
         except OperatorFailure:
             raise
         except BaseException as cause:
-            raise OperatorFailure(self._name, self._user_line) from cause
+            raise OperatorFailure(self._place) from cause
         turn.cell[0] = before
 
     def _receive_part(self, exchange_id: int, upstream: int, part: Part) -> None:

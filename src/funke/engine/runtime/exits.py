@@ -25,7 +25,9 @@ def make_exits(plan: Plan, segment: Segment, subtask: int, carry: Carrier) -> tu
         receiver = plan.by_id[exchange.target_segment].operators[0]
         tag_id = exchange.tag.tag_id if exchange.tag else None
         routers.append(router)
-        exits.append(Exit(exchange.source_node, tag_id, router, receiver.name, receiver.user_line))
+        exits.append(
+            Exit(exchange.source_node, tag_id, router, receiver.name, receiver.user_line, receiver.operator_id)
+        )
     return routers, exits
 
 
@@ -37,7 +39,7 @@ def _make_router(plan: Plan, segment: Segment, exchange: Exchange, subtask: int,
         try:
             return carry(exchange, subtask, receiver, parts)
         except SerializationError as cause:
-            raise OperatorFailure(sender.name, sender.user_line) from cause
+            raise OperatorFailure(sender.place(segment.id, subtask)) from cause
 
     return create_router(
         exchange.partitioner, subtask, segment.parallelism, target.parallelism, target.max_parallelism, send

@@ -120,7 +120,12 @@ def _spark_context(configuration: Mapping[str, str]) -> SparkContext:
     if not _is_local(context.master):
         context.setLogLevel("ERROR")
     _settings_of(context)
+    context._funke_started_with = _spark_settings(configuration)  # type: ignore[attr-defined]
     return context
+
+
+def _spark_settings(configuration: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in configuration.items() if key.startswith("spark.")}
 
 
 def _quieten_py4j() -> None:
@@ -153,7 +158,7 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
         "spark.app.name": configuration.get("pipeline.name", "funke"),
         "spark.master": os.environ.get("FUNKE_SPARK_MASTER", f"local[{os.cpu_count() or 1}]"),
         **_DEFAULTS,
-        **{key: value for key, value in configuration.items() if key.startswith("spark.")},
+        **_spark_settings(configuration),
     }
     master = options["spark.master"]
     if not _is_local(master):
@@ -187,6 +192,12 @@ def use_storage_settings(configuration: Mapping[str, str]) -> None:
 def session_settings(spark: OnSpark) -> dict[str, str]:
     """What a session was started with."""
     return _settings_of(spark.sparkContext)
+
+
+def started_with(spark: OnSpark) -> dict[str, str]:
+    """What the job asked of Spark that has started the session; nothing when the program itself has."""
+    asked: dict[str, str] = getattr(spark.sparkContext, "_funke_started_with", {})
+    return asked
 
 
 def _settings_of(context: SparkContext) -> dict[str, str]:
