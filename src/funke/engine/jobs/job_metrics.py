@@ -28,7 +28,8 @@ def job_metrics(figures: JobFigures, plan: Plan) -> MetricsView:
     for report in figures.subtasks.values():
         # Of the last epoch; an operator's own share of its task is not measured, as in Flink.
         share = 1000 * report.busy_ms / last_epoch_ms if last_epoch_ms else 0.0
-        tasks.setdefault(report.segment_id, {})[report.subtask] = {"busyTimeMsPerSecond": min(1000.0, share)}
+        own = report.task_metrics or {"busyTimeMsPerSecond": min(1000.0, share)}
+        tasks.setdefault(report.segment_id, {})[report.subtask] = own
         for node_id, measured in report.metrics.items():
             operators.setdefault(operator_ids[node_id], {})[report.subtask] = measured
     return MetricsView(job, tasks, operators)

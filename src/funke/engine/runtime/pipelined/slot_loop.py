@@ -242,9 +242,9 @@ class SlotLoop:
     def _settle(self) -> bool:
         """Nothing waits: timers that are due fire, and what stands in buffers goes on its way."""
         for task in self._tasks:
-            if not task.has_ended and not task.is_held and task.has_room:
-                if self._subtasks.fire_timers(task.subtask.chain):
-                    task.is_dirty = True
+            may_run = not task.has_ended and not task.is_held and task.has_room
+            if may_run and self._subtasks.fire_timers(task.subtask.chain):
+                task.is_dirty = True
         return self._flush()
 
     def _flush(self) -> bool:
