@@ -12,6 +12,7 @@ import select
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from funke.engine.errors import JobExecutionError
@@ -104,7 +105,7 @@ class SlotLoop:
         """Builds and opens all subtasks that belong to this slot."""
         self._subtasks.open()
         for subtask in self._subtasks.all:
-            task = Task(subtask, BufferPool(self._network.floating_buffers))
+            task = Task(subtask, BufferPool(self._network.floating_buffers), self._network.channel_buffers)
             self._tasks.append(task)
             if subtask.source is not None:
                 self._sources.append(task)
@@ -412,8 +413,8 @@ class SlotLoop:
     def _report(self, tasks: list[Task]) -> None:
         reports = []
         for task in tasks:
-            busy_ms, task.subtask.busy_s = task.subtask.busy_s * 1000, 0.0
-            reports.append(task.subtask.report(busy_ms))
+            busy_ms = task.subtask.busy_s * 1000
+            reports.append(replace(task.subtask.report(busy_ms), task_metrics=task.measure()))
         self._tell(Reports(tuple(reports)))
 
     def fail(self, error: BaseException) -> None:
