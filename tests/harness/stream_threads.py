@@ -8,13 +8,16 @@ import socket
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 from uuid import uuid4
 
+from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoint_store import CheckpointStore
+from funke.engine.jobs.checkpoints import Checkpoint
 from funke.engine.jobs.job_code import pack_plan
 from funke.engine.jobs.job_executions import JobExecutions
 from funke.engine.jobs.job_sources import JobSources, create_feed
@@ -22,13 +25,15 @@ from funke.engine.jobs.stream_coordinator import StreamCoordinator
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.segments import Plan, to_plan
 from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.runtime.checkpoint_order import CheckpointOrder, SnapshotAck
 from funke.engine.runtime.pipelined.connection import MESSAGE, Connection
 from funke.engine.runtime.pipelined.messages import Ready
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.pipelined.slot_loop import SlotLoop
+from funke.engine.runtime.snapshot_taking import SnapshotTaker, WriteSnapshots
 from funke.engine.runtime.worker_setup import ControlAddress, JobPackage, unpack
 
-__all__ = ["ThreadRunner", "run_stream"]
+__all__ = ["StreamRun", "ThreadRunner", "run_stream", "write_at_once"]
 
 
 class ThreadRunner:
@@ -40,7 +45,7 @@ class ThreadRunner:
         self._waking, self._woken = os.pipe()
         self.threads: list[threading.Thread] = []
         folder = tempfile.mkdtemp()
-        loops = [SlotLoop(slot, unpack_again(package), package, folder) for slot in range(plan.slots)]
+        loops = [SlotLoop(slot, unpack(package), package, folder) for slot in range(plan.slots)]
         peers: dict[int, dict[int, socket.socket]] = {slot: {} for slot in range(plan.slots)}
         for left, right in combinations(range(plan.slots), 2):
             peers[left][right], peers[right][left] = socket.socketpair()
@@ -83,11 +88,6 @@ class ThreadRunner:
             assert not thread.is_alive(), "a slot does not end"
 
 
-def unpack_again(package: JobPackage) -> Plan:
-    """Every slot has operators of its own."""
-    return unpack(package)
-
-
 def _run(loop: SlotLoop, peers: dict[int, socket.socket], driver: socket.socket, around: Any) -> None:
     def run() -> None:
         try:
@@ -104,14 +104,24 @@ def _run(loop: SlotLoop, peers: dict[int, socket.socket], driver: socket.socket,
     around(run)
 
 
+@dataclass
+class StreamRun:
+    """What came of a job."""
+
+    collected: list[Any]
+    coordinator: StreamCoordinator
+    keeper: CheckpointKeeper
+
+
 def run_stream(
-    graph: Any,
+    graph: StreamGraph,
     network: NetworkSettings | None = None,
     settings: CheckpointSettings | None = None,
+    start: Checkpoint | None = None,
     around: Callable[[Callable[[], None]], None] = lambda run: run(),
-    on_message: Callable[[str, Any], None] = lambda channel, payload: None,
-) -> StreamCoordinator:
-    """Runs a job to its end."""
+    disturb: Callable[[CheckpointKeeper], None] = lambda keeper: None,
+) -> StreamRun:
+    """Runs a job to its end, from a checkpoint if there is one; `disturb` runs beside it."""
     job_graph = to_job_graph(graph)
     plan = to_plan(job_graph)
     package = JobPackage(
@@ -122,15 +132,36 @@ def run_stream(
         pack_plan(plan),
         control=ControlAddress("nowhere"),
         network=network or NetworkSettings(),
+        restore=start.located() if start is not None else (),
     )
-    sources = JobSources([create_feed(segment, None, None) for segment in plan.segments if segment.is_source])  # type: ignore[arg-type]
-    keeper = CheckpointKeeper("job", settings or CheckpointSettings(), CheckpointStore(tempfile.mkdtemp()))
+    segments = [segment for segment in plan.segments if segment.is_source]
+    sources = JobSources([create_feed(segment, None, start) for segment in segments])  # type: ignore[arg-type]
+    settings = settings or CheckpointSettings()
+    store = CheckpointStore(tempfile.mkdtemp(), settings.retained)
+    store.make_folders()
+    keeper = CheckpointKeeper("job", settings, store)
+    collected: list[Any] = []
     runner: Any = ThreadRunner(plan, package, around)
     coordinator = StreamCoordinator(
-        runner, sources, keeper, lambda epoch, items: None, on_message, JobExecutions(job_graph, plan), plan.slots
+        runner,
+        sources,
+        keeper,
+        lambda epoch, items: None,
+        lambda records: collected.extend(records.values),
+        JobExecutions(job_graph, plan),
+        plan.slots,
     )
+    disturbing = threading.Thread(target=disturb, args=(keeper,), daemon=True)
+    disturbing.start()
     try:
         coordinator.run()
     finally:
         runner.close()
-    return coordinator
+    disturbing.join(10)
+    return StreamRun(collected, coordinator, keeper)
+
+
+def write_at_once(taker: SnapshotTaker, order: CheckpointOrder, write: WriteSnapshots, stall_ms: float) -> None:
+    """In place of `SnapshotTaker.start`: threads do not fork."""
+    handles, new_bytes = write(order.folder)
+    taker.acknowledge(SnapshotAck(order.checkpoint_id, taker._slot, handles, new_bytes=new_bytes, folder=order.folder))
