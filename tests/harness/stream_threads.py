@@ -8,7 +8,7 @@ import socket
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 from uuid import uuid4
@@ -163,5 +163,9 @@ def run_stream(
 
 def write_at_once(taker: SnapshotTaker, order: CheckpointOrder, write: WriteSnapshots, stall_ms: float) -> None:
     """In place of `SnapshotTaker.start`: threads do not fork."""
-    handles, new_bytes = write(order.folder)
-    taker.acknowledge(SnapshotAck(order.checkpoint_id, taker._slot, handles, new_bytes=new_bytes, folder=order.folder))
+    ack = SnapshotAck(order.checkpoint_id, taker._slot, folder=order.folder)
+    try:
+        handles, new_bytes = write(order.folder)
+        taker.acknowledge(replace(ack, handles=handles, new_bytes=new_bytes))
+    except OSError as error:
+        taker.acknowledge(replace(ack, failure=str(error)))

@@ -228,12 +228,12 @@ class CheckpointKeeper:
                 reach("after-acknowledgement")
             pending.acks.append(ack)
 
-    def advance(self, commit: CommitAll) -> None:
-        """Completes what is acknowledged by all, in order, and gives up what takes too long."""
+    def advance(self, commit: CommitAll, held: str = "") -> None:
+        """Completes what is acknowledged by all, in order, and gives up what takes too long; `held` says why it may."""
         for pending in list(self._pending.values()):
             if pending.has_run and not pending.waiting and pending.order.checkpoint_id in self._pending:
                 self._complete(pending, commit)
-        self._expire_pending("")
+        self._expire_pending(held)
 
     def expire(self, holders: Callable[[], str]) -> None:
         """While an epoch runs: gives up what takes too long; `holders` tells whom the epoch waits for.

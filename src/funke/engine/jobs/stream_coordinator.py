@@ -232,12 +232,12 @@ class StreamCoordinator:
     def _end_cut(self) -> None:
         self._cutting = None
         self._sources.end_cut()
+        self.figures.records_read = self._sources.records
         self._keeper.take(self._early_acks)
         self._early_acks.clear()
 
     def _settle_checkpoints(self) -> None:
-        self._keeper.expire(lambda: "the barriers to come through")
-        self._keeper.advance(self._commit)
+        self._keeper.advance(self._commit, "; its barriers have not come through")
         if self._cutting is not None and not self._keeper.is_pending(self._cutting):
             self._end_cut()
         if self._keeper.has_news:
