@@ -42,6 +42,8 @@ _LATE_COMPILER = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=20000 "
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
+# A job that streams has a task that only waits, as long as it runs; others must find a place beside it.
+_PLACES_FOR_JOBS = 32
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 # Half of a context or session that another thread starts must not be seen.
 _starting = threading.RLock()
@@ -156,7 +158,7 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     options = {
         "spark.app.name": configuration.get("pipeline.name", "funke"),
-        "spark.master": os.environ.get("FUNKE_SPARK_MASTER", f"local[{os.cpu_count() or 1}]"),
+        "spark.master": os.environ.get("FUNKE_SPARK_MASTER", f"local[{_cores() + _PLACES_FOR_JOBS}]"),
         **_DEFAULTS,
         **_spark_settings(configuration),
     }
@@ -166,6 +168,7 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
             if key not in configuration and "127.0.0.1" not in master:
                 options.pop(key, None)
     else:
+        options.setdefault("spark.default.parallelism", str(_cores()))
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         # Spark's own ports answer only to itself, and its sockets for workers stand where nobody else can go.
         options.setdefault("spark.authenticate", "true")
@@ -173,6 +176,10 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
         java_options = f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION} {_LATE_COMPILER}"
         options.setdefault("spark.driver.defaultJavaOptions", java_options)
     return options
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1
 
 
 def _is_local(master: str | None) -> bool:
