@@ -28,7 +28,9 @@ def run_case(
     marks = folder / "marks"
     number = 1 if point in ONCE else time_
     plan = f"{point}:{number}:hold@{marks}"
-    job = KillableJob(folder, _RECORDS, _PACE, {"funke.fault": plan, **(options or {})})
+    # One step comes only in epochs.
+    exchange = "blocking" if point == "after-epoch" else "pipelined"
+    job = KillableJob(folder, _RECORDS, _PACE, {"funke.fault": plan, "funke.exchange": exchange, **(options or {})})
     job.start()
     try:
         if not _wait_for(job, marks):

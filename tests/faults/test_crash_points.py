@@ -80,7 +80,7 @@ def parents() -> dict[int, int]:
 def wait_for_mark(folder: Path, client: Any) -> None:
     end = time.monotonic() + 40
     while not (
-        folder.is_dir() and any("." in path.name for path in folder.iterdir()) and client._job._runner.addresses
+        folder.is_dir() and any("." in path.name for path in folder.iterdir()) and client._job._attempts._runner.addresses
     ):
         assert time.monotonic() < end and not client.get_job_status().result().is_terminal_state(), "never reached"
         time.sleep(0.005)
@@ -95,9 +95,11 @@ def wait_for_mark(folder: Path, client: Any) -> None:
 )
 def test_somebody_dies_at_a_step(spark: Any, tmp_path: Path, point: str, victim: str) -> None:
     marks = tmp_path / "marks"
-    client = start(tmp_path, **{"funke.fault": f"{point}:{1 if point in ONCE else 2}:hold@{marks}"})
+    exchange = "blocking" if point == "after-epoch" else "pipelined"
+    fault = f"{point}:{1 if point in ONCE else 2}:hold@{marks}"
+    client = start(tmp_path, **{"funke.fault": fault, "funke.exchange": exchange})
     wait_for_mark(marks, client)
-    slots = [pid for address in client._job._runner.addresses.values() for pid in children_of(address.pid)]
+    slots = [pid for address in client._job._attempts._runner.addresses.values() for pid in children_of(address.pid)]
     for pid in workers() if victim == "worker" else slots[:1]:
         os.kill(pid, signal.SIGKILL)
     (marks / "go").touch()
@@ -123,7 +125,8 @@ def test_epochs_end_anywhere_and_fail_often(
     monkeypatch.setattr(EpochPacer, "deadline_ms", deadlines)
     times = chance.sample(range(1, 6), 3)
     plan = ",".join(f"after-commits:{number}:raise@{tmp_path / 'marks'}" for number in times)
-    client = start(tmp_path, **{"funke.fault": plan, "execution.checkpointing.interval": "50 ms"})
+    often = {"execution.checkpointing.interval": "50 ms", "funke.exchange": "blocking"}
+    client = start(tmp_path, **{"funke.fault": plan, **often})
     client.get_job_execution_result().result()
     assert soak_job.committed(tmp_path / "out") == soak_job.expected(RECORDS)
 

@@ -31,6 +31,8 @@ POINTS = (
     "before-reading",
     "between-blocks",
     "after-reading",
+    "after-barrier",
+    "after-barriers",
     "before-snapshot",
     "in-snapshot",
     "after-snapshot",
@@ -40,6 +42,7 @@ POINTS = (
     "after-final-metadata",
     "between-commits",
     "after-commits",
+    # Only in epochs.
     "after-epoch",
 )
 _ACTIONS = ("kill", "raise", "sleep", "hold")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["StreamRunner"]
 
 _GREETING_S = 10.0
-# How long slots may take to start: user functions open, and state is restored meanwhile.
+# How long slots may take to start.
 _BIRTH_S = 60.0
 _LOOK_S = 0.05
 # How long slots may take to end before Spark ends their tasks.
@@ -102,15 +103,16 @@ class StreamRunner:
         """Starts all slots and lets them meet."""
         threading.Thread(target=self._accept, name="funke-callers", daemon=True).start()
         self._spark_job.start()
-        self._await(lambda: len(self._connections) == self._plan.slots)
+        self._await(lambda: len(self._connections) == self._plan.slots, _BIRTH_S)
         begin = encode(Begin(self.addresses))
         for connection in self._connections.values():
             connection.send(MESSAGE, begin)
         self._flush()
-        self._await(lambda: len(self._ready) == self._plan.slots)
+        # User functions open and state is restored: a slot that fails in it says so, and a lost one is noticed.
+        self._await(lambda: len(self._ready) == self._plan.slots, math.inf)
 
-    def _await(self, is_reached: Any) -> None:
-        end = time.monotonic() + _BIRTH_S
+    def _await(self, is_reached: Callable[[], bool], limit_s: float) -> None:
+        end = time.monotonic() + limit_s
         while not is_reached():
             for slot, message in self._take(_LOOK_S):
                 if isinstance(message, Ready):
@@ -126,7 +128,7 @@ class StreamRunner:
             if time.monotonic() > end:
                 there = len(self._connections)
                 raise SlotLostError(
-                    f"{there} of {self._plan.slots} slots have started within {_BIRTH_S:.0f} s; is there a place for "
+                    f"{there} of {self._plan.slots} slots have started within {limit_s:.0f} s; is there a place for "
                     "a task of Spark's for each of them?"
                 )
 

@@ -48,18 +48,25 @@ class StreamingHost(SlotHost[SlotLoop]):
                 connection.recv(1)
             self.end()
 
-    def serve(self) -> None:
+    def start(self) -> None:
+        """Tells the driver that there is a slot, before it restores its state, which may take any time."""
         control = self._birth.package.control
         assert control is not None
+        try:
+            self._driver = call_driver(control, self._secret)
+            self._sockets.add(self._driver)
+            send_message(self._driver, Born(self._address()))
+        except OSError:
+            self.end()  # nobody waits for it any more
+        super().start()
+
+    def serve(self) -> None:
         with contextlib.suppress(OSError):  # the driver, or another slot, is gone
-            driver = call_driver(control, self._secret)
-            self._sockets.add(driver)
-            self._stream(driver)
+            self._stream(self._driver)
         self._is_serving = False
         self.end()
 
     def _stream(self, driver: socket.socket) -> None:
-        send_message(driver, Born(self._address()))
         slot = self._slot
         if self._startup_failure is not None or slot is None:
             send_message(driver, self._startup_failure)
