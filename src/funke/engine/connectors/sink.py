@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from funke.engine.types.columns.column_batch import ColumnBatch
     from funke.engine.types.type_information import TypeInformation
 
 
@@ -40,6 +41,10 @@ class SinkWriter(ABC):
     @abstractmethod
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Takes a batch in order."""
+
+    def write_columns(self, batch: ColumnBatch) -> None:
+        """Takes a batch of columns, if the sink does."""
+        raise NotImplementedError
 
     def flush(self, end_of_input: bool) -> None:
         """Called at the end of every epoch: nothing may stay in a buffer that a reader should see."""
@@ -105,6 +110,8 @@ class Sink(ABC):
 
     # True for sinks that keep nothing and can run in any task.
     runs_in_ingest: bool = False
+    # Whether its writers take batches of columns as well as of rows.
+    takes_columns: bool = False
 
     @abstractmethod
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:

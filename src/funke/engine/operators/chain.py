@@ -12,6 +12,7 @@ from funke.engine.operators.operator import Operator, OperatorContext, OperatorF
 from funke.engine.operators.turn import turn
 from funke.engine.operators.type_watch import TypeWatch
 from funke.engine.state.snapshot_format import GroupPart
+from funke.engine.types.type_information import TypeInformation
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Exit:
     target: Target
     name: str
     user_line: str | None = None
+    # What the records are.
+    edge_type: TypeInformation | None = None
 
 
 class OperatorChain:
@@ -60,9 +63,11 @@ class OperatorChain:
             self.operators[spec.node_id] = operator
             if spec.fed_by is not None:
                 tag_id = spec.fed_by_tag.tag_id if spec.fed_by_tag is not None else None
-                self.outputs[spec.fed_by].connect(operator, spec.name, spec.user_line, tag_id)
+                self.outputs[spec.fed_by].connect(operator, spec.name, spec.user_line, tag_id, spec.input_type)
         for way_out in exits:
-            self.outputs[way_out.node_id].connect(way_out.target, way_out.name, way_out.user_line, way_out.tag_id)
+            self.outputs[way_out.node_id].connect(
+                way_out.target, way_out.name, way_out.user_line, way_out.tag_id, way_out.edge_type
+            )
 
     @property
     def head(self) -> Operator:

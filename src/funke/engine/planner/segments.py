@@ -7,12 +7,21 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.graph.job_graph import ChainedOperator, JobEdge, JobGraph, JobVertex
-from funke.engine.graph.operations import AssignTimestamps, Filter, FlatMap, Map, ReadSource, WriteSink
+from funke.engine.graph.operations import (
+    AssignTimestamps,
+    Filter,
+    FlatMap,
+    Map,
+    ProjectColumns,
+    ReadSource,
+    WriteSink,
+)
 from funke.engine.graph.partitioners import Forward, Partitioner
 from funke.engine.planner.purity import is_pure
 
 if TYPE_CHECKING:
     from funke.engine.types.output_tag import OutputTag
+    from funke.engine.types.type_information import TypeInformation
 
 INGEST_LEVEL = 0
 
@@ -78,6 +87,13 @@ class Plan:
             for segment in self.segments
         )
         return Plan(segments, self.exchanges, self.slots, self.is_batch)
+
+    def type_of(self, exchange: Exchange) -> TypeInformation | None:
+        """The type of the records that travel over an exchange, if it was declared."""
+        if exchange.tag is not None:
+            return exchange.tag.type_info
+        senders = self.by_id[exchange.source_segment].operators
+        return next(sender.output_type for sender in senders if sender.node_id == exchange.source_node)
 
     def inputs_of(self, segment_id: int) -> list[Exchange]:
         """The exchanges that arrive at a segment."""
@@ -173,7 +189,7 @@ def runs_in_ingest(operator: ChainedOperator) -> bool:
         return operation.key_selector is None and is_pure(operation.function)
     if isinstance(operation, WriteSink):
         return bool(getattr(operation.sink, "runs_in_ingest", False))
-    return isinstance(operation, AssignTimestamps)
+    return isinstance(operation, (AssignTimestamps, ProjectColumns))
 
 
 def _subtree(vertex: JobVertex, root: int) -> tuple[ChainedOperator, ...]:

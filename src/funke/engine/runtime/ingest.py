@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from funke.engine.connectors.source import ReadOutcome, Split
+from funke.engine.connectors.source import Batch, ReadOutcome, Split
 from funke.engine.errors import SerializationError
 from funke.engine.graph.operations import ReadSource
 from funke.engine.operators.chain import Exit, OperatorChain
@@ -24,6 +24,8 @@ from funke.engine.runtime.results import DriverMessage, IngestReport, to_failure
 from funke.engine.runtime.router import Router, create_router
 from funke.engine.runtime.worker_logs import LOG_CHANNEL, worker_logs
 from funke.engine.runtime.worker_setup import JobPackage, unpack
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns.edge_forms import EdgeForms
 from funke.engine.types.watermark_spec import WatermarkSpec
 
 
@@ -90,7 +92,12 @@ class _Ingest:
         self._routers, exits = make_exits(plan, self._segment, order.subtask, outbox)
         self._chain = OperatorChain(self._segment.operators, exits, task, create_operator)
         self._source_output: Output = self._chain.outputs[self._segment.operators[0].node_id]
-        self._watermarks = SplitWatermarks(operation.watermarks or WatermarkSpec(), task, self._source_output)
+        self._watermarks = SplitWatermarks(
+            operation.watermarks or WatermarkSpec(),
+            task,
+            self._source_output,
+            EdgeForms(self._segment.operators[0].output_type),
+        )
         self._pacer = SlicePacer()
         # How long the epoch may still take.
         self._left_s = math.inf
@@ -167,9 +174,9 @@ class _Ingest:
                 continue
             rest = self._reader.behind(split, skip)
             if rest is None:
-                yield from self._read(split, self._reader.read(split), outcomes, skip)
+                yield from self._read(split, self._batches(split), outcomes, skip)
             else:
-                yield from self._read(split, self._reader.read(rest), outcomes, skip, skip)
+                yield from self._read(split, self._batches(rest), outcomes, skip, skip)
         if read_batches is not None:
             split = Split("spark", None, is_last=False)
             yield from self._read(split, read_batches, outcomes)
@@ -180,6 +187,12 @@ class _Ingest:
         self._chain.close()
         self._outbox.append(_result(report))
         yield
+
+    def _batches(self, split: Split) -> Iterator[Any]:
+        """The records of a split, as columns if somebody wants them so and the reader can."""
+        columns = self._reader.read_columns(split) if self._source_output.wants_columns else None
+        batches: Iterator[Any] = self._reader.read(split) if columns is None else columns
+        return batches
 
     def _set_idle(self, is_idle: bool) -> None:
         """A subtask that never had anything to read must not hold back event time."""
@@ -204,7 +217,7 @@ class _Ingest:
         while True:
             began = time.perf_counter()
             try:
-                values, timestamps = next(iterator)
+                batch = next(iterator)
             except StopIteration as end:
                 result = end.value
                 break
@@ -213,16 +226,15 @@ class _Ingest:
             except (Exception, SystemExit) as cause:
                 head = self._segment.operators[0]
                 raise OperatorFailure(head.name, head.user_line) from cause
-            if position < skip:
-                known = min(skip - position, len(values))
+            known = min(skip - position, _length(batch))
+            if known > 0:
                 position += known
-                values, timestamps = values[known:], None if timestamps is None else timestamps[known:]
+                batch = _behind(batch, known)
             # What was read slowly and would have to be read again is processed all the same.
             began = began if counts_reading else time.perf_counter()
-            for some, stamps in self._pacer.slices(values, timestamps):
-                self._watermarks.process_batch(some, stamps)
-                position += len(some)
-                self._records += len(some)
+            for records in self._process(batch):
+                position += records
+                self._records += records
                 now = time.perf_counter()
                 self._left_s -= now - began
                 began = now
@@ -233,6 +245,17 @@ class _Ingest:
         if split.is_last:
             self._watermarks.end_split(split.id)
         outcomes.append(ReadOutcome(split, position, result))
+
+    def _process(self, batch: Batch | ColumnBatch) -> Iterator[int]:
+        """Processes a batch in slices; yields how many records each had."""
+        if isinstance(batch, ColumnBatch):
+            for piece in self._pacer.column_slices(batch):
+                self._watermarks.process_columns(piece)
+                yield len(piece)
+            return
+        for values, timestamps in self._pacer.slices(*batch):
+            self._watermarks.process_batch(values, timestamps)
+            yield len(values)
 
     def _finish(self, outcomes: list[ReadOutcome]) -> None:
         if self._order.is_final:
@@ -275,6 +298,18 @@ class _Ingest:
         return {"numRecordsOut": output.records_out, "currentOutputWatermark": output.current_watermark}
 
 
+def _length(batch: Batch | ColumnBatch) -> int:
+    return len(batch) if isinstance(batch, ColumnBatch) else len(batch[0])
+
+
+def _behind(batch: Batch | ColumnBatch, records: int) -> Batch | ColumnBatch:
+    """A batch without its first records."""
+    if isinstance(batch, ColumnBatch):
+        return batch.slice(records)
+    values, timestamps = batch
+    return values[records:], None if timestamps is None else timestamps[records:]
+
+
 def announce_event_time(chain: OperatorChain) -> None:
     """After a restart: operators that make watermarks tell those behind them where they stand."""
     for operator in chain.operators.values():
@@ -300,7 +335,8 @@ def make_exits(plan: Plan, segment: Segment, subtask: int, outbox: list[Frame]) 
         receiver = plan.by_id[exchange.target_segment].operators[0]
         tag_id = exchange.tag.tag_id if exchange.tag else None
         routers.append(router)
-        exits.append(Exit(exchange.source_node, tag_id, router, receiver.name, receiver.user_line))
+        edge_type = plan.type_of(exchange)
+        exits.append(Exit(exchange.source_node, tag_id, router, receiver.name, receiver.user_line, edge_type))
     return routers, exits
 
 
@@ -317,5 +353,11 @@ def _make_router(plan: Plan, segment: Segment, exchange: Exchange, subtask: int,
         return len(payload)
 
     return create_router(
-        exchange.partitioner, subtask, segment.parallelism, target.parallelism, target.max_parallelism, send
+        exchange.partitioner,
+        subtask,
+        segment.parallelism,
+        target.parallelism,
+        target.max_parallelism,
+        send,
+        EdgeForms(plan.type_of(exchange), wants_columns=target.operators[0].takes_columns),
     )

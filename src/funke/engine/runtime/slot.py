@@ -99,7 +99,8 @@ class Slot:
             )
         ]
         fire_timers = partial(self._fire_processing_timers, chain)
-        gate = InputGate(chain.head, head.name, head.user_line, channels, fire_timers)
+        types = {exchange.id: self.plan.type_of(exchange) for exchange in inputs}
+        gate = InputGate(chain.head, head.name, head.user_line, channels, fire_timers, types)
         subtask = _Subtask(segment, index, chain, gate, routers)
         place = Place(index, segment.parallelism, segment.max_parallelism)
         self.subtasks.append(subtask)  # before anything fails: what it has on disk is removed with it

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from funke.engine.connectors.source import Batch, Source
 from funke.engine.errors import SourceError, UnsupportedFeatureError
-from funke.engine.formats.arrow_rows import ArrowRows, row_type_of
 from funke.engine.formats.file_format import in_batches
+from funke.engine.types.columns.arrow_rows import ArrowRows, row_type_of
 from funke.engine.types.spark_types import from_spark_json
 
 if TYPE_CHECKING:
