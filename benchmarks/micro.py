@@ -10,7 +10,7 @@ import time
 _MEMORY = """
 import resource
 from funke.engine.state.descriptors import ValueStateDescriptor
-from funke.engine.state.hashmap_backend import HashMapBackend
+from funke.engine.state.heap.backend import HashMapBackend
 from funke.engine.types.type_catalog import Types
 
 def resident():

@@ -89,8 +89,8 @@ def wait_for_mark(folder: Path, client: Any) -> None:
 @pytest.mark.parametrize(
     ("point", "victim"),
     [
-        *((point, "slot") for point in FULL_MATRIX[0] if point not in ("before-ingest", "after-final-metadata")),
-        *((point, "worker") for point in ("before-ingest", "after-ingest", "between-blocks")),
+        *((point, "slot") for point in FULL_MATRIX[0] if point not in ("before-reading", "after-final-metadata")),
+        *((point, "worker") for point in ("before-reading", "after-reading", "between-blocks")),
     ],
 )
 def test_somebody_dies_at_a_step(spark: Any, tmp_path: Path, point: str, victim: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from funke.engine.state.backend_choice import BackendChoice, RocksDBSettings, create_backend
-from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.keyed.backend import KeyedBackend
 
 BACKENDS = ("hashmap", "rocksdb", "rocksdb-without-cache")
 # Little memory, so that many databases can be open at once.

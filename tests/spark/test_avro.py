@@ -18,8 +18,8 @@ from funke.datastream.formats.parquet import AvroParquetReaders, AvroParquetWrit
 from funke.engine.connectors.file_sink.avro_format import AvroBulkFormat
 from funke.engine.connectors.files.file_source import FileSource as EngineFileSource
 from tests.spark.job_running import collect, new_environment
-from tests.unit.avro.records import ITEM, avro_file, record, written
 from tests.unit.connectors.source_draining import drain
+from tests.unit.formats.avro.records import ITEM, avro_file, record, written
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 

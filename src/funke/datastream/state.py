@@ -30,7 +30,7 @@ from funke.engine.state.interfaces import (
     State,
     ValueState,
 )
-from funke.engine.state.ttl_config import StateTtlConfig
+from funke.engine.state.ttl.config import StateTtlConfig
 from funke.passed_on_names import pass_on_names
 
 __all__ = [

@@ -15,11 +15,6 @@ from funke.engine.types.type_catalog import Types
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 
-class Stateful:
-    def __call__(self, value: int) -> int:
-        return value
-
-
 @pytest.fixture
 def builder() -> GraphBuilder:
     builder = GraphBuilder(2)
@@ -84,28 +79,24 @@ ExecutionGraph 'test job': 3 tasks, 2 slots
 def test_explain_shows_levels_slots_and_spark_stages() -> None:
     builder = GraphBuilder(2)
     parsed = builder.map(builder.source(), "parse")
-    counted = builder.reduce(builder.map(parsed, "enrich", function=Stateful()))
+    counted = builder.reduce(builder.map(parsed, "enrich"))
     builder.sink(counted, parallelism=1)
     assert (
         explain(to_plan(to_job_graph(builder.graph)))
         == """\
-Plan (streaming): 4 levels, 2 slots
-  level 0 (ingest tasks)
-    segment 0: Source: numbers, parse  [2 tasks]
-      -> segment 1 FORWARD
-  level 1 (slots)
-    segment 1: enrich  [slots 0 to 1]
-      -> segment 2 HASH
-  level 2 (slots)
-    segment 2: Reduce  [slots 0 to 1]
-      -> segment 3 REBALANCE
-  level 3 (slots)
-    segment 3: Sink: out  [slot 0]
+Plan (streaming): 3 levels, 2 slots
+  level 0 (sources)
+    segment 1: Source: numbers, parse, enrich  [slots 0 to 1]
+      -> segment 4 HASH
+  level 1
+    segment 4: Reduce  [slots 0 to 1]
+      -> segment 5 REBALANCE
+  level 2
+    segment 5: Sink: out  [slot 0]
 Spark stages of one epoch
-  stage 0: ingest, 2 tasks
+  stage 0: read, 2 tasks (one per slot)
   stage 1: deliver level 1, 2 tasks (one per slot)
-  stage 2: deliver level 2, 2 tasks (one per slot)
-  stage 3: deliver level 3, 2 tasks (one per slot)"""
+  stage 2: deliver level 2, 2 tasks (one per slot)"""
     )
 
 
@@ -114,7 +105,7 @@ def test_slot_sharing_groups_have_slots_of_their_own() -> None:
     builder.sink(builder.reduce(builder.source()), slot_sharing_group="side", parallelism=1)
     plan = to_plan(to_job_graph(builder.graph))
     assert plan.slots == 3
-    assert "segment 2: Sink: out  [slot 2]" in explain(plan)
+    assert "segment 3: Sink: out  [slot 2]" in explain(plan)
 
 
 def test_anything_else_has_no_text_form() -> None:

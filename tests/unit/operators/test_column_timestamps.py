@@ -69,7 +69,7 @@ class Source:
         self.clock, self.recorder = ManualClock(), Recorder(takes_columns=True)
         output = Output()
         output.connect(self.recorder, "recorder", None, None, ROW)
-        self.marks = SplitWatermarks(spec, TaskInfo(clock=self.clock), output, FORMS)
+        self.marks = SplitWatermarks(spec, TaskInfo(clock=self.clock), output)
         self.marks.start_split("split")
 
     def elements(self) -> list[Any]:

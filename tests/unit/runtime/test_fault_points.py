@@ -49,7 +49,7 @@ def test_kill_ends_the_process_and_the_next_one_is_spared(tmp_path: Path) -> Non
 
 
 def test_hold_waits_for_somebody_else(tmp_path: Path) -> None:
-    arm(f"after-commits:1:hold@{tmp_path},before-ingest:1:sleep=0.1@{tmp_path}")
+    arm(f"after-commits:1:hold@{tmp_path},before-reading:1:sleep=0.1@{tmp_path}")
     waiting = threading.Thread(target=reach, args=("after-commits",))
     waiting.start()
     time.sleep(0.1)
@@ -58,7 +58,7 @@ def test_hold_waits_for_somebody_else(tmp_path: Path) -> None:
     waiting.join(5)
     assert not waiting.is_alive()
     started = time.monotonic()
-    reach("before-ingest")
+    reach("before-reading")
     assert time.monotonic() - started >= 0.1
 
 

@@ -20,6 +20,8 @@ import pytest
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.errors import UntrustedError
 from funke.engine.graph.operations import WriteSink
+from funke.engine.graph.partitioners import Rebalance
+from funke.engine.jobs.job_code import pack_plan
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.segments import Plan, to_plan
 from funke.engine.runtime.block_codec import decode, encode
@@ -28,10 +30,10 @@ from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.nursery import open_nursery
 from funke.engine.runtime.process_ties import children_of
 from funke.engine.runtime.results import DriverMessage, Failure, SubtaskReport
-from funke.engine.runtime.slot import EpochHeader
+from funke.engine.runtime.slot import Delivery, EpochHeader
 from funke.engine.runtime.slot_process import SlotAddress, main
 from funke.engine.runtime.snapshot_files import SnapshotHandle
-from funke.engine.runtime.worker_setup import JobPackage, pack_code
+from funke.engine.runtime.worker_setup import JobPackage
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.trust.peers import listen_at
 from tests.harness.stranger import give_away
@@ -61,7 +63,7 @@ def counting_plan(marker: str) -> Plan:
             return writer
 
     builder = GraphBuilder(parallelism=1)
-    counted = builder.map(builder.source(), "count", function=Counting())
+    counted = builder.map(builder.source(), "count", function=Counting(), partitioner=Rebalance())
     builder._add(WriteSink(Closing("out")), "out", [counted])
     return to_plan(to_job_graph(builder.graph))
 
@@ -73,7 +75,7 @@ class SlotUnderTest:
         self.marker = marker
         self.plan = counting_plan(str(marker))
         self.exchange = self.plan.exchanges[0].id
-        package = JobPackage("job", "job", 0, SECRET, pack_code(self.plan))
+        package = JobPackage("job", "job", 0, SECRET, pack_plan(self.plan))
         self.address: SlotAddress = start_slot(0, package)
 
     def frame(self, *values: int) -> Frame:
@@ -82,7 +84,9 @@ class SlotUnderTest:
     def deliver(self, epoch: int, *values: int, is_final: bool = False) -> list[Any]:
         """Everything that comes back, as objects."""
         header = EpochHeader(epoch, is_final)
-        answers = deliver(self.address, SECRET, header, 1, consumed_at(self.plan, 1), iter([self.frame(*values)]))
+        answers = deliver(
+            self.address, SECRET, Delivery(header, 1), consumed_at(self.plan, 1), iter([self.frame(*values)])
+        )
         return [decode(frame.payload) for frame in answers]
 
     @property
@@ -143,7 +147,7 @@ def test_a_failing_function_is_reported_and_spoils_the_slot(slot: SlotUnderTest)
 
 
 def test_a_delivery_that_breaks_off_spoils_the_slot(slot: SlotUnderTest) -> None:
-    connection: FrameSocket = connect(slot.address, SECRET, (EpochHeader(1), 1))
+    connection: FrameSocket = connect(slot.address, SECRET, Delivery(EpochHeader(1), 1))
     connection.send(slot.frame(1))
     connection.close()
     (refusal,) = slot.deliver(1, 1)
@@ -153,7 +157,7 @@ def test_a_delivery_that_breaks_off_spoils_the_slot(slot: SlotUnderTest) -> None
 def test_frames_for_others_pass_by(slot: SlotUnderTest) -> None:
     later = Frame(0, slot.exchange + 1, 0, b"for another level")
     frames = iter([later, slot.frame(1)])
-    answers = list(deliver(slot.address, SECRET, EpochHeader(1), 1, consumed_at(slot.plan, 1), frames))
+    answers = list(deliver(slot.address, SECRET, Delivery(EpochHeader(1), 1), consumed_at(slot.plan, 1), frames))
     assert later in answers
 
 
@@ -169,7 +173,7 @@ def test_silent_callers_keep_nobody_waiting(slot: SlotUnderTest) -> None:
     strangers = [socket.create_connection((slot.address.host, slot.address.port)) for _ in range(100)]
     started = time.monotonic()
     over_tcp = replace(slot.address, path="/nowhere")
-    answers = deliver(over_tcp, SECRET, EpochHeader(1), 1, consumed_at(slot.plan, 1), iter([slot.frame(1)]))
+    answers = deliver(over_tcp, SECRET, Delivery(EpochHeader(1), 1), consumed_at(slot.plan, 1), iter([slot.frame(1)]))
     assert collected([decode(frame.payload) for frame in answers]) == [(1, 10)]
     assert time.monotonic() - started < 8, "less than one of them may be silent"
     for stranger in strangers:
@@ -203,8 +207,7 @@ def test_a_strangers_socket_in_place_of_a_slots_is_not_believed(slot: SlotUnderT
         answers = deliver(
             replace(slot.address, path=str(planted), port=None),
             SECRET,
-            EpochHeader(1),
-            1,
+            Delivery(EpochHeader(1), 1),
             consumed_at(slot.plan, 1),
             iter([slot.frame(1)]),
         )
@@ -234,7 +237,7 @@ def answer_with_a_pickle(listener: socket.socket) -> None:
 def test_on_embedded_spark_no_port_is_opened(tmp_path: Path) -> None:
     plan = counting_plan(str(tmp_path / "closed"))
     host = open_nursery()
-    address = start_slot(0, JobPackage("job", "job", 0, SECRET, pack_code(plan), driver_host=host))
+    address = start_slot(0, JobPackage("job", "job", 0, SECRET, pack_plan(plan), driver_host=host))
     try:
         assert address.port is None
         assert address.path.startswith(f"{host.run_folder}/slot-")
@@ -251,12 +254,13 @@ def test_what_a_function_has_started_ends_also_when_the_slots_watcher_is_killed(
     started = builder.map(
         builder.source(),
         function=lambda value: subprocess.Popen(["sleep", "60"], start_new_session=True).pid,
+        partitioner=Rebalance(),
     )
     builder._add(WriteSink(CollectSink("out")), "out", [started])
-    plan = to_plan(to_job_graph(builder.graph), functions_need_slots=True)
-    address = start_slot(0, JobPackage("job", "job", 0, SECRET, pack_code(plan), driver_host=open_nursery()))
+    plan = to_plan(to_job_graph(builder.graph))
+    address = start_slot(0, JobPackage("job", "job", 0, SECRET, pack_plan(plan), driver_host=open_nursery()))
     frame = Frame(0, plan.exchanges[0].id, 0, encode([("r", [1], None)]))
-    answers = deliver(address, SECRET, EpochHeader(1), 1, consumed_at(plan, 1), iter([frame]))
+    answers = deliver(address, SECRET, Delivery(EpochHeader(1), 1), consumed_at(plan, 1), iter([frame]))
     (sleeper,) = collected([decode(answer.payload) for answer in answers])
     assert Path(f"/proc/{sleeper}").exists()
     slots = children_of(address.pid)
@@ -274,9 +278,9 @@ def test_nothing_is_left_of_a_restore_that_failed(tmp_path: Path) -> None:
     }
     damaged = SnapshotHandle((operator_id,), 0, 1, str(tmp_path / "missing"), 3)
     backend = BackendChoice("rocksdb", local_directories=(str(tmp_path / "fast"),))
-    package = JobPackage("job", "job", 0, SECRET, pack_code(plan), restore=(damaged,), backend=backend)
+    package = JobPackage("job", "job", 0, SECRET, pack_plan(plan), restore=(damaged,), backend=backend)
     address = start_slot(0, package)
-    answers = deliver(address, SECRET, EpochHeader(1), 1, consumed_at(plan, 1), iter([]))
+    answers = deliver(address, SECRET, Delivery(EpochHeader(1), 1), consumed_at(plan, 1), iter([]))
     (failure,) = [decode(frame.payload) for frame in answers]
     assert "missing" in failure.message
     assert end_slots([address], SECRET) == []

@@ -16,15 +16,17 @@ from typing import Any
 import cloudpickle
 import pytest
 
+from funke.engine.graph.partitioners import Rebalance
+from funke.engine.jobs.job_code import pack_plan
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.segments import to_plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.delivery import consumed_at, deliver, end_slots, start_slot
 from funke.engine.runtime.frames import Frame
 from funke.engine.runtime.results import DriverMessage, Failure
-from funke.engine.runtime.slot import EpochHeader
+from funke.engine.runtime.slot import Delivery, EpochHeader
 from funke.engine.runtime.slot_watch import Heartbeat
-from funke.engine.runtime.worker_setup import JobPackage, pack_code
+from funke.engine.runtime.worker_setup import JobPackage
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and needs Linux's ties of processes")
@@ -37,10 +39,12 @@ class SlotUnderTest:
 
     def __init__(self, function: Callable[[Any], Any], **settings: Any) -> None:
         builder = GraphBuilder(parallelism=1)
-        mapped = builder.map(builder.source(), "suspect", function=function, user_line="job.py:7")
+        mapped = builder.map(
+            builder.source(), "suspect", function=function, user_line="job.py:7", partitioner=Rebalance()
+        )
         builder.sink(builder.map(mapped, "behind"))
-        self.plan = to_plan(to_job_graph(builder.graph), functions_need_slots=True)
-        package = replace(JobPackage("job", "job", 0, SECRET, pack_code(self.plan)), **settings)
+        self.plan = to_plan(to_job_graph(builder.graph))
+        package = replace(JobPackage("job", "job", 0, SECRET, pack_plan(self.plan)), **settings)
         self.address = start_slot(0, package)
         self.epoch = 0
 
@@ -49,7 +53,7 @@ class SlotUnderTest:
         self.epoch += 1
         frame = Frame(0, self.plan.exchanges[0].id, 0, encode([("r", list(values), None)]))
         consumed = consumed_at(self.plan, 1)
-        answers = deliver(self.address, SECRET, EpochHeader(self.epoch), 1, consumed, iter([frame]))
+        answers = deliver(self.address, SECRET, Delivery(EpochHeader(self.epoch), 1), consumed, iter([frame]))
         return [decode(answer.payload) for answer in answers]
 
     def failure(self, *values: Any) -> Failure:

@@ -16,9 +16,9 @@ from funke.engine.runtime.chain_snapshot import ChainSnapshot
 from funke.engine.runtime.checkpoint_order import CheckpointOrder
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.runtime.state_restore import Place, RestoreFailure, restore_chain
-from funke.engine.state.native_files import LocalFile
 from funke.engine.state.operator_state import OperatorStateSnapshot
-from funke.engine.state.snapshot_format import GroupPart, TableId
+from funke.engine.state.snapshot.file_format import GroupPart, TableId
+from funke.engine.state.snapshot.native_files import LocalFile
 
 GROUPS = 16
 TABLE = TableId("count", None, False, "value")

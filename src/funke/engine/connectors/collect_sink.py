@@ -22,7 +22,6 @@ class CollectSink(Sink):
         return f"collect:{self.name}"
 
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
-        """Makes the writer of one subtask."""
         return _CollectWriter(context, self.channel)
 
 
@@ -32,6 +31,5 @@ class _CollectWriter(SinkWriter):
         self._channel = channel
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Sends the batch."""
         if values:
             self._send(self._channel, values)

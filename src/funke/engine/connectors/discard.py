@@ -17,11 +17,9 @@ __all__ = ["DiscardSink"]
 class DiscardSink(Sink):
     """Takes records and forgets them."""
 
-    runs_in_ingest = True
     takes_columns = True
 
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
-        """Makes the writer of one subtask."""
         return _DiscardWriter()
 
 

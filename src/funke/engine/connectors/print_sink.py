@@ -20,7 +20,6 @@ class PrintSink(Sink):
     identifier: str | None = None
 
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
-        """Makes the writer of one subtask."""
         return _PrintWriter(context, line_prefix(self.identifier, context.subtask, context.parallelism))
 
 

@@ -95,7 +95,6 @@ class PythonSinkAdapter(Sink):
     user_sink: UserSink
 
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
-        """Makes and opens the user's writer."""
         writer = self.user_sink.create_writer()
         if not isinstance(writer, PythonSinkWriter):
             raise ConfigurationError(
@@ -131,11 +130,9 @@ class _WriterAdapter(SinkWriter):
         self._writer.flush()
 
     def prepare_commit(self) -> list[Any]:
-        """The user's committables."""
         return self._writer.prepare_commit()
 
     def snapshot(self) -> Any:
-        """The user's state."""
         return self._writer.snapshot()
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
@@ -149,7 +146,6 @@ class _WriterAdapter(SinkWriter):
             self._writer.notify_checkpoint_aborted(checkpoint_id)
 
     def close(self) -> None:
-        """Closes the user's writer."""
         self._writer.close()
 
 
@@ -220,7 +216,6 @@ class _FunctionWriter(SinkWriter):
         self._takes_context = hasattr(function, "invoke") and _accepts_two(self._invoke)
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Calls the function for each record."""
         invoke, context = self._invoke, self._context
         if not self._takes_context:
             for value in values:
@@ -240,7 +235,6 @@ class _FunctionWriter(SinkWriter):
         self._states.prepare_snapshot(checkpoint_id)
 
     def snapshot(self) -> Any:
-        """The operator state of the object."""
         return self._states.snapshot()
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
@@ -252,7 +246,6 @@ class _FunctionWriter(SinkWriter):
         self._states.notify_checkpoint_aborted(checkpoint_id)
 
     def close(self) -> None:
-        """Closes the object."""
         _call_if_present(self._function, "close")
 
 

@@ -20,8 +20,8 @@ __all__ = ["PythonSource", "ResumablePythonSource"]
 class PythonSource(Source):
     """A source of splits that are read whole.
 
-    `enumerate_splits` says what there is to read; it runs in the driver. `read_split` reads one of it; it runs in an
-    ingest task, to which this object is pickled, so connections are opened in `read_split` and not before.
+    `enumerate_splits` says what there is to read; it runs in the driver. `read_split` reads one of it; it runs in a
+    slot, to which this object is pickled. Connections that many splits share are made in `open`, which runs there too.
 
     >>> class Letters(PythonSource):
     ...     def enumerate_splits(self):
@@ -51,6 +51,12 @@ class PythonSource(Source):
     @abstractmethod
     def read_split(self, split: Any) -> Iterable[Any]:
         """Return the records of a split."""
+
+    def open(self) -> None:
+        """Prepare to read splits: called once in every subtask that reads."""
+
+    def close(self) -> None:
+        """Release what `open` has made."""
 
     def is_processing_backlog(self) -> bool:
         """Return whether old data is being read, during which checkpoints may come at another pace.
@@ -255,11 +261,19 @@ class ResumableSplitEnumerator(PythonSplitEnumerator):
         return SplitPositions(frozenset(self._known), dict(self._waiting), dict(self._open), self._has_enumerated)
 
 
-class PythonSplitReader(SplitReader):
-    """Calls the user's `read_split`."""
-
+class _UserReader(SplitReader):
     def __init__(self, source: PythonSource) -> None:
         self._source = source
+
+    def open(self) -> None:
+        self._source.open()
+
+    def close(self) -> None:
+        self._source.close()
+
+
+class PythonSplitReader(_UserReader):
+    """Calls the user's `read_split`."""
 
     def read(self, split: Split) -> Generator[Batch, None, Any]:
         """Yield the records of a split."""
@@ -268,11 +282,10 @@ class PythonSplitReader(SplitReader):
             yield _to_batch(chunk, self._source.with_timestamps)
 
 
-class ResumableSplitReader(SplitReader):
+class ResumableSplitReader(_UserReader):
     """Calls the user's `read_split` with a position."""
 
-    def __init__(self, source: ResumablePythonSource) -> None:
-        self._source = source
+    _source: ResumablePythonSource
 
     def read(self, split: Split) -> Generator[Batch, None, Any]:
         """Yield the records of a piece, and return the next position."""

@@ -87,8 +87,6 @@ class SequenceEnumerator(SplitEnumerator):
 class SequenceReader(SplitReader):
     """Counts."""
 
-    goes_on_anywhere = True
-
     def behind(self, split: Split, records: int) -> Split:
         """Return the rest of a range."""
         numbers: NumberRange = split.payload

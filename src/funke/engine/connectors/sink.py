@@ -108,8 +108,6 @@ class Committer(ABC):
 class Sink(ABC):
     """Something to write to; is pickled into slots."""
 
-    # True for sinks that keep nothing and can run in any task.
-    runs_in_ingest: bool = False
     # Whether its writers take batches of columns as well as of rows.
     takes_columns: bool = False
 

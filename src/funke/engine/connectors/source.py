@@ -1,7 +1,7 @@
-"""The source interface: an enumerator in the driver hands out splits, a reader in the ingest task reads them.
+"""The source interface: an enumerator in the driver hands out splits, a reader in each source subtask reads them.
 
-A job asks its enumerators for splits before every epoch. Where a source stands is the enumerator's state, so a
-checkpoint that keeps it, and a restart that gives it back, read every record once.
+Where a source stands is the enumerator's state and what its readers have not read of the splits they were given, so a
+checkpoint that keeps both, and a restart that gives them back, read every record once.
 """
 
 from __future__ import annotations
@@ -36,23 +36,26 @@ class Split:
 
 @dataclass(frozen=True)
 class ReadOutcome:
-    """What became of a split: how many records were read of it, and what the reader's generator returned.
-
-    A split is left incomplete when the functions behind the source are so slow that the epoch took long enough; the
-    next epoch goes on after those records. An enumerator only hears of complete ones.
-    """
+    """A split was read to its end: how many records it had, and what the reader's generator returned."""
 
     split: Split
     records: int
     result: Any = None
-    is_complete: bool = True
 
 
 class SplitReader(ABC):
-    """Reads splits; is pickled into ingest tasks."""
+    """Reads splits, one after the other; a pickled copy lives in each source subtask as long as the job's attempt."""
 
-    # Whether it costs nothing to go on behind some records of a split; then an epoch may end while it reads slowly.
-    goes_on_anywhere: bool = False
+    # A subtask that has never had a split does not hold back event time, unless every one gets some sooner or later.
+    is_never_idle: bool = False
+    # Its records carry no event time of their own: that of other inputs counts.
+    is_always_idle: bool = False
+
+    def open(self) -> None:
+        """Called once in the slot, before the first split; connections that are opened here stay open."""
+
+    def close(self) -> None:
+        """Called once at the end, also after a failure."""
 
     @abstractmethod
     def read(self, split: Split) -> Generator[Batch, None, Any]:
@@ -109,6 +112,8 @@ class Source(ABC):
     """Something to read from; stays in the driver."""
 
     is_bounded: bool = True
+    # Spark plans the reading: the rows of a DataFrame come to the readers as Arrow batches.
+    is_spark: bool = False
     # Sources that cannot be read in parallel (collections, sockets) say 1.
     fixed_parallelism: int | None = None
     produced_type: TypeInformation | None = None
@@ -119,4 +124,4 @@ class Source(ABC):
 
     @abstractmethod
     def create_reader(self) -> SplitReader:
-        """The reader to send to ingest tasks."""
+        """The reader to send to the slots."""

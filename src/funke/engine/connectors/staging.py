@@ -116,6 +116,7 @@ class Stager:
         if context.staging_folder is not None:
             self._folder = to_absolute_path(f"{context.staging_folder}/{context.operator_id}")
             self._storage = open_storage(self._folder)
+            # One subtask for all: there may have been more of them before.
             if context.subtask == 0:
                 self._remove_leftovers(context.attempt)
         self._stream: IO[bytes] | None = None

@@ -141,7 +141,6 @@ class _TransactionalWriter(SinkWriter):
         self._is_open = True
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Writes the records one by one."""
         invoke, transaction, context = self._function.invoke, self._transaction, self._context
         for value, timestamp in zip(values, timestamps or repeat(None), strict=False):
             context._timestamp = timestamp

@@ -164,6 +164,7 @@ def _truncating_reader(bits: int, read: NodeReader) -> NodeReader:
     limit = 1 << (bits - 1)
 
     def read_integer(node: Any) -> Any:
+        # Flink: a number that fits loses its fraction; other values are read as text, where one is an error.
         if type(node) in (int, float) and -limit <= node < limit:
             return int(node)
         return read(_node_text(node))

@@ -53,6 +53,7 @@ def read_boolean(text: str) -> bool:
 
 def read_double(text: str) -> float:
     """Read a 64-bit float."""
+    # Python reads 1_000 as a number, Java does not.
     if "_" in text:
         raise ValueError(f"{text!r} is not a number")
     try:

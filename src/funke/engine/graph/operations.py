@@ -35,6 +35,14 @@ class ReadSource(Operation):
 
 
 @dataclass(frozen=True)
+class ReadSplits(Operation):
+    """What the slots get of a source: its reader (funke.engine.connectors.source.SplitReader)."""
+
+    reader: Any
+    watermarks: WatermarkSpec | None = None
+
+
+@dataclass(frozen=True)
 class WriteSink(Operation):
     """Writes to a sink (funke.engine.connectors.sink.Sink)."""
 

@@ -12,7 +12,7 @@ from funke.engine.config import rocksdb_options as rocksdb
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.engine.state.backend_choice import BackendChoice, RocksDBSettings
-from funke.engine.state.rocksdb_tuning import COMPRESSIONS
+from funke.engine.state.rocksdb.tuning import COMPRESSIONS
 
 __all__ = ["DEFAULT_MAX_STATE_BYTES", "PICKLED_FACTORY", "backend_choice"]
 

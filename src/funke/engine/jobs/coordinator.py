@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from funke.engine.connectors.feedback import FeedbackEnumerator
 from funke.engine.errors import JobCancelledError, JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper, CommitAll
@@ -19,17 +18,15 @@ from funke.engine.jobs.epoch_pacer import EpochPacer
 from funke.engine.jobs.epoch_watch import EpochWatch
 from funke.engine.jobs.job_executions import JobExecutions
 from funke.engine.jobs.job_failure import to_error
+from funke.engine.jobs.job_sources import JobSources, Polled
 from funke.engine.jobs.progress import ProgressLine
 from funke.engine.jobs.savepoints import SavepointRequest
-from funke.engine.jobs.source_feed import SourceFeed
-from funke.engine.jobs.spark_feed import SparkFeed
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK
-from funke.engine.runtime.block_codec import encode
+from funke.engine.operators.source import ReadOrder
 from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder, SnapshotAck
 from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import reach
-from funke.engine.runtime.ingest import IngestOrder
-from funke.engine.runtime.results import DriverMessage, Failure, IngestReport, SubtaskReport
+from funke.engine.runtime.results import DriverMessage, Failure, SubtaskReport
 from funke.engine.runtime.slot import EpochHeader
 from funke.engine.runtime.worker_logs import LOG_CHANNEL, log_in_driver
 
@@ -51,7 +48,6 @@ class JobFigures:
     records_read: int = 0
     epochs: int = 0
     watermark: int = MIN_WATERMARK
-    ingests: dict[tuple[int, int], IngestReport] = field(default_factory=dict)
     subtasks: dict[tuple[int, int], SubtaskReport] = field(default_factory=dict)
     epoch_ms: deque[float] = field(default_factory=lambda: deque(maxlen=200))
 
@@ -59,10 +55,6 @@ class JobFigures:
     def has_unfinished(self) -> bool:
         """Whether slots still work on records of earlier epochs."""
         return any(report.has_unfinished for report in self.subtasks.values())
-
-    def reports(self) -> list[IngestReport | SubtaskReport]:
-        """The latest report of every subtask."""
-        return [*self.ingests.values(), *self.subtasks.values()]
 
 
 class Coordinator:
@@ -72,7 +64,7 @@ class Coordinator:
         self,
         runner: EpochRunner,
         levels: dict[int, int],
-        feeds: list[SourceFeed],
+        sources: JobSources,
         commit: CommitAll,
         epoch_writers: dict[str, EpochWriter],
         on_message: Callable[[str, Any], None],
@@ -89,30 +81,24 @@ class Coordinator:
         self._runner = runner
         self._executions = executions
         self._levels = levels
-        self._feeds = feeds
+        self._sources = sources
         self._commit = commit
         self._epoch_writers = epoch_writers
         self._on_message = on_message
         self._interval_s = max(0, min_epoch_interval_ms) / 1000
         self._cancelled = threading.Event()
-        self._is_bounded = all(feed.source.is_bounded for feed in feeds)
         self._pacer = EpochPacer(self._epoch_ms())
         self._progress = ProgressLine()
-        self._feedback = {
-            feed.enumerator.feedback_id: feed.enumerator
-            for feed in feeds
-            if isinstance(feed.enumerator, FeedbackEnumerator)
-        }
         self._warned: set[str] = set()
         self._wakeup_ms: int | None = None
         self._last_epoch = 0.0
         self._last_asked = 0.0
-        self.figures = JobFigures(epochs=first_epoch, records_read=sum(feed.records for feed in feeds))
+        self.figures = JobFigures(epochs=first_epoch, records_read=sources.records)
 
     def _epoch_ms(self) -> int:
         """How long an epoch should take: a checkpoint is only ever taken at the end of one."""
         interval_ms = self._keeper.settings.interval_ms
-        if not self._is_bounded:
+        if not self._sources.is_bounded:
             return _UNBOUNDED_EPOCH_MS
         return _BOUNDED_EPOCH_MS if interval_ms is None else min(_BOUNDED_EPOCH_MS, max(1_000, interval_ms))
 
@@ -141,27 +127,18 @@ class Coordinator:
             self._finish_savepoints()
         order, request = self._keeper.next_order(is_final) or (None, None)
         is_draining = request is not None and request.is_draining
-        is_input_over = all(feed.is_over for feed in self._feeds if not isinstance(feed.enumerator, FeedbackEnumerator))
         deadline_ms = None if is_final or is_draining else self._pacer.deadline_ms
-        orders = [
-            ingest for feed, splits in polled for ingest in feed.orders(splits, is_final or is_draining, deadline_ms)
-        ]
+        orders = self._sources.orders(polled, deadline_ms)
         records_before = self.figures.records_read
         started = time.monotonic()
-        frames_of = {
-            feed.segment.id: (feed.frame, feed.source.read_rows)
-            for feed, _ in polled
-            if isinstance(feed, SparkFeed) and feed.frame is not None
-        }
         header = EpochHeader(self.figures.epochs + 1, is_final, order, is_draining, self._take_news())
-        self._run_epoch(header, orders, frames_of)
+        self._run_epoch(header, orders)
         reach("after-epoch")
-        for enumerator in self._feedback.values():
-            enumerator.end_epoch(is_input_over)
+        self._sources.end_epoch()
         self._last_epoch = time.monotonic()
         duration_ms = (self._last_epoch - started) * 1000
         self.figures.epoch_ms.append(duration_ms)
-        was_cut = any(feed.has_unfinished for feed in self._feeds)
+        was_cut = self._sources.has_unfinished
         self._pacer.observe(self.figures.records_read - records_before, self._busy_ms(), was_cut)
         self._progress.show(self.figures.records_read, self.figures.epochs, self.figures.watermark)
         return is_final or (request is not None and request.ends_job and self._ends_with(request))
@@ -189,11 +166,7 @@ class Coordinator:
     def _take_news(self) -> CheckpointNews:
         """What became of checkpoints, for the slots; sources hear it here."""
         news = self._keeper.take_news()
-        for feed in self._feeds:
-            for checkpoint_id in news.completed:
-                feed.enumerator.notify_checkpoint_complete(checkpoint_id)
-            for checkpoint_id in news.aborted:
-                feed.enumerator.notify_checkpoint_aborted(checkpoint_id)
+        self._sources.learn(news)
         return news
 
     def _ask_slots(self) -> None:
@@ -215,39 +188,22 @@ class Coordinator:
         self._keeper.take(result for result in results if isinstance(result, SnapshotAck))
         self._keeper.advance(self._commit)
 
-    def _poll(self) -> list[tuple[SourceFeed, list[Any]]]:
+    def _poll(self) -> Polled:
         self._raise_if_cancelled()
-        self._keeper.is_in_backlog = any(feed.enumerator.is_processing_backlog for feed in self._feeds)
-        open_feeds = max(1, sum(not feed.enumerator.is_finished for feed in self._feeds))
-        budget = max(1, self._pacer.max_records // open_feeds)
-        return [(feed, feed.poll(budget) if self._may_read(feed) else []) for feed in self._feeds]
+        self._keeper.is_in_backlog = self._sources.is_processing_backlog
+        return self._sources.poll(self._pacer.max_records)
 
-    def _is_last(self, polled: list[tuple[SourceFeed, list[Any]]]) -> bool:
+    def _is_last(self, polled: Polled) -> bool:
         """Whether the epoch ends the job: it must read all that is left, and be sure to get there in time."""
-        if not all(feed.is_over for feed in self._feeds) or self._keeper.requests or self.figures.has_unfinished:
+        if not self._sources.is_over or self._keeper.requests or self.figures.has_unfinished:
             return False
         return self._pacer.is_speed_known or not any(splits for _, splits in polled)
 
-    def _may_read(self, feed: SourceFeed) -> bool:
-        """Not while splits are left over; and with watermark alignment, not when too far ahead of the group."""
-        if feed.has_unfinished:
-            return False
-        spec = feed.alignment
-        if spec is None or spec.alignment_group is None or spec.alignment_drift_ms is None:
+    def _is_due(self, polled: Polled) -> bool:
+        has_input = any(splits for _, splits in polled)
+        if has_input or self._sources.has_unfinished or self._sources.has_end_to_tell:
             return True
-        group = [
-            other.watermark
-            for other in self._feeds
-            if other.alignment is not None
-            and other.alignment.alignment_group == spec.alignment_group
-            and not other.enumerator.is_finished
-        ]
-        return not group or feed.watermark <= min(group) + spec.alignment_drift_ms
-
-    def _is_due(self, polled: list[tuple[SourceFeed, list[Any]]]) -> bool:
-        if any(splits or feed.has_unfinished or feed.has_end_to_tell for feed, splits in polled):
-            return True
-        is_over = all(feed.enumerator.is_finished for feed in self._feeds) and not self.figures.has_unfinished
+        is_over = self._sources.is_exhausted and not self.figures.has_unfinished
         if is_over or self._keeper.is_due():
             return True
         now_ms = time.time() * 1000
@@ -255,7 +211,7 @@ class Coordinator:
         return is_timer_due or (self._last_epoch > 0 and time.monotonic() - self._last_epoch > _KEEP_ALIVE_S)
 
     def _wait(self) -> None:
-        delay_s = min((feed.enumerator.next_poll_ms() for feed in self._feeds), default=50) / 1000
+        delay_s = self._sources.next_poll_ms() / 1000
         if self._wakeup_ms is not None:
             delay_s = min(delay_s, max(0.0, self._wakeup_ms / 1000 - time.time()))
         until_due_ms = self._keeper.ms_until_due()
@@ -269,31 +225,26 @@ class Coordinator:
     def _busy_ms(self) -> float:
         """How long the slowest subtask of every level worked in the last epoch, one level after the other."""
         slowest: dict[int, float] = {}
-        for report in self.figures.reports():
+        for report in self.figures.subtasks.values():
             level = self._levels[report.segment_id]
             slowest[level] = max(slowest.get(level, 0.0), report.busy_ms)
         return sum(slowest.values())
 
     def _keep_interval(self) -> None:
         """An unbounded job lets at least the buffer timeout pass between two epochs."""
-        if not self._is_bounded:
+        if not self._sources.is_bounded:
             self._cancelled.wait(max(0.0, self._last_epoch + self._interval_s - time.monotonic()))
 
     def _raise_if_cancelled(self) -> None:
         if self._cancelled.is_set():
             raise JobCancelledError("the job was cancelled")
 
-    def _run_epoch(
-        self,
-        header: EpochHeader,
-        orders: list[IngestOrder],
-        frames_of: dict[int, Any],
-    ) -> None:
+    def _run_epoch(self, header: EpochHeader, orders: list[ReadOrder]) -> None:
         is_first = self._last_epoch == 0
         try:
             # Until their first epoch has run, slots start and restore their state, which may take any time.
             with contextlib.nullcontext() if is_first else self._watch.watching():
-                results = self._runner.run_epoch(header, orders, frames_of)
+                results = self._runner.run_epoch(header, orders, self._sources.frames())
         except Exception:
             self._raise_if_cancelled()
             raise
@@ -315,27 +266,25 @@ class Coordinator:
     def _note_executions(self) -> None:
         """Subtasks run once an epoch has; those of a source that has been read to its end have finished."""
         self._executions.enter(ExecutionState.RUNNING)
-        over = {feed.segment.vertex_id for feed in self._feeds if feed.is_over and not feed.has_end_to_tell}
+        over = self._sources.ended_vertices
         if over and not self.figures.has_unfinished:
             self._executions.enter(ExecutionState.FINISHED, lambda each: each.vertex_id in over)
 
     def _begin_checkpoint(self, order: CheckpointOrder) -> None:
-        sources = {feed.operator_id: encode(feed.snapshot()) for feed in self._feeds}
-        self._keeper.begin(order, self.figures.epochs, sources, self._slots)
+        self._keeper.begin(order, self.figures.epochs, self._sources.snapshot(), self._slots)
 
     def _accept_reports(self, results: list[Any]) -> None:
         figures = self.figures
-        feeds = {feed.segment.id: feed for feed in self._feeds}
         for result in results:
-            if isinstance(result, IngestReport):
-                feeds[result.segment_id].accept(result)
-                figures.ingests[result.segment_id, result.subtask] = result
-            elif isinstance(result, SubtaskReport):
+            if isinstance(result, SubtaskReport):
                 figures.subtasks[result.segment_id, result.subtask] = result
-        figures.records_read = sum(feed.records for feed in self._feeds)
-        marks = [report.watermark for report in figures.subtasks.values()] or [f.watermark for f in self._feeds]
+                if result.reading is not None:
+                    self._sources.accept(result.segment_id, result.subtask, result.reading)
+        figures.records_read = self._sources.records
+        reports = figures.subtasks.values()
+        marks = [report.watermark for report in reports if report.reading is None] or self._sources.watermarks()
         figures.watermark = min(marks, default=MAX_WATERMARK)
-        wakeups = [report.next_wakeup_ms for report in figures.reports() if report.next_wakeup_ms is not None]
+        wakeups = [report.next_wakeup_ms for report in reports if report.next_wakeup_ms is not None]
         self._wakeup_ms = min(wakeups, default=None)
 
     def _warn_once(self, operator_id: str, text: str) -> None:
@@ -368,7 +317,7 @@ class Coordinator:
             elif kind == "committables":
                 committables.setdefault(name, []).extend(result.payload)
             elif kind == "feedback":
-                self._feedback[name].offer(result.payload)
+                self._sources.take_feedback(name, result.payload)
             elif kind == "spark":
                 for_spark.setdefault(name, []).append(result.payload)
             else:

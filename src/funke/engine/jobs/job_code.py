@@ -10,7 +10,7 @@ from funke.engine.config.log_levels import LogLevels
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, SerializationError
 from funke.engine.graph.job_graph import ChainedOperator
-from funke.engine.graph.operations import Operation, ReadSource
+from funke.engine.graph.operations import Operation, ReadSource, ReadSplits
 from funke.engine.jobs.backend_settings import backend_choice
 from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoint_settings import local_copy_folders
@@ -79,9 +79,7 @@ def pack_plan(plan: Plan) -> bytes:
 
 def _portable_operation(operator: ChainedOperator) -> Operation:
     if isinstance(operator.operation, ReadSource):
-        source = operator.operation.source
-        reader = None if getattr(source, "is_spark", False) else source.create_reader()
-        return ReadSource(reader, operator.operation.watermarks)
+        return ReadSplits(operator.operation.source.create_reader(), operator.operation.watermarks)
     return operator.operation
 
 

@@ -35,7 +35,7 @@ class JobExecutions:
         vertices = to_execution_graph(graph).vertices
         self._current = {(each.vertex_id, each.subtask): each for vertex in vertices for each in vertex.subtasks}
         self._vertex_of = {op.name: vertex.vertex.id for vertex in vertices for op in vertex.vertex.operators}
-        self._first_slot = {segment.vertex_id: segment.first_slot for segment in plan.segments}
+        self._first_slot = {segment.id: segment.first_slot for segment in plan.segments}
         self._prior: deque[tuple[ExecutionVertex, ...]] = deque(maxlen=_MOST_PRIOR)
 
     @property

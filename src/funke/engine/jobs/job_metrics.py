@@ -23,12 +23,10 @@ def job_metrics(figures: JobFigures, plan: Plan) -> dict[str, Any]:
     names = {operator.node_id: operator.name for segment in plan.segments for operator in segment.operators}
     tasks = {segment.id: segment.name for segment in plan.segments}
     last_epoch_ms = figures.epoch_ms[-1] if figures.epoch_ms else 0.0
-    for report in figures.reports():
+    for report in figures.subtasks.values():
         # Of the last epoch; an operator's own share of its task is not measured, as in Flink.
-        busy = f"{tasks[report.segment_id]}.{report.subtask}.busyTimeMsPerSecond"
-        # The part of a task that runs where the source is read and the part in the slot work one after the other.
         share = 1000 * report.busy_ms / last_epoch_ms if last_epoch_ms else 0.0
-        values[busy] = min(1000.0, values.get(busy, 0.0) + share)
+        values[f"{tasks[report.segment_id]}.{report.subtask}.busyTimeMsPerSecond"] = min(1000.0, share)
         for node_id, measured in report.metrics.items():
             for metric, value in measured.items():
                 values[f"{names[node_id]}.{report.subtask}.{metric}"] = value

@@ -42,7 +42,7 @@ from funke.engine.jobs.job_failure import DamagedCheckpointError, is_worker_loss
 from funke.engine.jobs.job_lifecycle import ExceptionEntry, JobLifecycle
 from funke.engine.jobs.job_metrics import checkpoint_metrics, job_metrics
 from funke.engine.jobs.job_sinks import JobCommits, epoch_writers
-from funke.engine.jobs.job_sources import create_feed
+from funke.engine.jobs.job_sources import JobSources
 from funke.engine.jobs.notices import notice
 from funke.engine.jobs.recovery import EndedJob, admit_if_asked
 from funke.engine.jobs.restart import restart_strategy
@@ -133,7 +133,7 @@ class RunningJob:
             is_unclaimed_allowed = configured.get(options.IGNORE_UNCLAIMED_STATE)
             self.job_graph = matched_graph(self.job_graph, graph, start, is_unclaimed_allowed)
         self._keeper.operators = operator_entries(self.job_graph)
-        self._plan = to_plan(self.job_graph, functions_need_slots=_has_own_files(settings))
+        self._plan = to_plan(self.job_graph)
         self._dependencies = stage(
             settings.python_files, settings.python_archives, settings.python_requirements, settings.cached_files
         )
@@ -316,11 +316,10 @@ class RunningJob:
             self._check_against(spark)
             distribute(spark, self._dependencies, self.settings.jars)
             feeds: list[SourceFeed] = []
-            for segment in self._plan.segments:
-                if segment.is_ingest:
-                    feeds.append(create_feed(segment, spark, start))
-                    cleaning.callback(feeds[-1].enumerator.close)
-            runner, coordinator = self._prepare(spark, feeds, start)
+            for feed in JobSources.of_plan(self._plan, spark, start):
+                feeds.append(feed)
+                cleaning.callback(feed.enumerator.close)
+            runner, coordinator = self._prepare(spark, JobSources(feeds), start)
             cleaning.callback(runner.close)
             self._executions.enter(ExecutionState.DEPLOYING)
             runner.deploy()
@@ -344,7 +343,7 @@ class RunningJob:
             raise JobCancelledError("the job was cancelled")
 
     def _prepare(
-        self, spark: JobSpark, feeds: list[SourceFeed], start: Checkpoint | None
+        self, spark: JobSpark, sources: JobSources, start: Checkpoint | None
     ) -> tuple[EpochRunner, Coordinator]:
         # Where local copies of the state are, it need not be fetched.
         hosts = self._runner.hosts if self._runner is not None and self._package.local_folders else None
@@ -353,7 +352,7 @@ class RunningJob:
         coordinator = Coordinator(
             runner,
             {segment.id: segment.level for segment in self._plan.segments},
-            feeds,
+            sources,
             self._commits.commit,
             epoch_writers(self.job_graph, spark),
             self._results.put,
@@ -489,9 +488,3 @@ def _do_all(*steps: Callable[[], None] | None) -> None:
                 step()
         except Exception as error:
             notice(f"warning: at the end of the job: {type(error).__name__}: {error}")
-
-
-def _has_own_files(settings: JobSettings) -> bool:
-    """Whether functions rely on files of this job alone: Spark's workers serve many jobs, slots only one."""
-    files = (settings.python_files, settings.python_archives, settings.python_requirements)
-    return any(files) or settings.python_executable is not None

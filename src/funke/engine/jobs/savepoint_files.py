@@ -19,7 +19,7 @@ from funke.engine.runtime.snapshot_files import (
     open_for_reading,
     open_snapshot_file,
 )
-from funke.engine.state.snapshot_format import SnapshotReader, SnapshotWriter
+from funke.engine.state.snapshot.file_format import SnapshotReader, SnapshotWriter
 
 __all__ = ["Savepoint", "copy_snapshot", "open_savepoint", "open_snapshot", "write_snapshot"]
 

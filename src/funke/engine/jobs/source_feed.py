@@ -1,4 +1,4 @@
-"""A running job's view of one source: its enumerator, which subtask reads which split, and what each must remember."""
+"""A running job's view of one source: its enumerator, and which subtask has which splits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import Any, ParamSpec, TypeVar
 from funke.engine.connectors.source import Source, Split, SplitEnumerator
 from funke.engine.jobs.job_failure import named
 from funke.engine.operators.operator import MIN_WATERMARK
+from funke.engine.operators.source import ReadOrder, ReadReport
 from funke.engine.planner.segments import Segment
-from funke.engine.runtime.ingest import IngestOrder
-from funke.engine.runtime.results import IngestReport
 from funke.engine.types.watermark_spec import WatermarkSpec
 
 P = ParamSpec("P")
@@ -28,9 +27,7 @@ class SourceState:
     unfinished: dict[int, tuple[tuple[Split, int], ...]]
     parallelism: int
     watermark: int
-    # What follows is used only by the same operators with the same parallelism.
-    layout: tuple[tuple[int, str], ...]
-    carry: dict[int, bytes | None]
+    # What follows is used only with the same parallelism.
     owner: dict[str, int]
     watermarks: dict[int, int]
     idle: frozenset[int]
@@ -46,15 +43,15 @@ class SourceFeed:
     enumerator: SplitEnumerator
     alignment: WatermarkSpec | None = None
     watermarks: dict[int, int] = field(default_factory=dict)
-    wakeup_ms: int | None = None
     records: int = 0
-    is_done: bool = False
     _owner: dict[str, int] = field(default_factory=dict)
-    _carry: dict[int, bytes | None] = field(default_factory=dict)
-    _splits: dict[str, list[Split]] = field(default_factory=dict)
     _idle: set[int] = field(default_factory=set)
-    # By subtask: splits that the last epoch did not finish, each with the number of records read of it.
-    _unfinished: dict[int, list[tuple[Split, int]]] = field(default_factory=dict)
+    # By subtask: the splits that it has been given and has not read to their end, in their order.
+    _given: dict[int, list[Split]] = field(default_factory=dict)
+    # By subtask: how many records it has read of each of them.
+    _read: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    # Whether the subtasks of this attempt have been given what an earlier one had left.
+    _has_begun: bool = False
     _has_told_end: bool = False
     _restored_watermark: int | None = None
 
@@ -73,40 +70,39 @@ class SourceFeed:
     @property
     def has_unfinished(self) -> bool:
         """Whether the last epoch ended before all its splits were read."""
-        return bool(self._unfinished)
+        return any(self._given.values())
 
     @property
     def is_over(self) -> bool:
         """Whether everything has been handed out and read."""
-        return self.enumerator.is_finished and not self._unfinished
+        return self.enumerator.is_finished and not self.has_unfinished
 
     @property
     def has_end_to_tell(self) -> bool:
         """Whether everything has been read, and the subtasks do not know yet."""
         return self.is_over and not self._has_told_end
 
-    def orders(self, splits: list[Split], is_final: bool, deadline_ms: int | None = None) -> list[IngestOrder]:
+    def orders(self, splits: list[Split], deadline_ms: int | None = None) -> list[ReadOrder]:
         """One order per source subtask; also for those that have nothing to read, so that time passes for them."""
+        left = {} if self._has_begun else {subtask: list(given) for subtask, given in self._given.items()}
         assigned = self._assign(splits)
-        unfinished, self._unfinished = self._unfinished, {}
         is_over = self.enumerator.is_finished
         orders = []
         for subtask in range(self.segment.parallelism):
-            left = unfinished.get(subtask, [])
+            first = left.get(subtask, [])
+            self._given.setdefault(subtask, []).extend(assigned[subtask])
             orders.append(
-                IngestOrder(
+                ReadOrder(
                     self.segment.id,
                     subtask,
-                    (*(split for split, _ in left), *assigned[subtask]),
-                    self._carry.get(subtask),
-                    is_final,
-                    (*(read for _, read in left), *([0] * len(assigned[subtask]))),
+                    (*first, *assigned[subtask]),
+                    (*self._read.get(subtask, ()), *([0] * len(assigned[subtask]))) if first else (),
                     deadline_ms,
                     is_over,
-                    self._restored_watermark,
+                    restored_watermark=self._restored_watermark,
                 )
             )
-        self._has_told_end = is_over
+        self._has_begun, self._has_told_end = True, is_over
         self._restored_watermark = None
         return orders
 
@@ -129,34 +125,20 @@ class SourceFeed:
                 load[self._owner[split.id]] += max(1, split.weight)
         for split in splits:
             assigned[self._owner[split.id]].append(split)
-            self._splits.setdefault(split.id, []).append(split)
         for split in splits:
             if split.is_last:
                 self._owner.pop(split.id, None)
         return assigned
 
-    def accept(self, report: IngestReport) -> None:
-        """Takes what a subtask reported after the epoch."""
-        self._carry[report.subtask] = report.carry
-        self.watermarks[report.subtask] = report.watermark
-        (self._idle.add if report.is_idle else self._idle.discard)(report.subtask)
+    def accept(self, subtask: int, report: ReadReport) -> None:
+        """Takes what a subtask has read."""
+        self.watermarks[subtask] = report.watermark
+        (self._idle.add if report.is_idle else self._idle.discard)(subtask)
         self.records += report.records
-        left: Counter[str] = Counter()
+        given = self._given.setdefault(subtask, [])
         for outcome in report.outcomes:
-            split_id = outcome.split.id
-            waiting = self._splits[split_id]
-            if not outcome.is_complete:
-                self._keep(report.subtask, waiting[left[split_id]], outcome.records)
-                left[split_id] += 1
-                continue
-            split = waiting.pop(0)
-            if not waiting:
-                del self._splits[split_id]
-            self._named(self.enumerator.report)(replace(outcome, split=split))
-
-    def _keep(self, subtask: int, split: Split, records: int) -> None:
-        """The next epoch goes on with this split, after the records that were read of it."""
-        self._unfinished.setdefault(subtask, []).append((split, records))
+            self._named(self.enumerator.report)(replace(outcome, split=given.pop(0)))
+        self._read[subtask] = report.unfinished
 
     @property
     def watermark(self) -> int:
@@ -168,11 +150,9 @@ class SourceFeed:
         """The source's position: what was handed out, what of that is not read yet, and the progress of event time."""
         return SourceState(
             self.enumerator.snapshot(),
-            {subtask: tuple(left) for subtask, left in self._unfinished.items()},
+            {subtask: tuple(zip(given, self._read[subtask])) for subtask, given in self._given.items() if given},
             self.segment.parallelism,
             self.watermark,
-            self._layout(),
-            dict(self._carry),
             dict(self._owner),
             dict(self.watermarks),
             frozenset(self._idle),
@@ -183,22 +163,17 @@ class SourceFeed:
         """Goes on where an earlier attempt or another job stood; the enumerator was made with its position."""
         self._restored_watermark = state.watermark
         self.records = state.records
-        if state.layout == self._layout() and state.parallelism == self.segment.parallelism:
-            self._carry, self._owner = dict(state.carry), dict(state.owner)
-            self.watermarks, self._idle = dict(state.watermarks), set(state.idle)
+        is_same = state.parallelism == self.segment.parallelism
+        if is_same:
+            self._owner, self.watermarks, self._idle = dict(state.owner), dict(state.watermarks), set(state.idle)
         for position, (old, left) in enumerate(sorted(state.unfinished.items())):
-            is_same = state.parallelism == self.segment.parallelism
             for split, read in left:
                 self._take_over(old if is_same else position % self.segment.parallelism, split, read)
 
     def _take_over(self, subtask: int, split: Split, read: int) -> None:
         # All pieces of one split go to one subtask.
         subtask = self._owner.get(split.id, subtask)
-        self._keep(subtask, split, read)
-        self._splits.setdefault(split.id, []).append(split)
+        self._given.setdefault(subtask, []).append(split)
+        self._read[subtask] = (*self._read.get(subtask, ()), read)
         if not split.is_last:
             self._owner[split.id] = subtask
-
-    def _layout(self) -> tuple[tuple[int, str], ...]:
-        """Which operators run with the source: what they carry from epoch to epoch fits only them."""
-        return tuple((operator.node_id, operator.operator_id) for operator in self.segment.operators)

@@ -43,7 +43,6 @@ class FieldAggregation(ReduceFunction):
         self._reduce: _Combine | None = None
 
     def reduce(self, value1: Any, value2: Any) -> Any:
-        """Return the combination of both elements."""
         # The elements of a stream have one shape: the way to combine them is chosen once, by the first.
         if self._reduce is None:
             self._reduce = self._combination_for(value2)

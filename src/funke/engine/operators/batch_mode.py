@@ -30,12 +30,10 @@ class _BatchOperator(Operator):
         self.inner = inner
 
     def setup(self, context: OperatorContext) -> None:
-        """Prepares the operator."""
         super().setup(context)
         self.inner.setup(context)
 
     def open(self) -> None:
-        """Opens the operator."""
         self.inner.open()
 
     def process_watermark(self, watermark: int) -> None:
@@ -60,12 +58,10 @@ class _BatchOperator(Operator):
         self.inner.end_epoch()
 
     def metrics(self) -> dict[str, Any]:
-        """The operator's metrics."""
         found: dict[str, Any] = self.inner.metrics()
         return found
 
     def close(self) -> None:
-        """Closes the operator."""
         self.inner.close()
 
 
@@ -79,7 +75,6 @@ class BatchKeyedOperator(_BatchOperator):
         self._has_timestamps = True
 
     def input_handler(self, input_index: int) -> BatchHandler:
-        """Buffers a keyed input."""
         if input_index not in self._keyed_inputs:
             handler: BatchHandler = self.inner.input_handler(input_index)
             return handler
@@ -90,7 +85,6 @@ class BatchKeyedOperator(_BatchOperator):
         return buffer
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Buffers the only input."""
         self._buffer(values, timestamps, 0)
 
     def _buffer(self, values: list[Any], timestamps: list[int] | None, input_index: int) -> None:
@@ -125,14 +119,12 @@ class BatchBroadcastOperator(_BatchOperator):
         self._batches: list[tuple[list[Any], list[int] | None]] = []
 
     def input_handler(self, input_index: int) -> BatchHandler:
-        """Buffers the data side."""
         if input_index == 0:
             return lambda values, timestamps: self._batches.append((values, timestamps))
         handler: BatchHandler = self.inner.input_handler(input_index)
         return handler
 
     def process_all(self) -> None:
-        """Processes the data."""
         handle: Callable[..., None] = self.inner.input_handler(0)
         batches, self._batches = self._batches, []
         for values, timestamps in batches:

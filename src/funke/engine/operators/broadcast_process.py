@@ -19,7 +19,7 @@ from funke.engine.operators.timers import NonKeyedTimerService
 from funke.engine.state.descriptors import MapStateDescriptor
 from funke.engine.state.function_states import FunctionStates
 from funke.engine.state.interfaces import BroadcastState, ReadOnlyBroadcastState
-from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.state.storage_keys import original_key
 from funke.engine.types.time_domain import TimeDomain
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
@@ -52,7 +52,6 @@ class BroadcastSide(_Side, BroadcastProcessFunction.Context, KeyedBroadcastProce
     """The context of `process_broadcast_element`."""
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
-        """Return the broadcast state for reading and writing."""
         return self._states.store.get_broadcast_state(state_descriptor)
 
 
@@ -60,7 +59,6 @@ class DataSide(_Side, BroadcastProcessFunction.ReadOnlyContext):
     """The context of `process_element` on a stream without keys."""
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState[Any, Any]:
-        """Return the broadcast state for reading."""
         return self._states.store.broadcasts.get_read_only(state_descriptor)
 
 
@@ -78,15 +76,12 @@ class KeyedDataSide(_Side, KeyedBroadcastProcessFunction.OnTimerContext):
         return self._states.store.broadcasts.get_read_only(state_descriptor)
 
     def timer_service(self) -> TimerService:
-        """Return the service that reads the clocks and sets timers."""
         return self._timer_service
 
     def get_current_key(self) -> Any:
-        """Return the key of the element or of the firing timer."""
         return original_key(self._backend.current_key)
 
     def time_domain(self) -> TimeDomain:
-        """Return the clock that the firing timer follows."""
         return self.firing_domain
 
 
@@ -94,7 +89,6 @@ class BroadcastOperator(FunctionOperator):
     """Runs a BroadcastProcessFunction."""
 
     def setup(self, context: OperatorContext) -> None:
-        """Makes the contexts of the function."""
         super().setup(context)
         self._timer_service = NonKeyedTimerService(context.task.clock)
 
@@ -111,7 +105,6 @@ class BroadcastOperator(FunctionOperator):
         return handle
 
     def process_watermark(self, watermark: int) -> None:
-        """Event time has advanced."""
         self._timer_service.watermark = watermark
         super().process_watermark(watermark)
 
@@ -120,7 +113,6 @@ class KeyedBroadcastOperator(TimedKeyedOperator):
     """Runs a KeyedBroadcastProcessFunction."""
 
     def create_contexts(self) -> tuple[Any, Any]:
-        """The contexts for elements and for timers."""
         service, states, backend = self.timer_service, self.states, self.backend
         return KeyedDataSide(service, states, backend), KeyedDataSide(service, states, backend)
 

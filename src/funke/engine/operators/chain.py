@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from funke.engine.graph.job_graph import ChainedOperator
-from funke.engine.graph.operations import ReadSource
+from funke.engine.graph.operations import ReadSplits
 from funke.engine.operators.operator import Operator, OperatorContext, OperatorFailure, Output, Target, TaskInfo
 from funke.engine.operators.turn import turn
 from funke.engine.operators.type_watch import TypeWatch
-from funke.engine.state.snapshot_format import GroupPart
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.type_information import TypeInformation
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,6 @@ class OperatorChain:
         self._numbers = {spec.node_id: turn.number_of(spec.name, spec.user_line) for spec in specs}
         self._is_closed = False
         for spec in specs:
-            if isinstance(spec.operation, ReadSource):
-                continue
             operator = create(spec.operation, task)
             operator.setup(
                 OperatorContext(
@@ -77,8 +77,7 @@ class OperatorChain:
     def open(self) -> None:
         """Opens the operators from the last to the first, so that nothing is sent to an unopened one."""
         for spec in reversed(self.specs):
-            if spec.node_id in self.operators:
-                self._guarded(spec, self.operators[spec.node_id].open)
+            self._guarded(spec, self.operators[spec.node_id].open)
 
     def end_epoch(self) -> None:
         """Tells every operator, in order, that the epoch's input is complete."""
@@ -112,18 +111,16 @@ class OperatorChain:
         """State that is not keyed by operator id; operators without any are left out."""
         taken = {}
         for spec in self.specs:
-            if spec.node_id in self.operators:
-                own = self.operators[spec.node_id].snapshot()
-                if own is not None:
-                    taken[spec.operator_id] = own
+            own = self.operators[spec.node_id].snapshot()
+            if own is not None:
+                taken[spec.operator_id] = own
         return taken
 
     def snapshot_keyed(self) -> Iterator[tuple[str, int, GroupPart]]:
         """Operator id, key group and a chunk of the group's state and timers."""
         for spec in self.specs:
-            if spec.node_id in self.operators:
-                for group, part in self.operators[spec.node_id].snapshot_keyed():
-                    yield spec.operator_id, group, part
+            for group, part in self.operators[spec.node_id].snapshot_keyed():
+                yield spec.operator_id, group, part
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Tells every operator, in order, that a checkpoint is complete."""
@@ -140,8 +137,6 @@ class OperatorChain:
         self._is_closed = True
         failure: Exception | None = None
         for spec in self.specs:
-            if spec.node_id not in self.operators:
-                continue
             try:
                 self._guarded(spec, self.operators[spec.node_id].close)
             except OperatorFailure as caught:
@@ -151,24 +146,28 @@ class OperatorChain:
 
     def _in_order(self, action: Callable[[Operator], Callable[[], None]]) -> None:
         for spec in self.specs:
-            if spec.node_id in self.operators:
-                self._guarded(spec, action(self.operators[spec.node_id]))
+            self._guarded(spec, action(self.operators[spec.node_id]))
 
-    def _guarded(self, spec: ChainedOperator, action: Callable[[], None]) -> None:
+    def guarded_head(self, action: Callable[[], T]) -> T:
+        """Does what only the head can do; a failure names it."""
+        return self._guarded(self.specs[0], action)
+
+    def _guarded(self, spec: ChainedOperator, action: Callable[[], T]) -> T:
         before, turn.cell[0] = turn.cell[0], self._numbers[spec.node_id]
         try:
-            action()
+            result = action()
         except OperatorFailure:
             raise
         except BaseException as cause:
             raise OperatorFailure(spec.name, spec.user_line) from cause
         turn.cell[0] = before
+        return result
 
 
 def _output_of(spec: ChainedOperator, task: TaskInfo) -> Output:
     output = Output(spec.has_side_outputs)
     type_info = spec.output_type
-    if type_info is None or type_info.coercer() is None or isinstance(spec.operation, ReadSource):
+    if type_info is None or type_info.coercer() is None or isinstance(spec.operation, ReadSplits):
         return output
     output.inspect = TypeWatch(spec, type_info, task.send_to_driver).look
     if not spec.passes_unchanged:

@@ -28,7 +28,6 @@ class CoOperator(FunctionOperator):
         self._processes = handlers(function)
 
     def setup(self, context: OperatorContext) -> None:
-        """Makes the context of the function."""
         super().setup(context)
         self._timer_service = NonKeyedTimerService(context.task.clock)
         self._element_context = ElementContext(self._timer_service)
@@ -44,7 +43,6 @@ class CoOperator(FunctionOperator):
         return handle
 
     def process_watermark(self, watermark: int) -> None:
-        """Event time has advanced."""
         self._timer_service.watermark = watermark
         super().process_watermark(watermark)
 

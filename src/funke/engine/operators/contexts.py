@@ -11,7 +11,7 @@ from funke.engine.operators.functions.process_functions import (
     ProcessFunction,
 )
 from funke.engine.operators.functions.runtime_context import TimerService
-from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.state.storage_keys import KeyStandIn
 from funke.engine.types.time_domain import TimeDomain
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
@@ -31,7 +31,6 @@ class ElementContext(ProcessFunction.Context, CoProcessFunction.Context):
         return self._timer_service
 
     def timestamp(self) -> int:
-        """Return the timestamp of the element."""
         return self.element_timestamp
 
 
@@ -44,15 +43,12 @@ class KeyedElementContext(KeyedProcessFunction.Context, KeyedCoProcessFunction.C
         self.element_timestamp = NO_TIMESTAMP
 
     def timer_service(self) -> TimerService:
-        """Return the service that reads the clocks and sets timers."""
         return self._timer_service
 
     def timestamp(self) -> int:
-        """Return the timestamp of the element or of the firing timer."""
         return self.element_timestamp
 
     def get_current_key(self) -> Any:
-        """Return the key of the element or of the firing timer."""
         key = self._backend.current_key
         return key.original if type(key) is KeyStandIn else key
 
@@ -65,5 +61,4 @@ class KeyedTimerContext(
     firing_domain = TimeDomain.EVENT_TIME
 
     def time_domain(self) -> TimeDomain:
-        """Return the clock that the firing timer follows."""
         return self.firing_domain

@@ -23,6 +23,7 @@ from funke.engine.graph.operations import (
     Operation,
     Process,
     ProjectColumns,
+    ReadSplits,
     Reduce,
     Window,
     WindowJoin,
@@ -42,6 +43,7 @@ from funke.engine.operators.operator import Operator, TaskInfo
 from funke.engine.operators.process import ProcessOperator
 from funke.engine.operators.reduce import ReduceOperator
 from funke.engine.operators.sink import SinkOperator
+from funke.engine.operators.source import SourceOperator
 from funke.engine.operators.timestamps import AssignTimestampsOperator
 
 __all__ = ["create_operator"]
@@ -106,6 +108,7 @@ _OPERATORS: dict[type[Operation], Callable[[Any, TaskInfo], Operator]] = {
     Filter: lambda operation, task: create_filter(operation),
     Process: _create_process,
     Reduce: lambda operation, task: ReduceOperator(operation.function, operation.key_selector, task.is_batch),
+    ReadSplits: lambda operation, task: SourceOperator(operation.reader, operation.watermarks),
     AssignTimestamps: lambda operation, task: AssignTimestampsOperator(operation.watermarks),
     CoMap: lambda operation, task: create_co_map(operation),
     CoFlatMap: lambda operation, task: create_co_flat_map(operation),

@@ -37,7 +37,6 @@ class RunningFold(KeyedProcessFunction):
         self._function = function
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        """Open the function."""
         if isinstance(self._function, FoldFunction):
             self._function.open(runtime_context)
         self._fold = method_of(self._function, "fold")
@@ -46,14 +45,13 @@ class RunningFold(KeyedProcessFunction):
         )
 
     def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
-        """Fold the element."""
         folded = self._folded.value()
+        # A copy: the function may change what it is given, and all keys begin with the same value.
         folded = self._fold(copy.deepcopy(self._initial_value) if folded is None else folded, value)
         self._folded.update(folded)
         yield folded
 
     def close(self) -> None:
-        """Close the function."""
         if isinstance(self._function, FoldFunction):
             self._function.close()
 
@@ -67,7 +65,6 @@ class FoldAggregation(AggregateFunction):
         self._fold = method_of(function, "fold")
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        """Open the function."""
         if isinstance(self._function, FoldFunction):
             self._function.open(runtime_context)
 
@@ -76,11 +73,9 @@ class FoldAggregation(AggregateFunction):
         return copy.deepcopy(self._initial_value)
 
     def add(self, value: Any, accumulator: Any) -> Any:
-        """Fold the element."""
         return self._fold(accumulator, value)
 
     def get_result(self, accumulator: Any) -> Any:
-        """Return what was folded."""
         return accumulator
 
     def merge(self, acc_a: Any, acc_b: Any) -> NoReturn:
@@ -90,6 +85,5 @@ class FoldAggregation(AggregateFunction):
         )
 
     def close(self) -> None:
-        """Close the function."""
         if isinstance(self._function, FoldFunction):
             self._function.close()

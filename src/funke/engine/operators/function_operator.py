@@ -10,7 +10,7 @@ from funke.engine.operators.record_copy import ResultGuard
 from funke.engine.operators.result_batch import ResultBatch
 from funke.engine.operators.runtime_context import StreamingRuntimeContext
 from funke.engine.state.function_states import FunctionStates
-from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.types.functions import Function
 
 __all__ = ["FunctionOperator", "method_of"]
@@ -59,7 +59,6 @@ class FunctionOperator(Operator):
                 function.open(self.runtime_context)
 
     def process_watermark(self, watermark: int) -> None:
-        """Event time has advanced."""
         self.input_watermark = watermark
         self.output.emit_watermark(watermark)
 
@@ -68,7 +67,6 @@ class FunctionOperator(Operator):
         self.states.prepare_snapshot(checkpoint_id)
 
     def snapshot(self) -> Any:
-        """The operator state of the functions."""
         return self.states.snapshot()
 
     def restore(self, state: Any) -> None:
@@ -76,11 +74,9 @@ class FunctionOperator(Operator):
         self.states.restore(state)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Tells functions that want to know."""
         self.states.notify_checkpoint_complete(checkpoint_id)
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        """Tells functions that want to know."""
         self.states.notify_checkpoint_aborted(checkpoint_id)
 
     def metrics(self) -> dict[str, Any]:

@@ -14,7 +14,6 @@ class IngestionTimeAssigner(TimestampAssigner):
     """Reads the machine's clock."""
 
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-        """Return the current time."""
         return time.time_ns() // 1_000_000
 
 

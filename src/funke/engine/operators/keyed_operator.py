@@ -10,9 +10,9 @@ from funke.engine.operators.function_operator import FunctionOperator, method_of
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, OperatorContext
 from funke.engine.operators.timers import KeyedTimerService
 from funke.engine.state.backend_choice import BackendChoice, create_backend
-from funke.engine.state.keyed_backend import KeyedBackend
-from funke.engine.state.native_files import LocalFile
-from funke.engine.state.snapshot_format import GroupPart
+from funke.engine.state.keyed.backend import KeyedBackend
+from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.state.storage_keys import storage_keys
 from funke.engine.types.functions import Function
 
@@ -37,12 +37,10 @@ class KeyedOperator(FunctionOperator):
         self._select_key = [method_of(selector, "get_key") for selector in key_selectors]
 
     def setup(self, context: OperatorContext) -> None:
-        """Makes the backend and the timers."""
         super().setup(context)
         self.timer_service = KeyedTimerService(self.backend, context.task.clock, self.has_timers_in_namespaces)
 
     def create_backend(self) -> KeyedBackend:
-        """The backend for keyed state."""
         task = self.context.task
         # In batch mode there is the state of one key at a time.
         choice = BackendChoice() if task.is_batch else task.backend
@@ -51,7 +49,6 @@ class KeyedOperator(FunctionOperator):
         return self.backend
 
     def open(self) -> None:
-        """Opens key selectors and the function."""
         for selector in self._key_selectors:
             if isinstance(selector, Function):
                 self.open_function(selector)
@@ -83,7 +80,6 @@ class KeyedOperator(FunctionOperator):
         self.results.send()
 
     def next_wakeup_ms(self) -> int | None:
-        """The earliest processing-time timer."""
         return self.timer_service.processing_timers.next_time()
 
     def on_event_timer(self, time: int, entry: Any) -> None:
@@ -100,6 +96,7 @@ class KeyedOperator(FunctionOperator):
         """In batch mode, the current key has no more records: fires all its timers and forgets its state."""
         self.advance_event_time(MAX_WATERMARK)
         self.on_processing_time(MAX_WATERMARK)
+        # For the next key event time begins anew.
         self.timer_service.watermark = MIN_WATERMARK
         self.backend.drop_key(key)
 
@@ -112,7 +109,6 @@ class KeyedOperator(FunctionOperator):
         self.backend.prune()
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:
-        """A checkpoint begins."""
         super().prepare_snapshot(checkpoint_id)
         self.backend.prepare_snapshot(checkpoint_id)
 
@@ -122,7 +118,6 @@ class KeyedOperator(FunctionOperator):
         yield from self.snapshot_state()
 
     def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
-        """Timers by key group."""
         max_parallelism = self.context.task.max_parallelism
         event = self.timer_service.event_timers.snapshot(max_parallelism, self.key_of_timer)
         processing = self.timer_service.processing_timers.snapshot(max_parallelism, self.key_of_timer)
@@ -144,20 +139,16 @@ class KeyedOperator(FunctionOperator):
             yield group, part
 
     def native_files(self) -> tuple[LocalFile, ...]:
-        """The files of the backend."""
         return self.backend.native_files()
 
     def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
-        """Gives the backend its files back."""
         self.backend.restore_native(folders, groups)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """A checkpoint is complete."""
         self.backend.notify_checkpoint_complete(checkpoint_id)
         super().notify_checkpoint_complete(checkpoint_id)
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        """A checkpoint was given up."""
         self.backend.notify_checkpoint_aborted(checkpoint_id)
         super().notify_checkpoint_aborted(checkpoint_id)
 

@@ -20,7 +20,6 @@ class TimedKeyedOperator(KeyedOperator):
     timer_context: Any
 
     def setup(self, context: OperatorContext) -> None:
-        """Makes the contexts of the function."""
         super().setup(context)
         self.element_context, self.timer_context = self.create_contexts()
 
@@ -38,11 +37,9 @@ class TimedKeyedOperator(KeyedOperator):
         run_keyed(process, self.element_context, self.backend, keys, values, timestamps, self.results, self.guard)
 
     def on_event_timer(self, time: int, entry: Any) -> None:
-        """Calls `on_timer`."""
         self._on_timer(time, entry, TimeDomain.EVENT_TIME)
 
     def on_processing_timer(self, time: int, entry: Any) -> None:
-        """Calls `on_timer`."""
         self._on_timer(time, entry, TimeDomain.PROCESSING_TIME)
 
     def _on_timer(self, time: int, key: Any, domain: TimeDomain) -> None:
@@ -59,5 +56,4 @@ class KeyedProcessOperator(TimedKeyedOperator):
     """Runs a KeyedProcessFunction."""
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Processes every record."""
         self.process_records(self.function.process_element, values, timestamps)

@@ -19,13 +19,11 @@ class MapOperator(FunctionOperator):
     """One result per record."""
 
     def open(self) -> None:
-        """Opens the function."""
         super().open()
         self._map = method_of(self.function, "map")
         self._is_safe = keeps_nothing(self.function)
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Maps every record."""
         self.records_in += len(values)
         if self.output.has_side_outputs:
             self.results.send_each(map(self._map, values), timestamps)
@@ -47,12 +45,10 @@ class FlatMapOperator(FunctionOperator):
     """Any number of results per record."""
 
     def open(self) -> None:
-        """Opens the function."""
         super().open()
         self._flat_map = method_of(self.function, "flat_map")
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Maps every record."""
         self.records_in += len(values)
         batch = self.results
         if self.guard.is_careful:
@@ -80,12 +76,10 @@ class FilterOperator(FunctionOperator):
     """Keeps records."""
 
     def open(self) -> None:
-        """Opens the function."""
         super().open()
         self._filter = method_of(self.function, "filter")
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Sends on what the function keeps."""
         self.records_in += len(values)
         if timestamps is None:
             self.output.emit(list(filter(self._filter, values)), None)
@@ -101,12 +95,10 @@ class KeyedMapOperator(KeyedOperator):
     """Map with state."""
 
     def open(self) -> None:
-        """Opens the function."""
         super().open()
         self._map = method_of(self.function, "map")
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Maps every record under its key."""
         self.records_in += len(values)
         if self.output.has_side_outputs:
             self.results.send_each(self._results(values), timestamps)
@@ -127,12 +119,10 @@ class KeyedFlatMapOperator(KeyedOperator):
     """Flat map with state."""
 
     def open(self) -> None:
-        """Opens the function."""
         super().open()
         self._flat_map = method_of(self.function, "flat_map")
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Maps every record under its key."""
         self.records_in += len(values)
         flat_map, backend, take = self._flat_map, self.backend, self.results.take
         stamps = timestamps if timestamps is not None else [None] * len(values)
@@ -148,12 +138,10 @@ class KeyedFilterOperator(KeyedOperator):
     """Filter with state."""
 
     def open(self) -> None:
-        """Opens the function."""
         super().open()
         self._filter = method_of(self.function, "filter")
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Sends on what the function keeps."""
         self.records_in += len(values)
         is_kept, backend = self._filter, self.backend
         kept: list[int] = []
@@ -166,19 +154,16 @@ class KeyedFilterOperator(KeyedOperator):
 
 
 def create_map(operation: Map) -> FunctionOperator:
-    """The operator for a map."""
     keyed = _selector_if_state_is_possible(operation)
     return MapOperator(operation.function) if keyed is None else KeyedMapOperator(operation.function, keyed)
 
 
 def create_flat_map(operation: FlatMap) -> FunctionOperator:
-    """The operator for a flat map."""
     keyed = _selector_if_state_is_possible(operation)
     return FlatMapOperator(operation.function) if keyed is None else KeyedFlatMapOperator(operation.function, keyed)
 
 
 def create_filter(operation: Filter) -> FunctionOperator:
-    """The operator for a filter."""
     keyed = _selector_if_state_is_possible(operation)
     return FilterOperator(operation.function) if keyed is None else KeyedFilterOperator(operation.function, keyed)
 

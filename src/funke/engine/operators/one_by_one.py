@@ -47,7 +47,6 @@ class OneByOneOperator(WaitingOperator[CallThread]):
             self._wait_until(lambda runner: runner.is_idle, _MOMENT_S)
 
     def create_runner(self) -> CallThread:
-        """The thread that calls the function."""
         return self._calls
 
     def close(self) -> None:

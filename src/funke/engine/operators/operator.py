@@ -13,8 +13,8 @@ from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.types.columns.edge_forms import EdgeForms
 
 if TYPE_CHECKING:
-    from funke.engine.state.native_files import LocalFile
-    from funke.engine.state.snapshot_format import GroupPart
+    from funke.engine.state.snapshot.file_format import GroupPart
+    from funke.engine.state.snapshot.native_files import LocalFile
     from funke.engine.types.columns.column_batch import ColumnBatch
     from funke.engine.types.type_information import TypeInformation
 
@@ -150,6 +150,10 @@ class Output:
             self.records_out += len(batch)
             self._main.send_columns(batch)
 
+    def rows_of(self, batch: ColumnBatch) -> tuple[list[Any], list[int] | None]:
+        """The values and timestamps of columns that are about to be sent here, for those who look at records."""
+        return self._main.forms.rows_of(batch)
+
     @property
     def wants_columns(self) -> bool:
         """Whether somebody would have to make columns of the rows that are sent here."""
@@ -248,13 +252,13 @@ class _Port:
         self._by_columns: list[_Wire] = []
         self._only_by_rows: list[_Receiver] = []
         self._to_columns: _ToColumns | None = None
-        self._forms = EdgeForms(None)
+        self.forms = EdgeForms(None)
 
     def connect(self, wire: _Wire, edge_type: TypeInformation | None) -> None:
         """Adds a receiver."""
         target = wire.target
         if not self.wires:
-            self._forms = EdgeForms(edge_type)
+            self.forms = EdgeForms(edge_type)
         self.wires.append(wire)
         if target.takes_columns:
             self._by_columns.append(wire)
@@ -264,7 +268,7 @@ class _Port:
                 self._only_by_rows.append(wire)
             return
         if self._to_columns is None:
-            self._to_columns = _ToColumns(self._forms)
+            self._to_columns = _ToColumns(self.forms)
             self.by_rows.append(self._to_columns)
         self._to_columns.wires.append(wire)
 
@@ -273,7 +277,7 @@ class _Port:
         for wire in self._by_columns:
             wire.columns(batch)
         if self._only_by_rows:
-            _deliver(self._only_by_rows, *self._forms.rows_of(batch))
+            _deliver(self._only_by_rows, *self.forms.rows_of(batch))
 
 
 class Operator:
@@ -381,6 +385,9 @@ class Operator:
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
         """A checkpoint that was prepared here was given up."""
+
+    def announce(self) -> None:
+        """After a restart, once all are open: tells receivers, who have forgotten it, how far event time is."""
 
     def metrics(self) -> dict[str, Any]:
         """Values to show to users, by metric name."""

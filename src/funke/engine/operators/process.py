@@ -17,17 +17,14 @@ class ProcessOperator(FunctionOperator):
     """Runs a ProcessFunction."""
 
     def setup(self, context: OperatorContext) -> None:
-        """Makes the context of the function."""
         super().setup(context)
         self._timer_service = NonKeyedTimerService(context.task.clock)
         self._element_context = ElementContext(self._timer_service)
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Processes every record."""
         self.records_in += len(values)
         run_unkeyed(self.function.process_element, self._element_context, values, timestamps, self.results, self.guard)
 
     def process_watermark(self, watermark: int) -> None:
-        """Event time has advanced."""
         self._timer_service.watermark = watermark
         super().process_watermark(watermark)

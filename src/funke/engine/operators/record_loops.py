@@ -13,7 +13,7 @@ from typing import Any
 
 from funke.engine.operators.record_copy import ResultGuard
 from funke.engine.operators.result_batch import ResultBatch
-from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
 
 __all__ = ["run_keyed", "run_unkeyed"]

@@ -26,7 +26,6 @@ class ReduceOperator(KeyedOperator):
         self._is_batch = is_batch
 
     def open(self) -> None:
-        """Opens the function and its state."""
         super().open()
         descriptor = ReducingStateDescriptor(_STATE_NAME, self._reduce, PickledBytesTypeInfo())
         self._state = self.backend.get_state(descriptor)

@@ -10,7 +10,7 @@ from funke.engine.operators.functions.runtime_context import RuntimeContext
 from funke.engine.operators.keyed_states import KeyedStates
 from funke.engine.operators.operator import OperatorContext
 from funke.engine.state.descriptors import StateDescriptor
-from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.types.metrics import MetricRegistry
 
 __all__ = ["StreamingRuntimeContext"]
@@ -26,11 +26,9 @@ class StreamingRuntimeContext(KeyedStates, RuntimeContext):
         self._metrics = MetricRegistry()
 
     def get_task_name(self) -> str:
-        """Return the name of the task."""
         return self._task.task_name
 
     def get_number_of_parallel_subtasks(self) -> int:
-        """Return the parallelism of the task."""
         return self._task.parallelism
 
     def get_max_number_of_parallel_subtasks(self) -> int:
@@ -38,11 +36,9 @@ class StreamingRuntimeContext(KeyedStates, RuntimeContext):
         return self._task.max_parallelism
 
     def get_index_of_this_subtask(self) -> int:
-        """Return the number of this subtask, counted from 0."""
         return self._task.subtask
 
     def get_attempt_number(self) -> int:
-        """Return how often this subtask was started before."""
         return self._task.attempt
 
     def get_task_name_with_subtasks(self) -> str:
@@ -51,7 +47,6 @@ class StreamingRuntimeContext(KeyedStates, RuntimeContext):
         return f"{task.task_name} ({task.subtask + 1}/{task.parallelism})#{task.attempt}"
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
-        """Return a global job parameter."""
         return self._task.job_parameters.get(key, default_value)
 
     def get_distributed_cache(self) -> DistributedCache:
@@ -59,7 +54,6 @@ class StreamingRuntimeContext(KeyedStates, RuntimeContext):
         return DistributedCache(self._task.cached_files)
 
     def get_metrics_group(self) -> MetricRegistry:
-        """Return the group in which the function registers its metrics."""
         return self._metrics
 
     def _state(self, descriptor: StateDescriptor) -> Any:

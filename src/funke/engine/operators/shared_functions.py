@@ -72,11 +72,9 @@ class SharedFunction(KeySelector, Partitioner):
         return self._call(*arguments)
 
     def get_key(self, value: Any) -> Any:
-        """Return the key of an element."""
         return self(value)
 
     def partition(self, key: Any, num_partitions: int) -> int:
-        """Return the receiver of a key."""
         return int(self(key, num_partitions))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -90,15 +88,12 @@ class FunctionOpener(MapFunction):
         self._functions = functions
 
     def open(self, runtime_context: Any) -> None:
-        """Open the functions."""
         for function in self._functions:
             function.open(runtime_context)
 
     def map(self, value: Any) -> Any:
-        """Return the element as it is."""
         return value
 
     def close(self) -> None:
-        """Close the functions."""
         for function in self._functions:
             function.close()

@@ -31,7 +31,6 @@ class SinkOperator(Operator):
         self._has_ended = False
 
     def open(self) -> None:
-        """Makes the writer."""
         task = self.context.task
         context = WriterContext(
             task.job_id,
@@ -55,7 +54,6 @@ class SinkOperator(Operator):
         return self._writer
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Writes a batch."""
         self.records_in += len(values)
         self.writer.write(values, timestamps)
 
@@ -84,7 +82,6 @@ class SinkOperator(Operator):
         return self.writer.next_wakeup_ms()
 
     def on_processing_time(self, now_ms: int) -> None:
-        """Passes the time on."""
         self.writer.on_processing_time(now_ms)
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:
@@ -99,12 +96,10 @@ class SinkOperator(Operator):
         return self._state
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Tells the writer."""
         if self._writer is not None:
             self._writer.notify_checkpoint_complete(checkpoint_id)
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        """Tells the writer."""
         if self._writer is not None:
             self._writer.notify_checkpoint_aborted(checkpoint_id)
 
@@ -113,11 +108,9 @@ class SinkOperator(Operator):
         self._restored = state
 
     def metrics(self) -> dict[str, Any]:
-        """Flink's metrics of a sink."""
         return {"numRecordsIn": self.records_in, "currentInputWatermark": self._input_watermark}
 
     def close(self) -> None:
-        """Closes the writer once."""
         if self._writer is not None:
             writer, self._writer = self._writer, None
             writer.close()

@@ -8,8 +8,8 @@ from funke.engine.errors import StateError
 from funke.engine.operators.clock import Clock
 from funke.engine.operators.functions.runtime_context import TimerService
 from funke.engine.operators.operator import MIN_WATERMARK
-from funke.engine.state.keyed_backend import KeyedBackend
-from funke.engine.state.timer_queue import EVENT_TIME, PROCESSING_TIME
+from funke.engine.state.keyed.backend import KeyedBackend
+from funke.engine.state.keyed.timer_queue import EVENT_TIME, PROCESSING_TIME
 
 __all__ = ["KeyedTimerService", "NonKeyedTimerService"]
 
@@ -25,27 +25,21 @@ class KeyedTimerService(TimerService):
         self.processing_timers = backend.create_timers(PROCESSING_TIME, has_namespaces)
 
     def current_processing_time(self) -> int:
-        """Return the processing time in milliseconds."""
         return self._clock.now_ms()
 
     def current_watermark(self) -> int:
-        """Return the watermark in milliseconds."""
         return self.watermark
 
     def register_processing_time_timer(self, timestamp: int) -> None:
-        """Call `on_timer` when processing time reaches `timestamp`."""
         self.processing_timers.register(timestamp, self._backend.current_key)
 
     def register_event_time_timer(self, timestamp: int) -> None:
-        """Call `on_timer` when the watermark reaches `timestamp`."""
         self.event_timers.register(timestamp, self._backend.current_key)
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        """Remove the processing-time timer at `timestamp`, if any."""
         self.processing_timers.delete(timestamp, self._backend.current_key)
 
     def delete_event_time_timer(self, timestamp: int) -> None:
-        """Remove the event-time timer at `timestamp`, if any."""
         self.event_timers.delete(timestamp, self._backend.current_key)
 
 
@@ -57,25 +51,19 @@ class NonKeyedTimerService(TimerService):
         self.watermark = MIN_WATERMARK
 
     def current_processing_time(self) -> int:
-        """Return the processing time in milliseconds."""
         return self._clock.now_ms()
 
     def current_watermark(self) -> int:
-        """Return the watermark in milliseconds."""
         return self.watermark
 
     def register_processing_time_timer(self, timestamp: int) -> NoReturn:
-        """Raise: there is no key."""
         raise StateError("Register timers is only supported on a keyed stream; call key_by() before process()")
 
     def register_event_time_timer(self, timestamp: int) -> NoReturn:
-        """Raise: there is no key."""
         raise StateError("Register timers is only supported on a keyed stream; call key_by() before process()")
 
     def delete_processing_time_timer(self, timestamp: int) -> NoReturn:
-        """Raise: there is no key."""
         raise StateError("Deleting timers is only supported on a keyed stream; call key_by() before process()")
 
     def delete_event_time_timer(self, timestamp: int) -> NoReturn:
-        """Raise: there is no key."""
         raise StateError("Deleting timers is only supported on a keyed stream; call key_by() before process()")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, Operator, OperatorContext, Output, TaskInfo
 from funke.engine.operators.watermark_trackers import BoundedTracker, CustomTracker, create_tracker
-from funke.engine.types.columns.edge_forms import EdgeForms
 from funke.engine.types.columns.event_time import ColumnTimestampAssigner
 from funke.engine.types.watermark_spec import NO_TIMESTAMP, WatermarkSpec
 
@@ -48,11 +47,9 @@ class SplitWatermarks:
     outlive an epoch is in `snapshot`.
     """
 
-    def __init__(self, spec: WatermarkSpec, task: TaskInfo, output: Output, forms: EdgeForms | None = None) -> None:
+    def __init__(self, spec: WatermarkSpec, task: TaskInfo, output: Output) -> None:
         self._spec = spec
         self._output = output
-        # For columns and an assigner or generator of the user's, which look at records.
-        self._forms = forms or EdgeForms(None)
         self._now_ms = task.clock.now_ms
         self._interval_ms = task.auto_watermark_interval_ms
         # In batch mode only the end of input makes progress.
@@ -117,7 +114,7 @@ class SplitWatermarks:
         self._see_records(tracker)
         if isinstance(tracker, CustomTracker):
             timestamps = None if batch.timestamps is None else batch.timestamps.tolist()
-            for start, end in self._cuts(tracker, values or self._forms.rows_of(batch)[0], timestamps):
+            for start, end in self._cuts(tracker, values or self._output.rows_of(batch)[0], timestamps):
                 self._output.emit_columns(batch.slice(start, end - start))
         else:
             self._output.emit_columns(batch)
@@ -134,7 +131,7 @@ class SplitWatermarks:
             return batch.with_timestamps(assigner.timestamps_of(batch)), None
         import numpy as np
 
-        values, timestamps = self._forms.rows_of(batch)
+        values, timestamps = self._output.rows_of(batch)
         assigned = assign_timestamps(self._spec, values, timestamps)
         return batch.with_timestamps(np.array(assigned, np.int64)), values
 
@@ -198,8 +195,12 @@ class SplitWatermarks:
         return self._trackers, self._ended, self._emitted, self._is_idle, self._last_emit_ms
 
     def restore(self, state: Any) -> None:
-        """Takes back what `snapshot` gave."""
-        self._trackers, self._ended, self._emitted, self._is_idle, self._last_emit_ms = state
+        """Takes back what `snapshot` gave, unless event time had come to its end: then it begins anew.
+
+        The input of a drained job goes on after all; that of any other has ended, and says so again.
+        """
+        if state[2] < MAX_WATERMARK:
+            self._trackers, self._ended, self._emitted, self._is_idle, self._last_emit_ms = state
         self._current = None
 
     def announce(self, at_least: int = MIN_WATERMARK) -> None:
@@ -258,7 +259,7 @@ class AssignTimestampsOperator(Operator):
     def setup(self, context: OperatorContext) -> None:
         """Makes the generator."""
         super().setup(context)
-        self._marks = SplitWatermarks(self._spec, context.task, context.output, EdgeForms(context.input_type))
+        self._marks = SplitWatermarks(self._spec, context.task, context.output)
 
     def open(self) -> None:
         """Starts to watch for records."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from funke.engine.planner.segments import INGEST_LEVEL, Exchange, Plan, Segment
+from funke.engine.planner.segments import SOURCE_LEVEL, Exchange, Plan, Segment
 
 
 def explain(plan: Plan) -> str:
@@ -10,7 +10,7 @@ def explain(plan: Plan) -> str:
     mode = "batch" if plan.is_batch else "streaming"
     lines = [f"Plan ({mode}): {plan.levels + 1} levels, {_count(plan.slots, 'slot')}"]
     for level in range(plan.levels + 1):
-        lines.append(f"  level {level} ({'ingest tasks' if level == INGEST_LEVEL else 'slots'})")
+        lines.append(f"  level {level}{' (sources)' if level == SOURCE_LEVEL else ''}")
         for segment in plan.segments:
             if segment.level == level:
                 lines.extend(_segment_lines(plan, segment))
@@ -27,8 +27,6 @@ def _segment_lines(plan: Plan, segment: Segment) -> list[str]:
 
 
 def _place(segment: Segment) -> str:
-    if segment.is_ingest:
-        return _count(segment.parallelism, "task")
     last = segment.first_slot + segment.parallelism - 1
     return f"slot {last}" if segment.parallelism == 1 else f"slots {segment.first_slot} to {last}"
 
@@ -39,11 +37,9 @@ def _exchange_text(exchange: Exchange) -> str:
 
 
 def _stages(plan: Plan) -> list[str]:
-    ingest_tasks = sum(segment.parallelism for segment in plan.segments if segment.is_ingest)
-    stages = [f"ingest, {_count(ingest_tasks, 'task')}"]
-    for level in range(INGEST_LEVEL + 1, plan.levels + 1):
-        stages.append(f"deliver level {level}, {_count(plan.slots, 'task')} (one per slot)")
-    return stages
+    tasks = f"{_count(plan.slots, 'task')} (one per slot)"
+    deliveries = (f"deliver level {level}, {tasks}" for level in range(SOURCE_LEVEL + 1, plan.levels + 1))
+    return [f"read, {tasks}", *deliveries]
 
 
 def _count(number: int, noun: str) -> str:

@@ -14,8 +14,8 @@ from funke.engine.errors import StateError
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.runtime.checkpoint_order import CheckpointOrder
 from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle, checksum_of, copy_file, join_path
-from funke.engine.state.native_files import LocalFile
-from funke.engine.state.snapshot_format import GroupPart, SnapshotWriter
+from funke.engine.state.snapshot.file_format import GroupPart, SnapshotWriter
+from funke.engine.state.snapshot.native_files import LocalFile
 
 __all__ = ["SHARED", "ChainSnapshot"]
 
@@ -61,9 +61,7 @@ class ChainSnapshot:
 
     def _keyed(self, chain: OperatorChain) -> Iterator[tuple[str, int, GroupPart]]:
         for spec in chain.specs:
-            operator = chain.operators.get(spec.node_id)
-            if operator is None:
-                continue
+            operator = chain.operators[spec.node_id]
             files = operator.native_files() if self.order.is_incremental else ()
             if files:
                 copied = tuple(self._copied(spec.operator_id, file) for file in files)

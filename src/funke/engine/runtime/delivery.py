@@ -25,7 +25,7 @@ from funke.engine.runtime.dependencies import unpack_archives
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.nursery import fork_slot
 from funke.engine.runtime.results import Failure, user_part
-from funke.engine.runtime.slot import EpochHeader
+from funke.engine.runtime.slot import Delivery
 from funke.engine.runtime.slot_process import CLOSE_S, SOCKET_NAME, SlotAddress, SlotBirth
 from funke.engine.runtime.slot_watch import ending_of
 from funke.engine.runtime.worker_setup import JobPackage
@@ -155,19 +155,14 @@ def _notice_lost_host(connection: socket.socket) -> None:
 
 
 def deliver(
-    address: SlotAddress,
-    secret: bytes,
-    header: EpochHeader,
-    level: int,
-    consumed: frozenset[int],
-    frames: Iterator[Frame],
+    address: SlotAddress, secret: bytes, delivery: Delivery, consumed: frozenset[int], frames: Iterator[Frame]
 ) -> Iterator[Frame]:
     """Yields what must travel on: blocks for later levels, results for the driver, and the slot's answers.
 
     The slot's answers are read by a thread, so that neither side ever waits for the other with full buffers.
     """
     try:
-        slot = connect(address, secret, (header, level))
+        slot = connect(address, secret, delivery)
     except OSError as error:
         yield _lost(address, error)
         yield from (frame for frame in frames if frame.exchange_id == RESULT)
@@ -191,6 +186,18 @@ def deliver(
     slot.close()
     if answers.failure is not None:
         yield _lost(address, answers.failure)
+
+
+def order_reading(address: SlotAddress, secret: bytes, delivery: Delivery) -> Iterator[Frame]:
+    """Yields what a slot sends when it is told what to read."""
+    try:
+        slot = connect(address, secret, delivery)
+        slot.send_end()
+        while (frame := slot.receive()) is not None:
+            yield frame
+        slot.close()
+    except OSError as error:
+        yield _lost(address, error)
 
 
 def tell_news(address: SlotAddress, secret: bytes, news: CheckpointNews) -> list[bytes]:

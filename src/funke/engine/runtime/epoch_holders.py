@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from funke.engine.planner.segments import Plan
 
@@ -26,20 +26,13 @@ def epoch_holders(spark: OnSpark, plan: Plan, group: str) -> str:
     return ""
 
 
-def subtasks_at(plan: Plan, level: int, task: int) -> list[str]:
-    """What the task of a stage works on: at level 0 it reads for a subtask, else its number is that of a slot."""
-    if level <= 0:
-        readers = [(segment, index) for segment in plan.segments if segment.is_ingest for index in _indices(segment)]
-        return [f"'{segment.name}' (subtask {index})" for segment, index in readers[task : task + 1]]
+def subtasks_at(plan: Plan, level: int, slot: int) -> list[str]:
+    """What the task of a stage, whose number is that of its slot, works on."""
     return [
-        f"'{segment.name}' (subtask {task - segment.first_slot}, slot {task})"
+        f"'{segment.name}' (subtask {slot - segment.first_slot}, slot {slot})"
         for segment in plan.segments
-        if segment.level == level and not segment.is_ingest and task - segment.first_slot in _indices(segment)
+        if segment.level == level and slot - segment.first_slot in range(segment.parallelism)
     ]
-
-
-def _indices(segment: Any) -> range:
-    return range(segment.parallelism)
 
 
 def _unfinished(spark: OnSpark, plan: Plan, group: str) -> Iterator[tuple[int, int]]:
@@ -48,7 +41,7 @@ def _unfinished(spark: OnSpark, plan: Plan, group: str) -> Iterator[tuple[int, i
     tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
     for job_id in set(tracker.getActiveJobsIds()) & set(tracker.getJobIdsForGroup(group)):
         job = tracker.getJobInfo(job_id)
-        # The last stage is that of the last level; what comes before that of the first one reads.
+        # The last stage is that of the last level.
         for above, stage_id in enumerate(sorted(job.stageIds if job is not None else (), reverse=True)):
             tasks = store.taskList(stage_id, 0, _MOST_TASKS)
             for number in range(tasks.size()):

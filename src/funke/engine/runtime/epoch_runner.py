@@ -1,11 +1,10 @@
-"""Runs epochs as Spark jobs: ingest, then one shuffle and one delivery stage per level, then the results."""
+"""Runs epochs as Spark jobs: orders to read, then one shuffle and one delivery stage per level, then the results."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import pickle
-import re
 import threading
 import time
 import zipfile
@@ -15,16 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from funke.engine.errors import SlotLostError
-from funke.engine.planner.segments import Plan
+from funke.engine.operators.source import ReadOrder
+from funke.engine.planner.segments import SOURCE_LEVEL, Plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.checkpoint_order import CheckpointNews
-from funke.engine.runtime.delivery import consumed_at, deliver, end_slots, start_slot, tell_news
+from funke.engine.runtime.delivery import consumed_at, deliver, end_slots, order_reading, start_slot, tell_news
 from funke.engine.runtime.dependencies import shipping_folder
-from funke.engine.runtime.frames import Frame
-from funke.engine.runtime.ingest import IngestOrder, run_ingest
+from funke.engine.runtime.frames import ROWS, Frame
 from funke.engine.runtime.nursery import open_nursery
-from funke.engine.runtime.results import Failure, describe, to_failure, user_part
-from funke.engine.runtime.slot import EpochHeader
+from funke.engine.runtime.results import Failure, to_failure
+from funke.engine.runtime.row_blocks import row_frames
+from funke.engine.runtime.slot import Delivery, EpochHeader
 from funke.engine.runtime.slot_process import SlotAddress
 from funke.engine.runtime.spark_input import spark_frames
 from funke.engine.runtime.spark_session import OnSpark, is_embedded
@@ -41,7 +41,6 @@ _EXECUTOR_WAIT_S = 10.0
 _LOST_EXECUTOR_WAIT_S = 2.0
 _DEPLOY_WAIT_S = 15.0
 _EPOCH_END_S = 3.0
-_CRASHED_WORKER = re.compile(r"in stage (\d+)\.\d.*Python worker exited unexpectedly[^:\n]*(?:: (.*))?", re.DOTALL)
 
 
 class EpochRunner:
@@ -71,8 +70,7 @@ class EpochRunner:
     def deploy(self) -> None:
         """Starts all slots, spread over the executors by Spark's scheduler."""
         try:
-            if self._plan.slots:
-                self._start_slots()
+            self._start_slots()
         finally:
             self._is_deployed.set()
 
@@ -117,64 +115,69 @@ class EpochRunner:
             time.sleep(0.1)
 
     def run_epoch(
-        self, header: EpochHeader, orders: list[IngestOrder], frames_of: dict[int, tuple[DataFrame, Any]] | None = None
+        self, header: EpochHeader, orders: Iterable[ReadOrder], frames_of: Mapping[int, DataFrame] | None = None
     ) -> list[Any]:
         """Runs one epoch; returns reports, messages and failures.
 
-        `frames_of` holds, by segment, the DataFrame whose rows its subtasks ingest and what converts them to records.
+        `frames_of` holds, by segment, the DataFrame whose rows its subtasks read.
         """
         self._enter_group(f"epoch {header.epoch}")
         self._is_idle.clear()
         try:
-            blocks = self._ingest(orders, frames_of or {})
-            for level in range(1, self._plan.levels + 1):
+            blocks = self._read(header, list(orders), frames_of or {})
+            for level in range(SOURCE_LEVEL + 1, self._plan.levels + 1):
                 blocks = self._deliver(header, level, blocks)
             return [decode(frame.payload) for frame in map(_to_frame, blocks.collect())]
-        except Exception as error:
-            self._name_crashed_source(error)
-            raise
         finally:
             self._is_idle.set()
 
-    def _name_crashed_source(self, error: Exception) -> None:
-        """Raises an error with the names of the sources' chains, if a worker has died that ran one of them."""
-        kind, message = describe(error)
-        crash = _CRASHED_WORKER.search(message)
-        if kind != "Spark" or crash is None or int(crash[1]) != self._first_stage():
-            return
-        chains = " or ".join(f"'{segment.name}'" for segment in self._plan.segments if segment.is_ingest)
-        reason = "a function has called os._exit() or crashed in C code, or the system was short of memory"
-        message = f"a worker of Spark's ended while it ran {chains}: {reason}"
-        raise SlotLostError(message, user_traceback=user_part(crash[2] or "")) from error
-
-    def _first_stage(self) -> int:
-        """The stage that reads the sources, in the Spark job that this group ran last; later ones run no user code."""
-        tracker = self._context.statusTracker()
-        job = tracker.getJobInfo(max(tracker.getJobIdsForGroup(self._group), default=-1))
-        return min(job.stageIds, default=-1) if job is not None else -1
-
-    def _ingest(self, orders: list[IngestOrder], frames_of: dict[int, tuple[DataFrame, Any]]) -> RDD[Any]:
-        plain = [encode(order) for order in orders if order.segment_id not in frames_of]
+    def _read(self, header: EpochHeader, orders: list[ReadOrder], frames_of: Mapping[int, DataFrame]) -> RDD[Any]:
+        """Level 0: all slots are told what to read; the rows that Spark reads are brought to theirs."""
         inputs: list[RDD[Any]] = []
-        for segment_id, (frame, read_rows) in frames_of.items():
-            own = [encode(order) for order in orders if order.segment_id == segment_id]
-            blocks, left_over = spark_frames(frame, self._package, own, read_rows)
-            inputs.append(blocks)
-            plain += left_over
-        if plain or not inputs:
-            inputs.append(self._ingest_splits(plain))
+        for segment_id, frame in frames_of.items():
+            own = [order for order in orders if order.segment_id == segment_id]
+            rows = frame.coalesce(len(own))
+            fed = own[: rows.rdd.getNumPartitions()]
+            inputs.append(self._read_rows(header, fed, rows))
+            orders = [order for order in orders if order not in fed]
+        inputs.append(self._read_splits(header, orders))
         return inputs[0] if len(inputs) == 1 else self._context.union(inputs)
 
-    def _ingest_splits(self, orders: list[bytes]) -> RDD[Any]:
-        package = self._package
+    def _read_splits(self, header: EpochHeader, orders: list[ReadOrder]) -> RDD[Any]:
+        addresses, secret = self.addresses, self._secret
+        told = [
+            (slot, encode(tuple(order for order in orders if self._slot_of(order) == slot)))
+            for slot in range(self._plan.slots)
+        ]
 
-        def ingest(assigned: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
+        def read(pairs: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Any]]:
             end_quietly_with_spark()
-            for order in assigned:
-                for frame in run_ingest(package.value, order):
+            for slot, encoded in pairs:
+                delivery = Delivery(header, SOURCE_LEVEL, encoded)
+                for frame in order_reading(addresses[slot], secret, delivery):
                     yield frame.slot, frame[1:]
 
-        return self._context.parallelize(orders, max(1, len(orders))).mapPartitions(ingest)
+        if is_embedded(self._spark):
+            return self._context.parallelize(told, len(told)).mapPartitions(read)
+        return placed_rdd(self._context, told, [[self.hosts[slot]] for slot, _ in told]).mapPartitions(read)
+
+    def _read_rows(self, header: EpochHeader, orders: list[ReadOrder], rows: DataFrame) -> RDD[Any]:
+        secret = self._secret
+        addresses = [self.addresses[self._slot_of(order)] for order in orders]
+        deliveries = [
+            Delivery(header, SOURCE_LEVEL, encode((replace(order, has_rows=True),)), order.segment_id)
+            for order in orders
+        ]
+
+        def read(partition: int, batches: Iterator[Any]) -> Iterator[Frame]:
+            address = addresses[partition]
+            frames = row_frames(address.slot, batches)
+            yield from deliver(address, secret, deliveries[partition], frozenset({ROWS}), frames)
+
+        return spark_frames(rows, read)
+
+    def _slot_of(self, order: ReadOrder) -> int:
+        return self._plan.by_id[order.segment_id].first_slot + order.subtask
 
     def _deliver(self, header: EpochHeader, level: int, frames: RDD[Any]) -> RDD[Any]:
         addresses, secret = self.addresses, self._secret
@@ -182,7 +185,7 @@ class EpochRunner:
 
         def delivery(slot: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
             arriving = map(_to_frame, pairs)
-            for frame in deliver(addresses[slot], secret, header, level, consumed, arriving):
+            for frame in deliver(addresses[slot], secret, Delivery(header, level), consumed, arriving):
                 yield frame.slot, frame[1:]
 
         return frames.partitionBy(self._plan.slots, _as_is).mapPartitionsWithIndex(delivery)

@@ -28,9 +28,9 @@ __all__ = ["POINTS", "arm", "reach"]
 POINTS = (
     "slot-start",
     "restore",
-    "before-ingest",
+    "before-reading",
     "between-blocks",
-    "after-ingest",
+    "after-reading",
     "before-snapshot",
     "in-snapshot",
     "after-snapshot",

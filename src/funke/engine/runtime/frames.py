@@ -9,9 +9,10 @@ from typing import NamedTuple
 _HEAD = struct.Struct("!iiiq")
 _SIZE = struct.Struct("!q")
 
-# In the exchange field of a frame: a result for the driver, or the end of the conversation.
+# In the exchange field of a frame: a result for the driver, the end of the conversation, or rows that Spark has read.
 RESULT = -1
 END = -2
+ROWS = -3
 
 
 class Frame(NamedTuple):

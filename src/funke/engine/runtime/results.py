@@ -11,6 +11,7 @@ from typing import Any
 
 from funke.engine.errors import FunkeError
 from funke.engine.operators.operator import OperatorFailure
+from funke.engine.operators.source import ReadReport
 
 _PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _SPARK_FILE = re.compile(r"[/\\](?:site|dist)-packages[/\\](?:pyspark|py4j)[/\\]")
@@ -32,7 +33,7 @@ class Failure:
     message: str
     traceback_text: str
     is_slot_lost: bool = False
-    # Where it happened; for an ingest task, the slot of the subtask that it reads for.
+    # Where it happened.
     slot: int | None = None
 
 
@@ -59,22 +60,8 @@ class SubtaskReport:
     metrics: dict[int, dict[str, Any]] = field(default_factory=dict)
     # Records are still being worked on: the job must not end yet, though all input may be read.
     has_unfinished: bool = False
-
-
-@dataclass(frozen=True)
-class IngestReport:
-    """How a source subtask stands after the epoch: outcomes of its splits, and what it must be given next time."""
-
-    segment_id: int
-    subtask: int
-    outcomes: tuple[Any, ...]
-    carry: bytes | None
-    watermark: int
-    is_idle: bool
-    records: int
-    busy_ms: float
-    next_wakeup_ms: int | None
-    metrics: dict[int, dict[str, Any]] = field(default_factory=dict)
+    # Of a source.
+    reading: ReadReport | None = None
 
 
 def to_failure(error: BaseException, slot: int | None = None) -> Failure:

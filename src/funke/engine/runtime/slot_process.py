@@ -26,11 +26,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from funke.engine.operators.turn import turn
+from funke.engine.runtime.block_codec import decode
 from funke.engine.runtime.checkpoint_order import CheckpointNews
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.results import Failure, to_failure
-from funke.engine.runtime.slot import EpochHeader, Slot
+from funke.engine.runtime.slot import Delivery, Slot
 from funke.engine.runtime.slot_watch import CRASH_FILE, WatchOrder, become_watched
 from funke.engine.runtime.worker_logs import worker_logs
 from funke.engine.runtime.worker_setup import JobPackage, unpack
@@ -92,9 +93,11 @@ class _SlotProcess:
         self._last_call = time.monotonic()
         self._is_broken = False
         self._is_serving = False
-        # The last level that was run, and what came of it (None when that was too much to keep).
+        # The last level that was run, and what came of its deliveries (None when that was too much to keep).
         self._last: tuple[int, int] = (0, 0)
-        self._kept: list[Frame] | None = None
+        self._kept: dict[int | None, list[Frame] | None] = {}
+        # Embedded Spark repeats no task.
+        self._most_kept_bytes = _MOST_KEPT_BYTES if birth.package.driver_host is None else 0
         self._folder = birth.folder
         self._slot: Slot | None = None
         self._startup_failure: Failure | None = None
@@ -124,7 +127,7 @@ class _SlotProcess:
         try:
             package = self._birth.package
             worker_logs.install(package.log_levels)
-            self._slot = Slot(self._birth.slot, unpack(package, for_ingest=False), package, self._folder)
+            self._slot = Slot(self._birth.slot, unpack(package), package, self._folder)
             sys.stdout = driver_stdout(self._slot)
             reach("slot-start")
             self._slot.open()
@@ -140,7 +143,7 @@ class _SlotProcess:
                 if isinstance(order, CheckpointNews):
                     self._tell(connection, order)
                 else:
-                    self._deliver(connection, *order)
+                    self._deliver(connection, order)
             except (ConnectionError, OSError):
                 self._is_broken = True  # half an epoch went in: only a new attempt can help
             finally:
@@ -151,39 +154,42 @@ class _SlotProcess:
                 self._is_serving = False
                 connection.close()
 
-    def _deliver(self, connection: FrameSocket, header: EpochHeader, level: int) -> None:
+    def _deliver(self, connection: FrameSocket, delivery: Delivery) -> None:
         refusal = self._startup_failure or (_BROKEN if self._is_broken else None)
-        turn = (header.epoch, level)
-        if refusal is None and turn <= self._last:
-            if turn == self._last and self._kept is not None:
-                self._answer(connection, self._kept)
+        if refusal is None and delivery.step > self._last:
+            self._last, self._kept = delivery.step, {}
+        elif refusal is None and (delivery.step < self._last or delivery.segment_id in self._kept):
+            kept = self._kept.get(delivery.segment_id) if delivery.step == self._last else None
+            if kept is not None:
+                self._answer(connection, kept)
                 return
             refusal = _REPEATED  # running it again would count its records twice
         if refusal is not None or self._slot is None:
             self._answer(connection, [Frame(0, RESULT, 0, pickle.dumps(refusal, 5))])
             return
-        self._last, self._kept = turn, None
-        self._run(self._slot, connection, header, level)
+        self._kept[delivery.segment_id] = None
+        self._run(self._slot, connection, delivery)
 
-    def _run(self, slot: Slot, connection: FrameSocket, header: EpochHeader, level: int) -> None:
+    def _run(self, slot: Slot, connection: FrameSocket, delivery: Delivery) -> None:
         kept: list[Frame] = []
-        size = 0
+        left = self._most_kept_bytes
 
         def send(frame: Frame) -> None:
-            nonlocal size
-            size += len(frame.payload)
-            if size <= _MOST_KEPT_BYTES:
+            nonlocal left
+            left -= len(frame.payload)
+            if left >= 0:
                 kept.append(frame)
             connection.send(frame)
 
         try:
-            slot.run_level(header, level, _frames(connection), send)
+            orders = decode(delivery.orders) if delivery.orders else ()
+            slot.run_level(delivery.header, delivery.level, _frames(connection), send, orders)
         except (ConnectionError, OSError):
             raise
         except Exception:
             self._is_broken = True
-        if size <= _MOST_KEPT_BYTES and not self._is_broken:
-            self._kept = kept
+        if left >= 0 and not self._is_broken:
+            self._kept[delivery.segment_id] = kept
         self._send_end(connection)
 
     def _tell(self, connection: FrameSocket, news: CheckpointNews) -> None:

@@ -37,6 +37,7 @@ WriteSnapshots = Callable[[str], WrittenSnapshots]
 # The child gives way to the processing that goes on.
 _NICENESS = 5
 _MOST_WAIT_S = 2.0
+_POLL_S = 0.001
 
 
 @dataclass
@@ -107,6 +108,12 @@ class SnapshotTaker:
         """The answers that the driver has not decided about."""
         with self._lock:
             return list(self._acks.values())
+
+    def await_written(self, checkpoint_id: int) -> None:
+        """Lets processing stand still until a snapshot is written."""
+        while (ack := next((a for a in self.acks() if a.checkpoint_id == checkpoint_id), None)) is None:
+            time.sleep(_POLL_S)
+        self.acknowledge(replace(ack, stall_ms=ack.stall_ms + ack.write_ms))
 
     def learn(self, news: CheckpointNews) -> None:
         """Forgets what is decided, and stops what is not wanted any more."""

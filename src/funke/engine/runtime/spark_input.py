@@ -13,40 +13,30 @@ from funke.engine.connectors.source import ReadOutcome, Split, SplitEnumerator
 from funke.engine.connectors.spark.query_log import QueryLog, QueryPosition
 from funke.engine.errors import SourceError
 from funke.engine.runtime.frames import Frame
-from funke.engine.runtime.ingest import run_ingest
 from funke.engine.trust.private_files import make_private_folder, run_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark import RDD, Broadcast
+    from pyspark import RDD
     from pyspark.sql import DataFrame, SparkSession
 
-    from funke.engine.runtime.worker_setup import JobPackage
-
-# Turns the Arrow batches of a partition into batches of records.
-ReadRows = Callable[[Iterator[Any]], Iterator[Any]]
-
 _FRAME_SCHEMA = "slot int, exchange int, upstream int, payload binary"
+# What comes of the rows of a partition: (number of the partition, its Arrow batches) -> frames.
+ReadPartition = Callable[[int, Iterator[Any]], Iterator[Frame]]
 
 
-def spark_frames(
-    frame: DataFrame, package: Broadcast[JobPackage], orders: list[bytes], read_rows: ReadRows
-) -> tuple[RDD[Any], list[bytes]]:
-    """The blocks that come of a DataFrame's rows, and the orders of the subtasks that got no partition of it."""
-    rows = frame.coalesce(len(orders))
-    partitions = rows.rdd.getNumPartitions()
+def spark_frames(rows: DataFrame, read: ReadPartition) -> RDD[Any]:
+    """The blocks that come of a DataFrame's rows."""
 
-    def ingest(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def read_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
         context = TaskContext.get()
         assert context is not None
-        order = orders[context.partitionId()]
-        for block in run_ingest(package.value, order, read_rows(batches)):
+        for block in read(context.partitionId(), batches):
             yield _to_batch(block)
 
-    blocks = rows.mapInArrow(ingest, _FRAME_SCHEMA).rdd
-    return blocks.map(_to_pair), orders[partitions:]
+    return rows.mapInArrow(read_partition, _FRAME_SCHEMA).rdd.map(_to_pair)
 
 
 def _to_batch(frame: Frame) -> pa.RecordBatch:

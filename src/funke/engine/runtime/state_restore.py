@@ -17,7 +17,7 @@ from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.local_copies import LocalCopies
 from funke.engine.runtime.snapshot_files import SnapshotHandle, fetch_native, open_snapshot_file
 from funke.engine.state.operator_state import OperatorStateSnapshot, redistribute
-from funke.engine.state.snapshot_format import GroupPart, SnapshotReader
+from funke.engine.state.snapshot.file_format import GroupPart, SnapshotReader
 
 __all__ = ["Place", "RestoreFailure", "restore_chain"]
 
@@ -61,9 +61,7 @@ def restore_chain(
     Tells whether there was any. Files of a state backend's own are put into `scratch` for as long as it takes. What is
     among the copies on this host is taken from there.
     """
-    wanted = {
-        spec.operator_id: chain.operators[spec.node_id] for spec in chain.specs if spec.node_id in chain.operators
-    }
+    wanted = {spec.operator_id: chain.operators[spec.node_id] for spec in chain.specs}
     useful = [handle for handle in handles if not wanted.keys().isdisjoint(handle.operator_ids)]
     if useful:
         reach("restore")

@@ -1,4 +1,4 @@
-"""Prepares a Python process (Spark worker or slot) to run a job: start-up hooks, the user's classes, the plan."""
+"""Prepares the process of a slot to run a job: start-up hooks, the user's classes, the plan."""
 
 from __future__ import annotations
 
@@ -104,17 +104,8 @@ def _is_picklable(value: Any) -> bool:
     return True
 
 
-_unpacked: dict[str, Plan] = {}
-
-
-def unpack(package: JobPackage, *, for_ingest: bool) -> Plan:
-    """The plan, made once per process and attempt, with the functions that run in this kind of process.
-
-    A slot does not load what only reads: pyarrow alone would take it a tenth of a second.
-    """
-    known = _unpacked.get(package.key)
-    if known is not None:
-        return known
+def unpack(package: JobPackage) -> Plan:
+    """Makes this process, which belongs to the job alone, one that can run its functions; returns the plan."""
     arm(package.fault)
     install_access(package.storage)
     wanted = [path for path in package.python_paths if path not in sys.path and os.path.exists(path)]
@@ -126,11 +117,7 @@ def unpack(package: JobPackage, *, for_ingest: bool) -> Plan:
     classes, plan = cloudpickle.loads(package.code)
     for name, value in classes.items():
         setattr(sys.modules["__main__"], name, value)
-    plan = plan.with_operations(
-        lambda operator: cloudpickle.loads(operator.operation), lambda segment: segment.is_ingest == for_ingest
-    )
-    _unpacked.clear()
-    _unpacked[package.key] = plan
+    plan = plan.with_operations(lambda operator: cloudpickle.loads(operator.operation))
     _spare_garbage_collection()
     return plan
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from funke.engine.errors import ConfigurationError
-from funke.engine.state.hashmap_backend import HashMapBackend
-from funke.engine.state.keyed_backend import KeyedBackend
-from funke.engine.state.rocksdb_settings import RocksDBSettings
+from funke.engine.state.heap.backend import HashMapBackend
+from funke.engine.state.keyed.backend import KeyedBackend
+from funke.engine.state.rocksdb.settings import RocksDBSettings
 from funke.engine.trust.private_files import open_private_folder, run_folder
 
 __all__ = ["BackendChoice", "RocksDBSettings", "create_backend"]
@@ -53,7 +53,7 @@ def create_backend(
     if choice.name != "rocksdb" or folder is None:
         raise ConfigurationError(f"'{choice.name}' is no state backend; choose hashmap or rocksdb")
     # Not at the top: a slot starts faster without what its job does not use.
-    from funke.engine.state.rocksdb_backend import RocksDBBackend
+    from funke.engine.state.rocksdb.backend import RocksDBBackend
 
     _remove_older(folder)
     open_private_folder(folder)

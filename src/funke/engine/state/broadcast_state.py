@@ -20,7 +20,6 @@ class HeapBroadcastState(BroadcastState[Any, Any]):
         self.entries = entries
 
     def get(self, key: Any) -> Any:
-        """Return the value of `key`, or None."""
         return self.entries.get(key)
 
     def contains(self, key: Any) -> bool:
@@ -28,35 +27,27 @@ class HeapBroadcastState(BroadcastState[Any, Any]):
         return self.entries.get(key) is not None
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """Iterate over the entries."""
         return iter(list(self.entries.items()))
 
     def keys(self) -> Iterator[Any]:
-        """Iterate over the keys."""
         return iter(list(self.entries))
 
     def values(self) -> Iterator[Any]:
-        """Iterate over the values."""
         return iter(list(self.entries.values()))
 
     def is_empty(self) -> bool:
-        """Tell whether there is no entry."""
         return not self.entries
 
     def put(self, key: Any, value: Any) -> None:
-        """Set the value of `key`."""
         self.entries[key] = value
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
-        """Set all entries."""
         self.entries.update(dict_value)
 
     def remove(self, key: Any) -> None:
-        """Remove the entry of `key`, if any."""
         self.entries.pop(key, None)
 
     def clear(self) -> None:
-        """Remove all entries."""
         self.entries.clear()
 
 
@@ -67,27 +58,21 @@ class ReadOnlyBroadcastView(ReadOnlyBroadcastState[Any, Any]):
         self._state = state
 
     def get(self, key: Any) -> Any:
-        """Return the value of `key`, or None."""
         return self._state.get(key)
 
     def contains(self, key: Any) -> bool:
-        """Tell whether `key` has a value."""
         return self._state.contains(key)
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """Iterate over the entries."""
         return self._state.items()
 
     def keys(self) -> Iterator[Any]:
-        """Iterate over the keys."""
         return self._state.keys()
 
     def values(self) -> Iterator[Any]:
-        """Iterate over the values."""
         return self._state.values()
 
     def is_empty(self) -> bool:
-        """Tell whether there is no entry."""
         return self._state.is_empty()
 
     def put(self, key: Any, value: Any) -> NoReturn:
@@ -133,7 +118,6 @@ class BroadcastStateStore:
         return state
 
     def get_read_only(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastView:
-        """The state for reading."""
         view = self._views.get(state_descriptor.name)
         if view is None:
             view = self._views[state_descriptor.name] = ReadOnlyBroadcastView(
@@ -142,7 +126,6 @@ class BroadcastStateStore:
         return view
 
     def names(self) -> set[str]:
-        """The names of the states there are."""
         return set(self._states)
 
     def snapshot(self) -> dict[str, dict[Any, Any]]:

@@ -50,6 +50,7 @@ class FunctionStates:
                 _Initialization(self.store, self._is_restored, self._restored_checkpoint_id, self._keyed_store)
             )
         elif isinstance(function, ListCheckpointed):
+            # By their order, which is the same whenever the operator is opened.
             name = f"{_LIST_CHECKPOINTED}-{len(self._list_checkpointed)}"
             self._list_checkpointed.append((name, function))
             if self._is_restored:
@@ -59,6 +60,7 @@ class FunctionStates:
 
     @property
     def _is_restored(self) -> bool:
+        # Also for a function that the checkpoint has no state of: the question is about the job.
         return self.store.is_restored or self._restored_checkpoint_id is not None
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:
@@ -91,11 +93,9 @@ class _Checkpoint(FunctionSnapshotContext):
         self.timestamp = timestamp
 
     def get_checkpoint_id(self) -> int:
-        """Return the number of the checkpoint."""
         return self.checkpoint_id
 
     def get_checkpoint_timestamp(self) -> int:
-        """Return when the checkpoint began."""
         return self.timestamp
 
 
@@ -113,15 +113,12 @@ class _Initialization(FunctionInitializationContext):
         self._keyed_store = keyed_store
 
     def is_restored(self) -> bool:
-        """Tell whether the job starts from a checkpoint or savepoint."""
         return self._is_restored
 
     def get_restored_checkpoint_id(self) -> int | None:
-        """Return the number of the checkpoint that the job starts from."""
         return self._checkpoint_id
 
     def get_operator_state_store(self) -> HeapOperatorStateStore:
-        """Return the store of state that belongs to the subtask."""
         return self._store
 
     def get_keyed_state_store(self) -> KeyedStateStore:

@@ -14,6 +14,7 @@ from funke.engine.state.interfaces import ListState, OperatorStateStore
 __all__ = ["HeapOperatorListState", "HeapOperatorStateStore", "OperatorStateSnapshot", "redistribute", "share_of"]
 
 
+# Snapshots name this class by its place: it stays in this module, or old savepoints cannot be read.
 @dataclass
 class OperatorStateSnapshot:
     """The operator state of one subtask; entries of `lists` are dealt out on restore, `unions` go to everybody."""
@@ -30,23 +31,18 @@ class HeapOperatorListState(ListState[Any]):
         self.elements = elements
 
     def get(self) -> list[Any]:
-        """Return the elements."""
         return self.elements.copy()
 
     def add(self, value: Any) -> None:
-        """Append one element."""
         self.elements.append(value)
 
     def add_all(self, values: list[Any]) -> None:
-        """Append all elements."""
         self.elements.extend(values)
 
     def update(self, values: list[Any]) -> None:
-        """Replace the list."""
         self.elements = list(values)
 
     def clear(self) -> None:
-        """Remove all elements."""
         self.elements = []
 
 
@@ -67,7 +63,6 @@ class HeapOperatorStateStore(OperatorStateStore):
         return bool(self._lists or self._unions or self.broadcasts.names())
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> HeapOperatorListState:
-        """A list whose elements are spread over the subtasks when the parallelism changes."""
         return self._list(state_descriptor.name, "list", self._lists)
 
     def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> HeapOperatorListState:
@@ -82,11 +77,9 @@ class HeapOperatorStateStore(OperatorStateStore):
         return self.broadcasts.get_broadcast_state(state_descriptor)
 
     def get_registered_state_names(self) -> set[str]:
-        """The names of the list states there are."""
         return {*self._lists, *self._unions}
 
     def get_registered_broadcast_state_names(self) -> set[str]:
-        """The names of the broadcast states there are."""
         return self.broadcasts.names()
 
     def list_of(self, name: str) -> HeapOperatorListState:
@@ -122,6 +115,7 @@ def redistribute(snapshots: Sequence[OperatorStateSnapshot], parallelism: int) -
         for position, share in enumerate(shares):
             share.lists[name] = elements[position::parallelism]
     unions = _joined(snapshot.unions for snapshot in snapshots)
+    # All subtasks hold the same.
     broadcasts = next((snapshot.broadcasts for snapshot in snapshots if snapshot.broadcasts), {})
     for share in shares:
         share.unions = {name: list(elements) for name, elements in unions.items()}

@@ -20,6 +20,7 @@ __all__ = ["KeyStandIn", "group_of", "groups_of", "original_key", "storage_key",
 _SAFE = frozenset({str, int, bytes, type(None), datetime.date, datetime.datetime, datetime.timedelta})
 
 
+# Snapshots name this class by its place: it stays in this module, or old savepoints cannot be read.
 class KeyStandIn:
     """Stands for a key; equal to the stand-ins of keys of the same type and value."""
 

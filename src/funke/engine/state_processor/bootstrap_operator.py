@@ -11,7 +11,7 @@ from funke.engine.jobs.savepoint_files import write_snapshot
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.operator import Operator, OperatorContext, Output, TaskInfo
 from funke.engine.runtime.snapshot_files import SnapshotHandle, join_path
-from funke.engine.state.snapshot_format import SnapshotWriter
+from funke.engine.state.snapshot.file_format import SnapshotWriter
 
 __all__ = ["Bootstrap", "BootstrapOperator"]
 

@@ -12,9 +12,9 @@ from funke.engine.jobs.savepoint_files import open_snapshot
 from funke.engine.operators.operator import OperatorContext, Output, TaskInfo
 from funke.engine.operators.runtime_context import StreamingRuntimeContext
 from funke.engine.state.descriptors import StateDescriptor
-from funke.engine.state.hashmap_backend import HashMapBackend
-from funke.engine.state.keyed_backend import KeyedBackend
-from funke.engine.state.snapshot_format import GroupPart, TableId
+from funke.engine.state.heap.backend import HashMapBackend
+from funke.engine.state.keyed.backend import KeyedBackend
+from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state_processor.native_state import native_backend
 from funke.engine.state_processor.state_parts import StatePiece, read_chunks
 from funke.engine.state_processor.state_source import StateNames

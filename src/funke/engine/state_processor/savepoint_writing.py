@@ -11,7 +11,7 @@ from funke.engine.errors import StateError
 from funke.engine.jobs.checkpoints import METADATA, Checkpoint, OperatorEntry, write_checkpoint
 from funke.engine.jobs.savepoint_files import Savepoint, copy_snapshot, write_snapshot
 from funke.engine.runtime.snapshot_files import SnapshotHandle, file_size, join_path
-from funke.engine.state.snapshot_format import SnapshotWriter
+from funke.engine.state.snapshot.file_format import SnapshotWriter
 from funke.engine.state_processor.state_parts import piece_of, pieces_of_file, read_chunks, read_own
 
 __all__ = ["Changes", "CopyOrder", "copy_orders", "copy_snapshot_file", "refuse_existing", "write_metadata"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from funke.engine.jobs.savepoint_files import Savepoint, open_snapshot
 from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle
-from funke.engine.state.snapshot_format import GroupPart
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state_processor.native_state import native_parts
 
 __all__ = [

@@ -107,8 +107,6 @@ class StateEnumerator(SplitEnumerator):
 class StateReader(SplitReader):
     """Reads pieces."""
 
-    reads_whole_splits = True
-
     def __init__(self, reading: PieceReading) -> None:
         self._reading = reading
 

@@ -9,8 +9,8 @@ from typing import Any
 from funke.engine.errors import StateError
 from funke.engine.operators.windowing.windows import Window
 from funke.engine.state.descriptors import StateDescriptor
+from funke.engine.state.keyed.state_kinds import kind_of
 from funke.engine.state.operator_state import OperatorStateSnapshot
-from funke.engine.state.state_kinds import kind_of
 from funke.engine.state.storage_keys import original_key
 from funke.engine.state_processor.own_reading import operator_states
 from funke.engine.state_processor.state_parts import StatePiece, read_chunks, read_own

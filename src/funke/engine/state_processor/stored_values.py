@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from funke.engine.state.snapshot_format import TableId
+from funke.engine.state.snapshot.file_format import TableId
 
 __all__ = ["value_and_time"]
 

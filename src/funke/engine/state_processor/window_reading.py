@@ -14,8 +14,8 @@ from funke.engine.operators.windowing.window_contexts import WindowState
 from funke.engine.operators.windowing.window_operator import CONTENTS, MERGING_SET
 from funke.engine.state.descriptors import StateDescriptor, ValueStateDescriptor
 from funke.engine.state.interfaces import KeyedStateStore, State
-from funke.engine.state.snapshot_format import TableId
-from funke.engine.state.state_kinds import kind_of
+from funke.engine.state.keyed.state_kinds import kind_of
+from funke.engine.state.snapshot.file_format import TableId
 from funke.engine.state.storage_keys import original_key
 from funke.engine.state_processor.functions import WindowReaderFunction
 from funke.engine.state_processor.piece_states import PieceStates, open_piece

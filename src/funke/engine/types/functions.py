@@ -115,7 +115,6 @@ class NullByteKeySelector(KeySelector):
     """Gives every element the same key."""
 
     def get_key(self, value: Any) -> int:
-        """Return 0."""
         return 0
 
 

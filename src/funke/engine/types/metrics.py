@@ -163,24 +163,19 @@ class MetricRegistry(MetricGroup):
         self._groups: dict[str, MetricRegistry] = {}
 
     def add_group(self, name: str, extra: str | None = None) -> MetricRegistry:
-        """Return the group ``name`` inside this one; with ``extra``, the group ``extra`` inside that."""
         group = self._groups.setdefault(name, MetricRegistry(self._clock))
         return group if extra is None else group.add_group(extra)
 
     def counter(self, name: str) -> Counter:
-        """Return the counter of that name."""
         return self._register(name, _Counter, _Counter)
 
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
-        """Register a function that is asked for the value whenever metrics are reported."""
         self._gauges[name] = obj
 
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
-        """Return the meter of that name; its rate covers the given time span."""
         return self._register(name, _Meter, lambda: _Meter(time_span_in_seconds, self._clock))
 
     def distribution(self, name: str) -> Distribution:
-        """Return the distribution of that name."""
         return self._register(name, _Distribution, _Distribution)
 
     def _register(self, name: str, kind: type[M], create: Callable[[], M]) -> M:

@@ -44,6 +44,7 @@ def _java_form(value: float, shortest: str) -> str:
     if value == 0:
         return "-0.0" if math.copysign(1.0, value) < 0 else "0.0"
     sign, digits, exponent = _scientific(value, shortest)
+    # Java writes an exponent below a thousandth and from ten million on.
     if -3 <= exponent < 0:
         return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
     if 0 <= exponent < 7:

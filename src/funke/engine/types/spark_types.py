@@ -40,6 +40,7 @@ _BASIC_TO_SPARK = {
     BasicType.BOOLEAN: "boolean",
     BasicType.FLOAT: "float",
     BasicType.DOUBLE: "double",
+    # As Spark maps Java's BigInteger and BigDecimal.
     BasicType.BIG_INT: "decimal(38,0)",
     BasicType.BIG_DEC: "decimal(38,18)",
     BasicType.INSTANT: "timestamp",

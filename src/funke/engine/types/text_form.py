@@ -135,6 +135,7 @@ def _local_time_writer(type_info: LocalTimeTypeInfo) -> TextWriter:
 
 
 def _write_bytes(value: Any) -> str:
+    # Java's bytes have a sign.
     return f"[{', '.join(str(byte - 256 if byte > 127 else byte) for byte in value)}]"
 
 

@@ -93,7 +93,6 @@ class ParquetBulkFormat(BulkFormat):
     compression: str = "snappy"
 
     def create_writer(self, stream: IO[bytes], input_type: TypeInformation | None) -> BulkWriter:
-        """Makes the writer of a new file."""
         return ParquetWriter(table_encoder(self.row_type or input_type), stream, self.compression)
 
 
@@ -105,5 +104,4 @@ class OrcBulkFormat(BulkFormat):
     compression: str = "zlib"
 
     def create_writer(self, stream: IO[bytes], input_type: TypeInformation | None) -> BulkWriter:
-        """Makes the writer of a new file."""
         return _OrcWriter(table_encoder(self.row_type or input_type), stream, self.compression)

@@ -25,7 +25,6 @@ class AvroBulkFormat(BulkFormat):
     schema: str
 
     def create_writer(self, stream: IO[bytes], input_type: TypeInformation | None) -> BulkWriter:
-        """Makes the writer of a new file."""
         return _AvroWriter(stream, json.loads(self.schema))
 
 
@@ -66,5 +65,4 @@ class AvroParquetBulkFormat(BulkFormat):
         AvroColumns(self.schema)
 
     def create_writer(self, stream: IO[bytes], input_type: TypeInformation | None) -> BulkWriter:
-        """Makes the writer of a new file."""
         return ParquetWriter(AvroColumns(self.schema).encode, stream, "none")

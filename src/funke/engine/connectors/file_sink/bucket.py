@@ -132,7 +132,6 @@ class RowBucket(Bucket):
 
     @property
     def part(self) -> PartFile | None:
-        """The file being written."""
         return self._part
 
     def _forget_part(self) -> None:
@@ -196,14 +195,12 @@ class BulkBucket(Bucket):
 
     @property
     def part(self) -> PartFile | None:
-        """The file being written."""
         return self._part
 
     def _forget_part(self) -> None:
         self._part = None
 
     def write(self, values: list[Any], now_ms: int) -> None:
-        """Adds the batch."""
         if self._part is None:
             stream, paths = self._create_file()
             self._part = BulkPart(self._settings.storage, stream, paths, now_ms, self._open_writer(stream))

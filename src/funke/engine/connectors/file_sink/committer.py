@@ -29,7 +29,6 @@ class FileCommitter(Committer):
         self._storage: Storage | None = None
 
     def commit(self, committables: list[Any]) -> None:
-        """Makes all files visible."""
         if not committables:
             return
         if self._storage is None:

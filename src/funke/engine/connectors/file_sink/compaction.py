@@ -93,7 +93,6 @@ class ConcatCompactor(Compactor):
         return not self.delimiter
 
     def compact(self, files: list[PendingFile], storage: Storage, target: IO[bytes]) -> None:
-        """Copies."""
         for file in files:
             with storage.read(file.in_progress_path) as source:
                 shutil.copyfileobj(source, target, _COPY_BYTES)
@@ -121,7 +120,6 @@ class RecordWiseCompactor(Compactor):
     writer: BulkFormat
 
     def compact(self, files: list[PendingFile], storage: Storage, target: IO[bytes]) -> None:
-        """Copies record by record."""
         writer = self.writer.create_writer(target, self.reader.produced_type)
         for file in files:
             try:

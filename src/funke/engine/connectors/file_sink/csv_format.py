@@ -149,7 +149,6 @@ class CsvBulkFormat(BulkFormat):
         return not self.has_header
 
     def create_writer(self, stream: IO[bytes], input_type: TypeInformation | None) -> BulkWriter:
-        """Makes the writer of a new file."""
         row_type = self.row_type or input_type
         if not isinstance(row_type, (RowTypeInfo, TupleTypeInfo)):
             raise ConfigurationError(f"CSV needs a stream of rows or tuples, got {row_type}; give the stream a type")
@@ -166,7 +165,6 @@ class _CsvWriter(BulkWriter):
         self._line_end = line_end
 
     def write_line(self, line: str) -> None:
-        """Writes one line."""
         self._stream.write((line + self._line_end).encode())
 
     def write(self, values: list[Any]) -> None:

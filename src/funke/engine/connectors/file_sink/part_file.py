@@ -67,7 +67,6 @@ class RowPart(PartFile):
 
     @property
     def size(self) -> int:
-        """How many bytes were written."""
         return self._size
 
     def append(self, data: bytes, now_ms: int) -> None:
@@ -82,7 +81,6 @@ class RowPart(PartFile):
         return ResumablePart(self._in_progress_path, self._final_path, self._size, self.created_ms)
 
     def close_for_commit(self) -> PendingFile:
-        """Completes the file."""
         self._storage.sync(self._stream)
         self._stream.close()
         return self._pending(self._size)

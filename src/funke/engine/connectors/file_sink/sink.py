@@ -62,7 +62,6 @@ class FileSink(Sink):
             )
 
     def create_writer(self, context: WriterContext, restored: Any = None) -> FileSinkWriter:
-        """Makes the writer of one subtask."""
         writer = self._new_writer(context, *self._writer_arguments(context))
         if restored:
             writer.restore(restored)

@@ -76,7 +76,6 @@ class LocalStorage(Storage):
     can_resume = True
 
     def create(self, path: str) -> IO[bytes]:
-        """Opens a new file."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         return open_to_write(path, "x")
 
@@ -94,14 +93,12 @@ class LocalStorage(Storage):
         sync(stream)
 
     def size(self, path: str) -> int | None:
-        """The size of a file."""
         try:
             return os.stat(path).st_size
         except FileNotFoundError:
             return None
 
     def truncate(self, path: str, size: int) -> None:
-        """Cuts the file."""
         os.truncate(path, size)
 
     def move(self, source: str, target: str) -> None:
@@ -109,14 +106,12 @@ class LocalStorage(Storage):
         os.replace(source, target)
 
     def delete(self, path: str) -> None:
-        """Removes a file."""
         try:
             os.remove(path)
         except FileNotFoundError:
             return
 
     def list_names(self, directory: str) -> list[str]:
-        """The names in a directory."""
         try:
             return sorted(os.listdir(directory))
         except FileNotFoundError:
@@ -133,13 +128,11 @@ class ArrowStorage(Storage):
         self._file_system = file_system
 
     def create(self, path: str) -> IO[bytes]:
-        """Opens a new file."""
         self._file_system.create_dir(path.rpartition("/")[0], recursive=True)
         stream: IO[bytes] = self._file_system.open_output_stream(path)
         return stream
 
     def read(self, path: str) -> IO[bytes]:
-        """Opens a file."""
         stream: IO[bytes] = self._file_system.open_input_stream(path)
         return stream
 
@@ -152,7 +145,6 @@ class ArrowStorage(Storage):
         stream.flush()
 
     def size(self, path: str) -> int | None:
-        """The size of a file."""
         info = self._file_system.get_file_info(path)
         return info.size if info.is_file else None
 
@@ -165,12 +157,10 @@ class ArrowStorage(Storage):
         self._file_system.move(source, target)
 
     def delete(self, path: str) -> None:
-        """Removes a file."""
         if self.size(path) is not None:
             self._file_system.delete_file(path)
 
     def list_names(self, directory: str) -> list[str]:
-        """The names in a directory."""
         from pyarrow.fs import FileSelector
 
         found = self._file_system.get_file_info(FileSelector(directory, allow_not_found=True))

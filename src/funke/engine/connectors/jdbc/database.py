@@ -56,7 +56,6 @@ class SqliteDatabase(Database):
     busy_timeout_s: float = 60.0
 
     def connect(self) -> Any:
-        """Opens the file."""
         import sqlite3
 
         return sqlite3.connect(self.path, timeout=self.busy_timeout_s, isolation_level="IMMEDIATE")
@@ -71,7 +70,6 @@ class SqliteDatabase(Database):
 
     @property
     def error(self) -> type[Exception]:
-        """What the driver raises."""
         import sqlite3
 
         return sqlite3.Error
@@ -106,7 +104,6 @@ class PostgresDatabase(Database):
     settings: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def connect(self) -> Any:
-        """Connects."""
         return _psycopg().connect(**self.settings)
 
     def to_native(self, sql: str) -> str:
@@ -119,7 +116,6 @@ class PostgresDatabase(Database):
 
     @property
     def error(self) -> type[Exception]:
-        """What the driver raises."""
         found: type[Exception] = _psycopg().Error
         return found
 

@@ -33,7 +33,6 @@ class ExactlyOnceJdbcSink(Sink):
     commit_table: str = DEFAULT_COMMIT_TABLE
 
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
-        """Makes the writer of one subtask."""
         return _StagingWriter(self, context)
 
     def create_committer(self) -> Committer:
@@ -54,7 +53,6 @@ class _StagingWriter(SinkWriter):
         self._work: list[Work] = []
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Gathers a batch."""
         self._work += self._statements.bind(values, self._database)
         while len(self._work) >= self._chunk_rows:
             self._stage(self._chunk_rows)
@@ -86,6 +84,7 @@ class _JdbcCommitter(Committer):
             connection.in_transaction(self._create_table)
             for staged in committables:
                 connection.in_transaction(lambda cursor, staged=staged: self._write(cursor, staged))  # type: ignore[misc]
+                # Not before the transaction: a commit that fails is repeated from here.
                 staged.delete()
         finally:
             connection.close()

@@ -91,7 +91,6 @@ class JdbcSink(Sink):
     batches: BatchSettings = field(default_factory=BatchSettings)
 
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
-        """Makes the writer of one subtask."""
         return JdbcWriter(self, context)
 
 
@@ -107,7 +106,6 @@ class JdbcWriter(SinkWriter):
         self._connection.check()
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Gathers a batch."""
         if not values:
             return
         self._work += self._statements.bind(values, self._connection.database)

@@ -15,7 +15,6 @@ __all__ = ["to_frame", "to_message"]
 
 
 def to_message(table: Any) -> bytes:
-    """An Arrow table as bytes."""
     buffer = pa.BufferOutputStream()
     with pa.ipc.new_stream(buffer, table.schema) as stream:
         stream.write_table(table)

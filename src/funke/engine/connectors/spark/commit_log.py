@@ -97,6 +97,7 @@ class StorageTexts:
     def write(self, name: str, text: str) -> None:
         """Writes a new file and renames it."""
         part = self._path(f"{name}.part")
+        # Of a write that died.
         self._storage.delete(part)
         with self._storage.create(part) as stream:
             stream.write(text.encode())

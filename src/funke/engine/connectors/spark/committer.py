@@ -43,6 +43,7 @@ class SparkCommitter(Committer):
             by_owner.setdefault(unit.owner, []).append(unit)
         for owner, units in by_owner.items():
             self._commit_owner(owner, units, epoch)
+            # Not before the commit: one that fails is repeated from them.
             for unit in units:
                 unit.delete()
 

@@ -58,6 +58,7 @@ class FileTable:
         return bool(missing) or pending is not None
 
     def _finish(self, moves: Moves) -> None:
+        # The list of moves goes last: after a crash anywhere, all of this can be done again and changes nothing.
         for name in moves.files:
             self._files.move(f"{moves.staging}/{name}", name)
         self._log.add(moves.units)

@@ -61,7 +61,6 @@ class SparkSink(Sink):
         return f"spark:{self.sink_id}"
 
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
-        """Makes the writer of one subtask."""
         return _SparkWriter(context, self.channel)
 
     def create_committer(self) -> Committer:
@@ -130,7 +129,6 @@ class _SparkWriter(SinkWriter):
         self._values: list[Any] = []
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Gathers a batch."""
         self._values += values
 
     def flush(self, end_of_input: bool) -> None:

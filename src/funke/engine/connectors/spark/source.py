@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from funke.engine.connectors.source import Batch, Source
+from funke.engine.connectors.source import Batch, Source, Split, SplitReader
 from funke.engine.errors import SourceError, UnsupportedFeatureError
 from funke.engine.formats.file_format import in_batches
 from funke.engine.types.columns.arrow_rows import ArrowRows, row_type_of
+from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.spark_types import from_spark_json
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ __all__ = ["SparkBatchSource", "SparkStreamSource"]
 class SparkSource(Source):
     """Rows of a DataFrame that a function of the user makes; its columns are the fields of the rows.
 
-    Spark decides what to read and keeps the position, so there are no splits: the runtime plans the DataFrame into its
-    own job and hands the Arrow batches to `read_rows`.
+    Spark decides what to read and keeps the position: the runtime plans the DataFrame into its own job and hands the
+    Arrow batches to the readers.
     """
 
     is_spark = True
@@ -47,23 +48,30 @@ class SparkSource(Source):
             return from_spark_json(json.loads(schema.json()))
         return row_type_of(schema)
 
-    @staticmethod
-    def read_rows(batches: Iterator[Any]) -> Generator[Batch, None, None]:
-        """Turn Arrow record batches into batches of rows; this runs inside `mapInArrow`."""
+    def create_enumerator(self, parallelism: int, restored: Any = None) -> NoReturn:
+        """Spark plans the reading."""
+        raise UnsupportedFeatureError(f"enumerating splits of {type(self).__name__}", "Spark plans what it reads")
+
+    def create_reader(self) -> ArrowReader:
+        """Spark does the reading; what comes of it is turned into rows."""
+        return ArrowReader()
+
+
+class ArrowReader(SplitReader):
+    """Makes rows of Arrow record batches, which are the payload of its splits."""
+
+    def read(self, split: Split) -> Generator[Batch, None, None]:
+        """Yield batches of rows."""
         to_rows: ArrowRows | None = None
-        for batch in batches:
+        for batch in split.payload:
             if to_rows is None:
                 to_rows = ArrowRows(row_type_of(batch.schema))
             for rows in in_batches(to_rows.rows(batch)):
                 yield rows, None
 
-    def create_enumerator(self, parallelism: int, restored: Any = None) -> NoReturn:
-        """Spark plans the reading."""
-        raise UnsupportedFeatureError(f"enumerating splits of {type(self).__name__}", "Spark plans what it reads")
-
-    def create_reader(self) -> NoReturn:
-        """Spark does the reading."""
-        raise UnsupportedFeatureError(f"reading splits of {type(self).__name__}", "Spark plans what it reads")
+    def read_columns(self, split: Split) -> Generator[ColumnBatch, None, None]:
+        """Yield what Spark has read as it is."""
+        return (ColumnBatch(batch) for batch in split.payload if len(batch))
 
 
 class SparkBatchSource(SparkSource):

@@ -137,6 +137,7 @@ def _decompressor(codec: str) -> Callable[[bytes], bytes]:
 
 
 def _unsnap(data: bytes) -> bytes:
+    # Avro puts a checksum of the content behind snappy's data, which begins with the length that Arrow wants to know.
     content, checksum = data[:-4], int.from_bytes(data[-4:], "big")
     length = shift = 0
     for byte in content:
@@ -159,6 +160,7 @@ def _unzstd(data: bytes) -> bytes:
 
 _DECOMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
     "null": lambda data: data,
+    # Without zlib's own header and checksum.
     "deflate": lambda data: zlib.decompress(data, -15),
     "snappy": _unsnap,
     "zstandard": _unzstd,

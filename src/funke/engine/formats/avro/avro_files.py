@@ -38,7 +38,6 @@ class AvroFileFormat(FileFormat):
 
     @property
     def produced_type(self) -> TypeInformation:
-        """Records of the schema."""
         return AvroTypeInfo(self.schema)
 
     @property

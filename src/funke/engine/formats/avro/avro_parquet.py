@@ -32,7 +32,6 @@ class AvroParquetFormat(FileFormat):
 
     @property
     def produced_type(self) -> TypeInformation:
-        """Records of the schema."""
         return AvroTypeInfo(self.schema)
 
     def units(self, file: InputFile) -> list[int]:

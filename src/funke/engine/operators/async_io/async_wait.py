@@ -26,7 +26,7 @@ __all__ = ["AsyncWaitOperator", "WaitingOperator"]
 
 # How long the end of an epoch waits for requests; what takes longer stays in flight.
 _END_OF_EPOCH_S = 0.05
-# While the input waits for room, results leave this often.
+# While the input waits for capacity, results leave this often.
 _EMIT_INTERVAL_S = 0.01
 # An epoch costs Spark 0.1 s, so the longer nothing has happened, the later the next look: results come at most a
 # quarter later than they could, and never more than a second.
@@ -40,7 +40,7 @@ class _Runner(Protocol):
     """What makes the calls, in a thread of its own."""
 
     @property
-    def has_room(self) -> bool: ...
+    def has_capacity(self) -> bool: ...
 
     @property
     def is_idle(self) -> bool: ...
@@ -89,7 +89,7 @@ class WaitingOperator(FunctionOperator, Generic[R]):
         """Makes a request for every element; waits while as many are in flight as the capacity allows."""
         self.records_in += len(values)
         self._submit(list(map(Request, values, repeat(None) if timestamps is None else timestamps)))
-        self._wait_until(lambda runner: runner.has_room)
+        self._wait_until(lambda runner: runner.has_capacity)
 
     def process_watermark(self, watermark: int) -> None:
         """Event time has advanced; nobody behind sees that before the results of the elements before it."""

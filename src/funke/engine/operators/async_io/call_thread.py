@@ -70,7 +70,7 @@ class CallThread:
         self._orders.put(self._serve_pending)
 
     @property
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether not too much waits."""
         return self._submitted - self._queue.released <= self._capacity or self._failure is not None
 
@@ -90,7 +90,6 @@ class CallThread:
         self._progress.clear()
 
     def raise_failure(self) -> None:
-        """Raises what the function raised."""
         if self._failure is not None:
             raise self._failure
 

@@ -95,7 +95,6 @@ class OrderedQueue(ElementQueue):
             self._advance()
 
     def waiting(self) -> Iterator[QueueItem]:
-        """What was added and is not ready."""
         return iter(self._items)
 
     def _advance(self) -> None:
@@ -144,7 +143,6 @@ class UnorderedQueue(ElementQueue):
             segment.done.append(request)
 
     def waiting(self) -> Iterator[QueueItem]:
-        """What was added and is not ready."""
         for segment in self._segments:
             yield from segment.done
             yield from segment.open

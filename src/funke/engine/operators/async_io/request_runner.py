@@ -64,7 +64,7 @@ class RequestRunner:
             self._loop.call_soon_threadsafe(self._take_pending)
 
     @property
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether all that was handed over has begun, or is sure to begin without waiting for another call."""
         return self._submitted - self._queue.released <= self._capacity or self._taken == self._submitted
 
@@ -85,7 +85,6 @@ class RequestRunner:
         self._progress.clear()
 
     def raise_failure(self) -> None:
-        """Raises what the function raised."""
         if self._failure is not None:
             raise self._failure
         if not self._thread.is_alive() and not self.is_idle:

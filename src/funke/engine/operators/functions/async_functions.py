@@ -107,11 +107,9 @@ class RetryPredicate(AsyncRetryPredicate[OUT], Generic[OUT]):
         self._exception_predicate = exception_predicate
 
     def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
-        """Return the test for results."""
         return self._result_predicate
 
     def exception_predicate(self) -> Callable[[Exception], bool] | None:
-        """Return the test for exceptions."""
         return self._exception_predicate
 
 
@@ -119,7 +117,6 @@ class NoRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
     """Never repeats a call."""
 
     def can_retry(self, current_attempts: int) -> bool:
-        """Return False."""
         return False
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
@@ -127,7 +124,6 @@ class NoRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
         return -1
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """Return a predicate without tests."""
         return RetryPredicate(None, None)
 
 
@@ -150,15 +146,12 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
-        """Tell whether an attempt is left."""
         return current_attempts <= self._max_attempts
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """Return the delay."""
         return self._backoff_time_millis
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """Return which outcomes make the call be repeated."""
         return self._predicate
 
 
@@ -187,7 +180,6 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
-        """Tell whether an attempt is left."""
         return current_attempts <= self._max_attempts
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
@@ -198,7 +190,6 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]
         return delay
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """Return which outcomes make the call be repeated."""
         return self._predicate
 
 

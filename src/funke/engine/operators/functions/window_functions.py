@@ -107,7 +107,6 @@ class PassThroughWindowFunction(WindowFunction[IN, IN, KEY, W]):
     """Yields the elements of a window of a keyed stream as they are."""
 
     def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[IN]:
-        """Yield the elements."""
         yield from inputs
 
 
@@ -115,7 +114,6 @@ class PassThroughAllWindowFunction(AllWindowFunction[IN, IN, W]):
     """Yields the elements of a window as they are."""
 
     def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[IN]:
-        """Yield the elements."""
         yield from inputs
 
 
@@ -150,11 +148,9 @@ class InternalProcessWindowContext(_WindowContext, ProcessWindowFunction.Context
     """The context a window operator hands to a ProcessWindowFunction."""
 
     def current_processing_time(self) -> int:
-        """Return the processing time in milliseconds."""
         return int(self._underlying.current_processing_time())
 
     def current_watermark(self) -> int:
-        """Return the watermark in milliseconds."""
         return int(self._underlying.current_watermark())
 
 

@@ -70,7 +70,6 @@ class IntervalJoinOperator(KeyedOperator):
         self._late_dropped = 0
 
     def open(self) -> None:
-        """Opens the function and the buffers."""
         super().open()
         descriptors = [ValueStateDescriptor(name, PickledBytesTypeInfo()) for name in _STATE_NAMES]
         self._buffers: list[ValueState[_Buffer]] = [self.backend.get_state(found) for found in descriptors]
@@ -203,11 +202,9 @@ class _PairContext(ProcessJoinFunction.Context):
     left_timestamp = right_timestamp = timestamp = NO_TIMESTAMP
 
     def get_left_timestamp(self) -> int:
-        """Return the timestamp of the left element."""
         return self.left_timestamp
 
     def get_right_timestamp(self) -> int:
-        """Return the timestamp of the right element."""
         return self.right_timestamp
 
     def get_timestamp(self) -> int:

@@ -22,12 +22,10 @@ class _PairedWindow(WindowFunction[Any, Any, Any, Any]):
         self._function = function
 
     def open(self, runtime_context: Any) -> None:
-        """Open the user's function."""
         if isinstance(self._function, Function):
             self._function.open(runtime_context)
 
     def close(self) -> None:
-        """Close the user's function."""
         if isinstance(self._function, Function):
             self._function.close()
 

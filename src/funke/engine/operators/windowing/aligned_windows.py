@@ -21,7 +21,7 @@ from funke.engine.operators.record_copy import are_plain
 from funke.engine.operators.windowing.record_adders import Table, adder_for, append_and_put
 from funke.engine.operators.windowing.window_operator import CONTENTS, EVERY_KEY, WindowOperator
 from funke.engine.operators.windowing.windows import TimeWindow
-from funke.engine.state.snapshot_format import GroupPart
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
 
 __all__ = ["AlignedWindowOperator"]
@@ -52,7 +52,6 @@ class AlignedWindowOperator(WindowOperator):
             self._add_records = append_and_put
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Adds records to their windows."""
         if not values:
             return
         earliest = NO_TIMESTAMP if timestamps is None else min(timestamps)
@@ -113,6 +112,7 @@ class AlignedWindowOperator(WindowOperator):
 
     def _schedule(self, start: int) -> None:
         last = start + self.size - 1
+        # A late record has fired such a window itself (`_add_maybe_late`); what is left is to forget it.
         is_over = last <= self.timer_service.watermark
         heappush(self._agenda, (last + self.lateness_ms if is_over else last, start))
 
@@ -189,6 +189,7 @@ class AlignedWindowOperator(WindowOperator):
         for key, kept in table.items():
             self.backend.current_key = key
             if self.keeps_elements:
+                # With lateness the window may fire again: what the function does to its list must not show then.
                 self.evaluate(window, kept if not self.lateness_ms else kept.copy(), last)
                 continue
             combined = kept if get_result is None else get_result(kept)
@@ -197,6 +198,7 @@ class AlignedWindowOperator(WindowOperator):
 
     def _forget_all(self, start: int) -> None:
         table = self._tables.pop(start)
+        # They may hold the table that goes.
         self._piece_tables.clear()
         self.clear_functions(start, table)
         table.clear()

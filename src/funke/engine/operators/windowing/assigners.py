@@ -64,11 +64,9 @@ class _EventTime(WindowAssigner[T, TimeWindow]):
         return EventTimeTrigger()
 
     def get_window_serializer(self) -> WindowSerializer[TimeWindow]:
-        """Return the serializer of time windows."""
         return TimeWindowSerializer()
 
     def is_event_time(self) -> bool:
-        """Return True."""
         return True
 
     def _now(self, timestamp: int | None, context: Context) -> int:
@@ -88,11 +86,9 @@ class _ProcessingTime(WindowAssigner[T, TimeWindow]):
         return ProcessingTimeTrigger()
 
     def get_window_serializer(self) -> WindowSerializer[TimeWindow]:
-        """Return the serializer of time windows."""
         return TimeWindowSerializer()
 
     def is_event_time(self) -> bool:
-        """Return False."""
         return False
 
     def _now(self, timestamp: int | None, context: Context) -> int:
@@ -137,7 +133,6 @@ class _Tumbling(_Staggered[T]):
         self._offset = offset
 
     def assign_windows(self, element: T, timestamp: int, context: Context) -> Collection[TimeWindow]:
-        """Return the one window of the element."""
         offset = self._shifted_offset(self._size, context)
         start = TimeWindow.get_window_start_with_offset(self._now(timestamp, context), offset, self._size)
         return [TimeWindow(start, start + self._size)]
@@ -327,11 +322,9 @@ class _Counting(WindowAssigner[T, CountWindow]):
         return CountTrigger(self._window_size)
 
     def get_window_serializer(self) -> WindowSerializer[CountWindow]:
-        """Return the serializer of count windows."""
         return CountWindowSerializer()
 
     def is_event_time(self) -> bool:
-        """Return False."""
         return False
 
     def _next_number(self, context: Context) -> int:
@@ -354,7 +347,6 @@ class CountTumblingWindowAssigner(_Counting[T]):
         return CountTumblingWindowAssigner(window_size)
 
     def assign_windows(self, element: T, timestamp: int, context: Context) -> Collection[CountWindow]:
-        """Return the one window of the element."""
         return [CountWindow(self._next_number(context) // self._window_size)]
 
     def __repr__(self) -> str:
@@ -389,7 +381,6 @@ class GlobalWindows(WindowAssigner[T, GlobalWindow]):
     """Puts all elements of a key into one window."""
 
     def assign_windows(self, element: T, timestamp: int, context: Context) -> Collection[GlobalWindow]:
-        """Return the global window."""
         return [GlobalWindow.get()]
 
     @staticmethod
@@ -402,11 +393,9 @@ class GlobalWindows(WindowAssigner[T, GlobalWindow]):
         return NeverTrigger()
 
     def get_window_serializer(self) -> WindowSerializer[GlobalWindow]:
-        """Return the serializer of the global window."""
         return GlobalWindowSerializer()
 
     def is_event_time(self) -> bool:
-        """Return False."""
         return False
 
     def __repr__(self) -> str:

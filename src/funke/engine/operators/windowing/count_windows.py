@@ -16,9 +16,9 @@ from funke.engine.operators.windowing.combining import combining_of
 from funke.engine.operators.windowing.window_operator import CONTENTS, WindowOperator
 from funke.engine.operators.windowing.windows import CountWindow
 from funke.engine.state.descriptors import StateDescriptor
-from funke.engine.state.part_chunks import PartChunks
-from funke.engine.state.snapshot_format import GroupPart, TableId
-from funke.engine.state.state_kinds import kind_of
+from funke.engine.state.keyed.state_kinds import kind_of
+from funke.engine.state.snapshot.file_format import GroupPart, TableId
+from funke.engine.state.snapshot.part_chunks import PartChunks
 
 __all__ = ["CountWindowOperator"]
 
@@ -37,7 +37,6 @@ class CountWindowOperator(WindowOperator):
         self._combining = combining_of(operation)
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Adds records to their windows, and sends what fired."""
         self.records_in += len(values)
         keys = self.keys_of(values)
         stamps: Iterable[int | None] = repeat(None) if timestamps is None else timestamps

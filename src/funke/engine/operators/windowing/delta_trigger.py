@@ -52,16 +52,13 @@ class DeltaTrigger(Trigger[T, Window]):
         return TriggerResult.FIRE
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Do nothing."""
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Do nothing."""
         return TriggerResult.CONTINUE
 
     def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
         """Never called: the trigger cannot merge, because two remembered elements cannot become one."""
 
     def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        """Forget the element."""
         ctx.get_partitioned_state(self._last).clear()

@@ -28,7 +28,6 @@ class EvictingWindowOperator(WindowOperator):
         return ListStateDescriptor(CONTENTS, PickledBytesTypeInfo())
 
     def setup(self, context: OperatorContext) -> None:
-        """Makes the contexts."""
         super().setup(context)
         self._evictor_context = OperatorEvictorContext(self.timer_service, self.runtime_context.get_metrics_group())
 

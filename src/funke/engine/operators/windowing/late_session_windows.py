@@ -59,6 +59,7 @@ class LateSessionWindowOperator(SessionWindowOperator):
             if end - 1 + self.lateness_ms <= self.passed_time():
                 self.skip(value, time)
                 return
+            # As if it had fired: `_fire_or_wait` fires it at once, or lets it wait for its end.
             session = [time, end, None, key, _FIRED]
             self._departures.enter(session)
         else:
@@ -108,7 +109,6 @@ class LateSessionWindowOperator(SessionWindowOperator):
             self.call.clear(TimeWindow(session[START], session[END]))
 
     def finish_key(self, key: Any) -> None:
-        """In batch mode, fires the sessions of the key."""
         super().finish_key(key)
         self._departures.start_anew()
 

@@ -70,5 +70,4 @@ class _Merges(MergingWindowAssigner.MergeCallback[Any]):
         self.found: dict[Any, list[Any]] = {}
 
     def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
-        """Take note of one group."""
         self.found[merge_result] = list(to_be_merged)

@@ -10,7 +10,7 @@ from funke.engine.graph.operations import Window
 from funke.engine.operators.keyed_operator import KeyedOperator
 from funke.engine.operators.operator import MIN_WATERMARK
 from funke.engine.operators.windowing.session_windows import SessionWindowOperator
-from funke.engine.state.snapshot_format import GroupPart
+from funke.engine.state.snapshot.file_format import GroupPart
 
 __all__ = ["ProcessingTimeSessionOperator"]
 
@@ -23,7 +23,6 @@ class ProcessingTimeSessionOperator(SessionWindowOperator):
         self.lateness_ms = 0
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Adds records to their sessions."""
         self.records_in += len(values)
         now_ms = self.timer_service.current_processing_time()
         gaps = repeat(self._gap_ms) if self._gap_ms is not None else map(self.assigner._gap, values)
@@ -47,12 +46,10 @@ class ProcessingTimeSessionOperator(SessionWindowOperator):
         return None if next_end is None else next_end - 1
 
     def snapshot_state(self) -> Iterator[tuple[int, GroupPart]]:
-        """State and timers as the general operator would have them."""
         for group, part in super().snapshot_state():
             yield group, part._replace(event_timers=[], processing_timers=part.event_timers)
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        """Takes back state; each window that is open becomes a session."""
         super().restore_keyed(
             (group, part._replace(event_timers=part.processing_timers, processing_timers=[])) for group, part in parts
         )

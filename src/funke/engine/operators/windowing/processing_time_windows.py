@@ -13,7 +13,7 @@ from typing import Any
 from funke.engine.graph.operations import Window
 from funke.engine.operators.keyed_operator import KeyedOperator
 from funke.engine.operators.windowing.aligned_windows import AlignedWindowOperator
-from funke.engine.state.snapshot_format import GroupPart
+from funke.engine.state.snapshot.file_format import GroupPart
 
 __all__ = ["ProcessingTimeWindowOperator"]
 
@@ -46,11 +46,9 @@ class ProcessingTimeWindowOperator(AlignedWindowOperator):
         super().on_processing_time(now_ms)
 
     def next_wakeup_ms(self) -> int | None:
-        """When the next window is over."""
         return self._agenda[0][0] if self._agenda else None
 
     def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
-        """State, with the timers that the general operator would have."""
         return map(_with_processing_timers, super().snapshot_keyed())
 
     def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:

@@ -35,6 +35,7 @@ class SessionCalendar:
         number = session[END] // self._bucket_ms
         if number <= self._begun:
             self._entered += 1
+            # The number keeps heapq from comparing sessions, whose contents may have no order.
             heappush(self._soon, (session[END], self._entered, session))
             return
         bucket = self._buckets.get(number)

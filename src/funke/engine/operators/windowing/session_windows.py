@@ -19,10 +19,10 @@ from funke.engine.operators.windowing.window_operator import CONTENTS as CONTENT
 from funke.engine.operators.windowing.window_operator import MERGING_SET, WindowOperator
 from funke.engine.operators.windowing.windows import TimeWindow
 from funke.engine.state.descriptors import ValueStateDescriptor
-from funke.engine.state.part_chunks import PartChunks
-from funke.engine.state.snapshot_format import GroupPart, TableId
-from funke.engine.state.state_kinds import kind_of
-from funke.engine.state.timer_queue import TimerQueue
+from funke.engine.state.keyed.state_kinds import kind_of
+from funke.engine.state.keyed.timer_queue import TimerQueue
+from funke.engine.state.snapshot.file_format import GroupPart, TableId
+from funke.engine.state.snapshot.part_chunks import PartChunks
 from funke.engine.types.type_information import PickledBytesTypeInfo
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
 
@@ -45,7 +45,6 @@ class SessionWindowOperator(WindowOperator):
         self._first, self._combine, self._merge_two = combining_of(operation)
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Adds records to their sessions."""
         if not values:
             return
         if timestamps is None or min(timestamps) == NO_TIMESTAMP:
@@ -178,6 +177,7 @@ class SessionWindowOperator(WindowOperator):
         if any(result is None for result in combined):
             pairs = [(result, time) for result, time in zip(combined, times) if result is not None]
             combined, times = [result for result, _ in pairs], [time for _, time in pairs]
+        # Nobody holds on to a reduced value: its session is gone.
         if self.operation.reduce is not None or are_plain(combined):
             self.results.values.extend(combined)
             self.results.timestamps.extend(times)
@@ -186,7 +186,6 @@ class SessionWindowOperator(WindowOperator):
             self.results.take((result,), time)
 
     def finish_key(self, key: Any) -> None:
-        """In batch mode, fires the sessions of the key."""
         super().finish_key(key)
         self._calendar.start_anew()
 

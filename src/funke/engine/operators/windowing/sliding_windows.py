@@ -17,9 +17,9 @@ from funke.engine.operators.windowing.pane_stack import PaneStack
 from funke.engine.operators.windowing.record_adders import Table, adder_for
 from funke.engine.operators.windowing.window_operator import CONTENTS
 from funke.engine.operators.windowing.windows import TimeWindow
-from funke.engine.state.part_chunks import chunks_of
-from funke.engine.state.snapshot_format import GroupPart, TableId
-from funke.engine.state.state_kinds import kind_of
+from funke.engine.state.keyed.state_kinds import kind_of
+from funke.engine.state.snapshot.file_format import GroupPart, TableId
+from funke.engine.state.snapshot.part_chunks import chunks_of
 
 __all__ = ["SlidingWindowOperator"]
 
@@ -75,7 +75,6 @@ class SlidingWindowOperator(AlignedWindowOperator):
         return combined
 
     def finish_key(self, key: Any) -> None:
-        """In batch mode, fires the windows of the key."""
         super().finish_key(key)
         self._panes.clear()
 

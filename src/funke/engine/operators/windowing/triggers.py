@@ -42,7 +42,6 @@ class EventTimeTrigger(Trigger[T, TimeWindow]):
         return TriggerResult.CONTINUE
 
     def on_processing_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Do nothing."""
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -50,7 +49,6 @@ class EventTimeTrigger(Trigger[T, TimeWindow]):
         return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
 
     def can_merge(self) -> bool:
-        """Return True."""
         return True
 
     def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
@@ -81,11 +79,9 @@ class ProcessingTimeTrigger(Trigger[T, TimeWindow]):
         return TriggerResult.FIRE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Do nothing."""
         return TriggerResult.CONTINUE
 
     def can_merge(self) -> bool:
-        """Return True."""
         return True
 
     def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
@@ -121,7 +117,6 @@ class _ContinuousTrigger(Trigger[T, TimeWindow]):
         self.state_desc = ReducingStateDescriptor("fire-time", Min(), BasicTypeInfo.LONG_TYPE_INFO())
 
     def can_merge(self) -> bool:
-        """Return True."""
         return True
 
     def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
@@ -132,7 +127,6 @@ class _ContinuousTrigger(Trigger[T, TimeWindow]):
             self._register_timer(next_fire, ctx)
 
     def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
-        """Remove the next firing."""
         fire_time = self._fire_time(ctx)
         next_fire = fire_time.get()
         if next_fire is not None:
@@ -187,7 +181,6 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger[T]):
         return TriggerResult.CONTINUE
 
     def on_processing_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Do nothing."""
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -221,7 +214,6 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger[T]):
         return self._fire_if_due(time, window, ctx)
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Do nothing."""
         return TriggerResult.CONTINUE
 
     def _register_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
@@ -243,27 +235,21 @@ class PurgingTrigger(Trigger[T, Window]):
         return PurgingTrigger(nested_trigger)
 
     def on_element(self, element: T, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Ask the other trigger."""
         return _purging(self.nested_trigger.on_element(element, timestamp, window, ctx))
 
     def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Ask the other trigger."""
         return _purging(self.nested_trigger.on_event_time(time, window, ctx))
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Ask the other trigger."""
         return _purging(self.nested_trigger.on_processing_time(time, window, ctx))
 
     def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        """Clear the other trigger."""
         self.nested_trigger.clear(window, ctx)
 
     def can_merge(self) -> bool:
-        """Ask the other trigger."""
         return self.nested_trigger.can_merge()
 
     def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
-        """Tell the other trigger."""
         self.nested_trigger.on_merge(window, ctx)
 
 
@@ -299,15 +285,12 @@ class CountTrigger(Trigger[T, CountWindow]):
         return TriggerResult.FIRE
 
     def on_processing_time(self, time: int, window: CountWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Do nothing."""
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: CountWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Do nothing."""
         return TriggerResult.CONTINUE
 
     def can_merge(self) -> bool:
-        """Return True."""
         return True
 
     def on_merge(self, window: CountWindow, ctx: Trigger.OnMergeContext) -> None:
@@ -315,7 +298,6 @@ class CountTrigger(Trigger[T, CountWindow]):
         ctx.merge_partitioned_state(self._count_state_descriptor)
 
     def clear(self, window: CountWindow, ctx: Trigger.TriggerContext) -> None:
-        """Forget the count."""
         ctx.get_partitioned_state(self._count_state_descriptor).clear()
 
 
@@ -325,15 +307,12 @@ class NeverTrigger(Trigger[T, GlobalWindow]):
     def on_element(
         self, element: T, timestamp: int, window: GlobalWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Do nothing."""
         return TriggerResult.CONTINUE
 
     def on_processing_time(self, time: int, window: GlobalWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Do nothing."""
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: GlobalWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Do nothing."""
         return TriggerResult.CONTINUE
 
     def on_merge(self, window: GlobalWindow, ctx: Trigger.OnMergeContext) -> None:

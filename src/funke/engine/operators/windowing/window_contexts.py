@@ -19,7 +19,7 @@ from funke.engine.state.descriptors import (
     StateDescriptor,
 )
 from funke.engine.state.interfaces import KeyedStateStore, State
-from funke.engine.state.keyed_backend import KeyedBackend
+from funke.engine.state.keyed.backend import KeyedBackend
 
 __all__ = [
     "OperatorAssignerContext",
@@ -40,11 +40,9 @@ class OperatorAssignerContext(WindowAssigner.WindowAssignerContext):
         self._runtime_context = runtime_context
 
     def get_current_processing_time(self) -> int:
-        """Return the processing time in milliseconds."""
         return self._timer_service.current_processing_time()
 
     def get_runtime_context(self) -> RuntimeContext:
-        """Return the context of the operator, with state of the current key."""
         return self._runtime_context
 
 
@@ -59,40 +57,31 @@ class OperatorTriggerContext(Trigger.OnMergeContext):
         self.merged_windows: list[Any] = []
 
     def get_current_processing_time(self) -> int:
-        """Return the processing time in milliseconds."""
         return self._timer_service.current_processing_time()
 
     def get_metric_group(self) -> Any:
-        """Return the group in which the trigger registers its metrics."""
         return self._metric_group
 
     def get_current_watermark(self) -> int:
-        """Return the watermark in milliseconds."""
         return self._timer_service.watermark
 
     def register_processing_time_timer(self, time: int) -> None:
-        """Call `on_processing_time` when processing time reaches `time`."""
         self._timer_service.processing_timers.register(time, (self._backend.current_key, self.window))
 
     def register_event_time_timer(self, time: int) -> None:
-        """Call `on_event_time` when the watermark reaches `time`."""
         self._timer_service.event_timers.register(time, (self._backend.current_key, self.window))
 
     def delete_processing_time_timer(self, time: int) -> None:
-        """Remove the processing-time timer at `time`, if any."""
         self._timer_service.processing_timers.delete(time, (self._backend.current_key, self.window))
 
     def delete_event_time_timer(self, time: int) -> None:
-        """Remove the event-time timer at `time`, if any."""
         self._timer_service.event_timers.delete(time, (self._backend.current_key, self.window))
 
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
-        """Return state of this key and window."""
         state: State = self._backend.get_state(state_descriptor, self.window)
         return state
 
     def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
-        """Merge the state of the old windows into that of the new one."""
         if not isinstance(state_descriptor, _MERGEABLE):
             raise StateError(
                 f"a trigger can merge list, reducing and aggregating state, but '{state_descriptor.name}' is described "
@@ -109,15 +98,12 @@ class OperatorEvictorContext(Evictor.EvictorContext):
         self._metric_group = metric_group
 
     def get_current_processing_time(self) -> int:
-        """Return the processing time in milliseconds."""
         return self._timer_service.current_processing_time()
 
     def get_metric_group(self) -> Any:
-        """Return the group in which the evictor registers its metrics."""
         return self._metric_group
 
     def get_current_watermark(self) -> int:
-        """Return the watermark in milliseconds."""
         return self._timer_service.watermark
 
 

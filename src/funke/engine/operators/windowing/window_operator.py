@@ -34,7 +34,7 @@ from funke.engine.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from funke.engine.state.snapshot_format import GroupPart
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.storage_keys import original_key
 from funke.engine.types.enum_members import require_member
 from funke.engine.types.type_information import PickledBytesTypeInfo
@@ -81,7 +81,6 @@ class WindowOperator(KeyedOperator):
         return ListStateDescriptor(CONTENTS, kind)
 
     def setup(self, context: OperatorContext) -> None:
-        """Makes the contexts."""
         super().setup(context)
         timers, backend, metrics = self.timer_service, self.backend, self.runtime_context.get_metrics_group()
         self.assigner_context = OperatorAssignerContext(timers, self.runtime_context)
@@ -93,7 +92,6 @@ class WindowOperator(KeyedOperator):
         self._late_dropped = metrics.counter(LATE_RECORDS_DROPPED)
 
     def open(self) -> None:
-        """Opens the functions."""
         for function in (self.operation.reduce, self.operation.aggregate):
             if function is not None:
                 self.open_function(function)
@@ -229,10 +227,12 @@ class WindowOperator(KeyedOperator):
     def cleanup_time(self, window: Any) -> int:
         """When the window is forgotten."""
         last: int = window.max_timestamp()
+        # Where Java's long would overflow, Flink takes the end of time.
         return min(last + self.lateness_ms, MAX_LONG_VALUE) if self.is_event_time else last
 
     def _register_cleanup_timer(self, window: Any) -> None:
         time = self.cleanup_time(window)
+        # As in Flink: a timer at the end of time would forget windows that have no end when the input ends.
         if time == MAX_LONG_VALUE:
             return
         if self.is_event_time:
@@ -260,6 +260,7 @@ class WindowOperator(KeyedOperator):
         self._require_open_end(merge_result)
         context = self.trigger_context
         context.window, context.merged_windows = merge_result, merged
+        # Flink's order: the trigger takes over what it has of the merged windows before that is cleared.
         self.trigger.on_merge(merge_result, context)
         for window in merged:
             context.window = window
@@ -299,7 +300,6 @@ class WindowOperator(KeyedOperator):
             )
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        """Takes back the key groups of this subtask."""
         super().restore_keyed(map(self._require_keys, parts))
 
     def _require_keys(self, chunk: tuple[int, GroupPart]) -> tuple[int, GroupPart]:

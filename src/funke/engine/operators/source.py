@@ -1,0 +1,220 @@
+"""The head of a source's chain: reads the splits it is given, with timestamps and watermarks, a few records at a time.
+
+It lives in a slot as long as the attempt: its reader holds connections, and a split that was left in the middle goes on
+where it was.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from funke.engine.connectors.source import Batch, ReadOutcome, Split, SplitReader
+from funke.engine.operators.operator import Operator, OperatorContext
+from funke.engine.operators.slice_pacer import SlicePacer
+from funke.engine.operators.timestamps import SplitWatermarks
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.watermark_spec import WatermarkSpec
+
+__all__ = ["ReadOrder", "ReadReport", "SourceOperator"]
+
+
+@dataclass(frozen=True)
+class ReadOrder:
+    """What a source subtask is told: what there is to read, and whether anything will follow."""
+
+    segment_id: int
+    subtask: int
+    splits: tuple[Split, ...] = ()
+    # By position in `splits`: records that an earlier attempt has read already; none when left out.
+    skips: tuple[int, ...] = ()
+    # Stop reading after so long; what is left goes on with the next order.
+    deadline_ms: int | None = None
+    # These are the last splits of the source: once they are read, it holds back event time no longer.
+    is_over: bool = False
+    # What there is to read is delivered with the order: rows that Spark has read.
+    has_rows: bool = False
+    # After a restart the receivers have forgotten the source's event time: it had come this far.
+    restored_watermark: int | None = None
+
+
+@dataclass(frozen=True)
+class ReadReport:
+    """What a source subtask has read since the last report."""
+
+    # Without the payloads: they may be large, and whoever gave the order has them.
+    outcomes: tuple[ReadOutcome, ...]
+    # Of the splits that are left, in their order: how many records were read.
+    unfinished: tuple[int, ...]
+    watermark: int
+    is_idle: bool
+    records: int
+
+
+@dataclass
+class _Reading:
+    """A split that is being read, or waits for its turn."""
+
+    split: Split
+    records: int
+    steps: Iterator[None] | None = None
+
+
+class SourceOperator(Operator):
+    """Reads for one subtask of a source."""
+
+    def __init__(self, reader: SplitReader, watermarks: WatermarkSpec | None) -> None:
+        self._reader = reader
+        self._spec = watermarks or WatermarkSpec()
+        self._pacer = SlicePacer()
+        self._waiting: deque[_Reading] = deque()
+        self._outcomes: list[ReadOutcome] = []
+        self._records = 0
+        self._is_over = False
+        self._is_open = False
+        # Whether there was ever anything to read; until then the subtask must not hold back event time.
+        self._has_read = reader.is_never_idle
+
+    def setup(self, context: OperatorContext) -> None:
+        super().setup(context)
+        self._marks = SplitWatermarks(self._spec, context.task, context.output)
+
+    def open(self) -> None:
+        self._is_open = True
+        self._reader.open()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether this subtask has no say about event time."""
+        return self._reader.is_always_idle or not self._has_read
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether splits are left to read."""
+        return bool(self._waiting)
+
+    def take(self, order: ReadOrder) -> None:
+        """Takes more splits, to be read behind those that it has."""
+        self._has_read = self._has_read or bool(order.splits)
+        self._is_over = order.is_over
+        for split in order.splits:
+            # Before any is read, so that none is overtaken.
+            if not split.is_last:
+                self._marks.register(split.id)
+        skips = order.skips or (0,) * len(order.splits)
+        self._waiting.extend(_Reading(split, skip) for split, skip in zip(order.splits, skips, strict=True))
+        if order.restored_watermark is not None:
+            self._marks.announce(order.restored_watermark)
+
+    def read(self) -> bool:
+        """Reads the next records and sends them on; False when there is nothing left to read."""
+        if not self._waiting:
+            return False
+        reading = self._waiting[0]
+        if reading.steps is None:
+            reading.steps = self._steps(reading)
+        # Splits take turns piece by piece; their watermarks do not mix.
+        for _ in reading.steps:
+            return True
+        self._waiting.popleft()
+        return bool(self._waiting)
+
+    def _steps(self, reading: _Reading) -> Iterator[None]:
+        """Reads a split behind the records that are known already, slice by slice."""
+        split, skip = reading.split, reading.records
+        self._marks.start_split(split.id)
+        rest = self._reader.behind(split, skip)
+        batches = self._batches(split if rest is None else rest)
+        skip = skip if rest is None else 0
+        while True:
+            try:
+                batch = next(batches)
+            except StopIteration as end:
+                result = end.value
+                break
+            if skip:
+                known = min(skip, _length(batch))
+                skip -= known
+                batch = _behind(batch, known)
+            for piece in self._slices(batch):
+                # First: whatever the functions behind it do, these records are on their way.
+                reading.records += _length(piece)
+                self._records += _length(piece)
+                if isinstance(piece, ColumnBatch):
+                    self._marks.process_columns(piece)
+                else:
+                    self._marks.process_batch(*piece)
+                yield
+        if split.is_last:
+            self._marks.end_split(split.id)
+        self._outcomes.append(ReadOutcome(split, reading.records, result))
+
+    def _batches(self, split: Split) -> Iterator[Batch | ColumnBatch]:
+        """The records of a split, as columns if somebody wants them so and the reader can."""
+        columns = self._reader.read_columns(split) if self.output.wants_columns else None
+        return self._reader.read(split) if columns is None else columns
+
+    def _slices(self, batch: Batch | ColumnBatch) -> Iterator[Batch] | Iterator[ColumnBatch]:
+        if isinstance(batch, ColumnBatch):
+            return self._pacer.column_slices(batch)
+        return self._pacer.slices(*batch)
+
+    def report(self) -> ReadReport:
+        """What was read since the last report."""
+        outcomes = tuple(replace(outcome, split=replace(outcome.split, payload=None)) for outcome in self._outcomes)
+        unfinished = tuple(reading.records for reading in self._waiting)
+        report = ReadReport(outcomes, unfinished, self.output.current_watermark, self.is_idle, self._records)
+        self._outcomes.clear()
+        self._records = 0
+        return report
+
+    def end_epoch(self) -> None:
+        if self._is_over and not self._waiting:
+            self._marks.end_input()
+        elif self._has_read:
+            self._marks.end_epoch()
+
+    def end_input(self) -> None:
+        self._marks.end_input()
+
+    def next_wakeup_ms(self) -> int | None:
+        return self._marks.next_wakeup_ms()
+
+    def on_processing_time(self, now_ms: int) -> None:
+        if self._has_read:
+            self._marks.emit_periodically()
+
+    def snapshot(self) -> Any:
+        return self._marks.snapshot(), self._has_read
+
+    def restore(self, state: Any) -> None:
+        marks, self._has_read = state
+        self._marks.restore(marks)
+
+    def announce(self) -> None:
+        """After a restart: tells receivers how far event time had come."""
+        self._marks.announce()
+
+    def metrics(self) -> dict[str, Any]:
+        return {"numRecordsOut": self.output.records_out, "currentOutputWatermark": self.output.current_watermark}
+
+    def close(self) -> None:
+        """Ends what is being read, then the reader."""
+        if self._is_open:
+            self._is_open = False
+            self._waiting.clear()
+            self._reader.close()
+
+
+def _length(batch: Batch | ColumnBatch) -> int:
+    return len(batch) if isinstance(batch, ColumnBatch) else len(batch[0])
+
+
+def _behind(batch: Batch | ColumnBatch, records: int) -> Batch | ColumnBatch:
+    """A batch without its first records."""
+    if isinstance(batch, ColumnBatch):
+        return batch.slice(records)
+    values, timestamps = batch
+    return values[records:], None if timestamps is None else timestamps[records:]

@@ -1,0 +1,52 @@
+"""Where a segment's results leave it: a router for every exchange, which packs blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from funke.engine.errors import SerializationError
+from funke.engine.operators.chain import Exit
+from funke.engine.operators.operator import OperatorFailure
+from funke.engine.planner.segments import Exchange, Plan, Segment
+from funke.engine.runtime.router import Router, create_router
+from funke.engine.types.columns.edge_forms import EdgeForms
+
+__all__ = ["Carrier", "make_exits"]
+
+# Takes a block on its way: (exchange, sending subtask, receiving subtask, parts) -> its size in bytes.
+Carrier = Callable[[Exchange, int, int, list[Any]], int]
+
+
+def make_exits(plan: Plan, segment: Segment, subtask: int, carry: Carrier) -> tuple[list[Router], list[Exit]]:
+    """The routers of one sending subtask, and the exits of its chain that lead to them."""
+    routers, exits = [], []
+    for exchange in plan.outputs_of(segment.id):
+        router = _make_router(plan, segment, exchange, subtask, carry)
+        receiver = plan.by_id[exchange.target_segment].operators[0]
+        tag_id = exchange.tag.tag_id if exchange.tag else None
+        routers.append(router)
+        edge_type = plan.type_of(exchange)
+        exits.append(Exit(exchange.source_node, tag_id, router, receiver.name, receiver.user_line, edge_type))
+    return routers, exits
+
+
+def _make_router(plan: Plan, segment: Segment, exchange: Exchange, subtask: int, carry: Carrier) -> Router:
+    target = plan.by_id[exchange.target_segment]
+    sender = next(operator for operator in segment.operators if operator.node_id == exchange.source_node)
+
+    def send(receiver: int, parts: list[Any]) -> int:
+        try:
+            return carry(exchange, subtask, receiver, parts)
+        except SerializationError as cause:
+            raise OperatorFailure(sender.name, sender.user_line) from cause
+
+    return create_router(
+        exchange.partitioner,
+        subtask,
+        segment.parallelism,
+        target.parallelism,
+        target.max_parallelism,
+        send,
+        EdgeForms(plan.type_of(exchange), wants_columns=target.operators[0].takes_columns),
+    )

@@ -1,0 +1,214 @@
+"""The subtasks that a slot hosts: how they are made, restored, written down and closed, whoever drives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from funke.engine.operators.chain import OperatorChain
+from funke.engine.operators.clock import SystemClock
+from funke.engine.operators.factory import create_operator
+from funke.engine.operators.input_gate import InputGate
+from funke.engine.operators.operator import TaskInfo
+from funke.engine.operators.source import SourceOperator
+from funke.engine.planner.segments import Plan, Segment
+from funke.engine.runtime.chain_snapshot import ChainSnapshot
+from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder
+from funke.engine.runtime.exits import Carrier, make_exits
+from funke.engine.runtime.fault_points import reach
+from funke.engine.runtime.local_copies import LocalCopies
+from funke.engine.runtime.results import SubtaskReport
+from funke.engine.runtime.router import Router, senders_to
+from funke.engine.runtime.snapshot_taking import SnapshotTaker, WrittenSnapshots
+from funke.engine.runtime.state_restore import Place, restore_chain
+from funke.engine.runtime.worker_setup import JobPackage
+
+__all__ = ["SendToDriver", "Subtask", "Subtasks"]
+
+# (channel, subtask, payload)
+SendToDriver = Callable[[str, int, Any], None]
+
+
+@dataclass
+class Subtask:
+    """One subtask of a segment: its operators, its input and its exits."""
+
+    segment: Segment
+    index: int
+    chain: OperatorChain
+    gate: InputGate
+    routers: list[Router]
+    busy_s: float = 0.0
+    # Whether the receivers of a source know that it has no say about event time.
+    is_told_idle: bool = False
+
+    def __post_init__(self) -> None:
+        head = self.chain.head
+        # The operator that reads, if this is a source.
+        self.source = head if isinstance(head, SourceOperator) else None
+
+    @property
+    def watermark(self) -> int:
+        """How far event time has come here."""
+        return self.gate.current_watermark if self.source is None else self.source.output.current_watermark
+
+    def flush(self) -> None:
+        """Sends what waits in the routers."""
+        for router in self.routers:
+            router.flush()
+
+    def tell_idleness(self) -> None:
+        """A source that never had anything to read must not hold back event time, nor one whose time never counts."""
+        if self.source is not None and self.source.is_idle != self.is_told_idle:
+            self.is_told_idle = self.source.is_idle
+            for router in self.routers:
+                router.process_status(self.is_told_idle)
+
+    def report(self, busy_ms: float) -> SubtaskReport:
+        """How it stands."""
+        chain = self.chain
+        return SubtaskReport(
+            self.segment.id,
+            self.index,
+            self.gate.records_in,
+            sum(output.records_out for output in chain.outputs.values()),
+            self.watermark,
+            chain.next_wakeup_ms(),
+            busy_ms,
+            {node_id: operator.metrics() for node_id, operator in chain.operators.items()},
+            chain.has_unfinished,
+            None if self.source is None else self.source.report(),
+        )
+
+
+class Subtasks:
+    """All subtasks of one slot, alive as long as the job attempt."""
+
+    def __init__(
+        self,
+        slot: int,
+        plan: Plan,
+        package: JobPackage,
+        folder: str,
+        carry: Carrier,
+        send_to_driver: SendToDriver,
+    ) -> None:
+        self._slot = slot
+        self._plan = plan
+        self._package = package
+        self._folder = folder
+        self._carry = carry
+        self._send_to_driver = send_to_driver
+        self._clock = SystemClock()
+        folders = package.local_folders
+        self._copies = LocalCopies(folders, package.job_id, package.attempt, slot) if folders else None
+        self.snapshots = SnapshotTaker(slot, folder, package.restore, self._copies)
+        self.all: list[Subtask] = []
+
+    def open(self) -> None:
+        """Builds and opens all subtasks that belong to this slot."""
+        for segment in self._plan.segments:
+            index = self._slot - segment.first_slot
+            if 0 <= index < segment.parallelism:
+                self._add(segment, index)
+
+    def _add(self, segment: Segment, index: int) -> None:
+        routers, exits = make_exits(self._plan, segment, index, self._carry)
+        chain = OperatorChain(segment.operators, exits, self._task_info(segment, index), create_operator)
+        head = segment.operators[0]
+        inputs = self._plan.inputs_of(segment.id)
+        channels = [
+            (exchange.id, sender, exchange.input_index)
+            for exchange in inputs
+            for sender in senders_to(
+                exchange.partitioner,
+                index,
+                self._plan.by_id[exchange.source_segment].parallelism,
+                segment.parallelism,
+            )
+        ]
+        types = {exchange.id: self._plan.type_of(exchange) for exchange in inputs}
+        gate = InputGate(chain.head, head.name, head.user_line, channels, partial(self.fire_timers, chain), types)
+        self.all.append(Subtask(segment, index, chain, gate, routers))  # before anything fails: it is closed with them
+        place = Place(index, segment.parallelism, segment.max_parallelism)
+        is_restored = restore_chain(chain, self._package.restore, place, self._folder, self._copies)
+        chain.open()
+        if is_restored:
+            for operator in chain.operators.values():
+                operator.announce()
+
+    def _task_info(self, segment: Segment, index: int) -> TaskInfo:
+        def send_to_driver(channel: str, payload: Any) -> None:
+            self._send_to_driver(channel, index, payload)
+
+        package = self._package
+        return TaskInfo(
+            job_id=package.job_id,
+            job_name=package.job_name,
+            task_name=segment.name,
+            subtask=index,
+            parallelism=segment.parallelism,
+            max_parallelism=segment.max_parallelism,
+            attempt=package.attempt,
+            restored_checkpoint_id=package.restored_checkpoint_id,
+            is_batch=package.is_batch,
+            auto_watermark_interval_ms=package.auto_watermark_interval_ms,
+            job_parameters=dict(package.job_parameters),
+            cached_files=dict(package.cached_paths),
+            send_to_driver=send_to_driver,
+            staging_folder=package.staging_folder,
+            backend=package.backend.within(self._folder),
+        )
+
+    def fire_timers(self, chain: OperatorChain) -> None:
+        """Lets a chain act on the time, if it waits for it."""
+        # A time is over when its last millisecond is, as in Flink: until then records still belong to it.
+        due = chain.next_wakeup_ms()
+        if due is not None and due < (now := self._clock.now_ms()):
+            chain.on_processing_time(now - 1)
+
+    def write(self, order: CheckpointOrder, known: dict[str, int | None], folder: str) -> WrittenSnapshots:
+        """Writes the state of all subtasks into a folder; runs in a process of its own."""
+        handles, new_bytes = [], 0
+        # Savepoints are not kept where checkpoints are.
+        limit = self._package.backend.max_state_bytes if order.kind == "checkpoint" else None
+        for subtask in self.all:
+            segment = subtask.segment
+            # With the attempt in its name, no other driver or slot ever writes this file.
+            name = f"{segment.id}-{subtask.index}-{self._package.attempt}"
+            snapshot = ChainSnapshot(order, folder, name, known, limit)
+            handle = snapshot.write(subtask.chain, subtask.index, segment.parallelism)
+            reach("in-snapshot")
+            if handle is not None:
+                handles.append(handle)
+                new_bytes += snapshot.new_bytes
+        return tuple(handles), new_bytes
+
+    def snapshot(self, order: CheckpointOrder, stall_ms: float) -> None:
+        """Writes the state of all subtasks, as it is now, beside what follows."""
+        reach("before-snapshot")
+        known = self.snapshots.known_files(order.folder)
+        self.snapshots.start(order, partial(self.write, order, known), stall_ms)
+        if not self._package.backend.is_asynchronous:
+            self.snapshots.await_written(order.checkpoint_id)
+        reach("after-snapshot")
+
+    def learn(self, news: CheckpointNews) -> None:
+        """Tells operators what became of checkpoints."""
+        self.snapshots.learn(news)
+        for subtask in self.all:
+            for checkpoint_id in news.completed:
+                subtask.chain.notify_checkpoint_complete(checkpoint_id)
+            for checkpoint_id in news.aborted:
+                subtask.chain.notify_checkpoint_aborted(checkpoint_id)
+
+    def close(self) -> None:
+        """Closes all operators, whatever happens."""
+        self.snapshots.close()
+        for subtask in self.all:
+            try:
+                subtask.chain.close()
+            except Exception:  # the job has failed already, or was cancelled
+                continue

@@ -1,0 +1,1 @@
+"""The state backend 'hashmap': state as Python objects in the memory of the slot."""

@@ -1,0 +1,123 @@
+"""Copies of a database as of a checkpoint: linked files, what they hold, and entries the database did not have yet."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from funke.engine.errors import StateError
+from funke.engine.state.rocksdb.dump import read_rows, read_rows_elsewhere
+from funke.engine.state.rocksdb.store import RocksDBStore
+from funke.engine.state.rocksdb.timer_rows import group_of_row
+from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.value_codec import pack, unpack
+
+__all__ = ["DatabaseCopy", "StateInfo", "prepare_copy"]
+
+_CONTENTS, _OVERLAY = "funke-contents", "funke-overlay"
+_TABLE_FILE = ".sst"
+
+
+class StateInfo(NamedTuple):
+    """A state of the database; rows carry its number."""
+
+    number: int
+    name: str
+    kind: str
+    has_ttl: bool
+
+
+def prepare_copy(
+    store: RocksDBStore, folder: str, states: Iterable[StateInfo], groups: Collection[int], max_parallelism: int
+) -> DatabaseCopy:
+    """Links the files of a database into a new folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    store.link_to(folder)
+    return DatabaseCopy(folder, tuple(states), frozenset(groups), max_parallelism)
+
+
+@dataclass(frozen=True)
+class DatabaseCopy:
+    """A folder with the files of a database."""
+
+    folder: str
+    states: tuple[StateInfo, ...]
+    groups: frozenset[int]
+    max_parallelism: int
+
+    @staticmethod
+    def open(folder: str) -> DatabaseCopy:
+        """What `files` has described."""
+        try:
+            with open(os.path.join(folder, _CONTENTS), "rb") as file:
+                states, groups, max_parallelism, _ = unpack(file.read())
+        except OSError as error:
+            raise StateError(f"'{folder}' is no snapshot of RocksDB state: {error}") from error
+        return DatabaseCopy(folder, tuple(StateInfo(*state) for state in states), frozenset(groups), max_parallelism)
+
+    def rows(self, overlay: Mapping[bytes, bytes | None], is_elsewhere: bool) -> Iterator[tuple[bytes, bytes]]:
+        """All rows, those of `overlay` in place of the database's; another process reads them if `is_elsewhere`."""
+        for row, value in (read_rows_elsewhere if is_elsewhere else read_rows)(self.folder):
+            if row not in overlay:
+                yield row, value
+        for row, fresh in sorted(overlay.items()):
+            if fresh is not None:
+                yield row, fresh
+
+    def files(
+        self, overlay: Mapping[bytes, bytes | None], instance: str, origins: Mapping[str, str]
+    ) -> tuple[LocalFile, ...]:
+        """All files, with a description and the rows of `overlay`; tables have names of their own in all snapshots."""
+        shared = {name: origins.get(name, f"{instance}-{name}") for name in self._database_files() if _is_table(name)}
+        # Rows that the database does not have yet may belong to key groups of which it has none.
+        groups = self.groups.union(map(group_of_row, overlay))
+        contents = ([tuple(state) for state in self.states], sorted(groups), self.max_parallelism, shared)
+        self._write(_CONTENTS, pack(contents))
+        self._write(_OVERLAY, pack(dict(overlay)))
+        names = [*self._database_files(), _CONTENTS, _OVERLAY]
+        return tuple(LocalFile(os.path.join(self.folder, name), name, shared.get(name)) for name in names)
+
+    def overlay(self) -> dict[bytes, bytes | None]:
+        """The rows that the database did not have yet."""
+        with open(os.path.join(self.folder, _OVERLAY), "rb") as file:
+            found: dict[bytes, bytes | None] = unpack(file.read())
+        return found
+
+    def place_into(self, target: str) -> dict[str, str]:
+        """Links the files of the database into another folder; returns the names that tables have in snapshots."""
+        os.makedirs(target)
+        for name in self._database_files():
+            source = os.path.join(self.folder, name)
+            # Tables never change, everything else does.
+            if _is_table(name):
+                _link_or_copy(source, os.path.join(target, name))
+            else:
+                shutil.copyfile(source, os.path.join(target, name))
+        with open(os.path.join(self.folder, _CONTENTS), "rb") as file:
+            shared: dict[str, str] = unpack(file.read())[3]
+        return shared
+
+    def delete(self) -> None:
+        """Removes the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _database_files(self) -> list[str]:
+        return sorted(name for name in os.listdir(self.folder) if name not in (_CONTENTS, _OVERLAY))
+
+    def _write(self, name: str, data: bytes) -> None:
+        with open(os.path.join(self.folder, name), "wb") as file:
+            file.write(data)
+
+
+def _is_table(name: str) -> bool:
+    return name.endswith(_TABLE_FILE)
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another disk, or one without links
+        shutil.copyfile(source, target)

@@ -1,0 +1,116 @@
+"""The database of one operator: rows in RocksDB, written in batches, and copies of it made with hard links."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
+from typing import Any
+
+from funke.engine.errors import StateError
+from funke.engine.state.rocksdb.memory import slot_memory
+from funke.engine.state.rocksdb.rows import after_prefix
+from funke.engine.state.rocksdb.settings import RocksDBSettings
+from funke.engine.state.rocksdb.tuning import create_options
+
+__all__ = ["RocksDBStore"]
+
+# What Flink's users know as the limit of a key and of a value.
+_LARGEST_ROW = (1 << 31) - 1
+
+
+def _rocksdict() -> Any:
+    try:
+        import rocksdict
+    except ImportError as error:
+        raise StateError(
+            "the state backend 'rocksdb' needs the package rocksdict; install it on all workers"
+        ) from error
+    return rocksdict
+
+
+class RocksDBStore:
+    """Rows by their bytes. There is no log: what a crash loses comes back from the last checkpoint."""
+
+    def __init__(self, folder: str, settings: RocksDBSettings) -> None:
+        self._rocks = _rocksdict()
+        os.makedirs(folder, exist_ok=True)
+        self._unlogged = self._rocks.WriteOptions()
+        self._unlogged.disable_wal = True
+        self._batch_bytes = min(settings.write_batch_bytes or _LARGEST_ROW, _LARGEST_ROW)
+        # What the user's options factory wants to be kept until the database is closed.
+        self._kept: list[Any] = []
+        shared = settings.memory_bytes
+        self._memory = None if shared is None else slot_memory(self._rocks, shared, settings.write_buffer_ratio)
+        self._db = self._rocks.Rdict(folder, create_options(self._rocks, settings, self._memory, self._kept))
+        if self._memory is not None:
+            self._memory.users.add(self)
+        self.get = self._db.get
+
+    def measure(self, name: str) -> int:
+        """A figure that RocksDB knows about itself, by RocksDB's name for it."""
+        return int(self._db.property_int_value(f"rocksdb.{name}") or 0)
+
+    def buffered_bytes(self) -> int:
+        """The size of what is not yet in files."""
+        return self.measure("cur-size-all-mem-tables")
+
+    def empty_buffers(self) -> None:
+        """Writes everything into files, and waits for it."""
+        self._db.flush(True)
+
+    def write(self, rows: Iterable[tuple[bytes, bytes | None]]) -> int:
+        """Puts rows; None deletes. Returns how many bytes were put."""
+        batch, size, earlier = self._rocks.WriteBatch(raw_mode=True), 0, 0
+        for row, value in rows:
+            if value is None:
+                batch.delete(row)
+                continue
+            size += len(row) + len(value)
+            if size > self._batch_bytes:
+                _require_size(row, value)
+                self._write(batch)
+                fresh = len(row) + len(value)
+                batch, size, earlier = self._rocks.WriteBatch(raw_mode=True), fresh, earlier + size - fresh
+            batch.put(row, value)
+        if len(batch):
+            self._write(batch)
+        return earlier + size
+
+    def _write(self, batch: Any) -> None:
+        self._db.write(batch, self._unlogged)
+        if self._memory is not None:
+            self._memory.relieve()
+
+    def delete_prefix(self, prefix: bytes) -> None:
+        """Deletes all rows that begin with `prefix`."""
+        end = after_prefix(prefix)
+        if end is not None:
+            self._db.delete_range(prefix, end, self._unlogged)
+
+    def scan(self, prefix: bytes, start: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """All rows that begin with `prefix`, in order, as they are now; those before `start` are left out."""
+        # Not an upper bound in the read options: the iterator would use it after it was freed.
+        return takewhile(lambda found: found[0].startswith(prefix), self._db.items(from_key=start or prefix))
+
+    def link_to(self, folder: str) -> None:
+        """Makes a copy of the database: its files are linked, since they never change."""
+        self._rocks.Checkpoint(self._db).create_checkpoint(folder)
+
+    def close(self) -> None:
+        """Closes the database."""
+        if self._memory is not None:
+            self._memory.users.discard(self)
+        self._db.close()
+        for kept in self._kept:
+            if hasattr(kept, "close"):
+                kept.close()
+
+
+def _require_size(row: bytes, value: bytes) -> None:
+    size = max(len(row), len(value))
+    if size > _LARGEST_ROW:
+        raise StateError(
+            f"the state of one key takes {size} bytes, and RocksDB allows {_LARGEST_ROW} for a key and for a value; "
+            "keep large lists and maps in several keys"
+        )

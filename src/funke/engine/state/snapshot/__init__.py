@@ -1,0 +1,1 @@
+"""What backends write at a checkpoint, and the file it is written to."""

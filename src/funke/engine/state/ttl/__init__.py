@@ -1,0 +1,1 @@
+"""State whose entries expire."""

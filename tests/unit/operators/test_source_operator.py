@@ -1,0 +1,177 @@
+"""A source subtask: reads what it is given, stops when told to, and goes on where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from typing import Any
+
+import pytest
+
+from funke.engine.connectors.generator import GeneratorSource
+from funke.engine.connectors.python_source import PythonSource
+from funke.engine.connectors.source import Batch, Source, Split, SplitReader
+from funke.engine.operators import slice_pacer
+from funke.engine.operators.operator import MAX_WATERMARK, OperatorContext, Output, TaskInfo
+from funke.engine.operators.source import ReadOrder, SourceOperator
+from funke.engine.types.watermark_spec import WatermarkSpec
+from tests.unit.jobs.test_pacing import FakeTime
+
+CLOCK = FakeTime()
+CALLS: list[int] = []
+
+
+@pytest.fixture(autouse=True)
+def fake_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    CLOCK.now = 0.0
+    CALLS.clear()
+    monkeypatch.setattr(slice_pacer, "time", CLOCK)
+
+
+class Received:
+    """Everything that comes out of the source, in order."""
+
+    takes_rows, takes_columns, wants_columns = True, False, False
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.marks: list[Any] = []
+
+    def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
+        self.values += values
+
+    def process_watermark(self, watermark: int) -> None:
+        self.marks.append(watermark)
+
+    def process_status(self, is_idle: bool) -> None:
+        self.marks.append("idle" if is_idle else "active")
+
+
+def operator(reader: SplitReader, spec: WatermarkSpec | None = None) -> tuple[SourceOperator, Received]:
+    source, received, output = SourceOperator(reader, spec), Received(), Output()
+    output.connect(received, "receiver", None)
+    source.setup(OperatorContext(TaskInfo(), "source", "id", output))
+    source.open()
+    return source, received
+
+
+class Lists(SplitReader):
+    """Splits are lists of batches; keeps a connection."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def open(self) -> None:
+        self.calls.append("open")
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+    def read(self, split: Split) -> Generator[Batch, None, Any]:
+        self.calls.append(split.id)
+        for values in split.payload:
+            yield values, values
+        return f"end of {split.id}"
+
+
+def read_all(source: SourceOperator) -> None:
+    while source.read():
+        pass
+
+
+def test_the_reader_is_opened_and_closed_once_and_reads_split_after_split() -> None:
+    reader = Lists()
+    source, received = operator(reader)
+    source.take(ReadOrder(0, 0, (Split("a", [[1, 2], [3]]), Split("b", [[4]]))))
+    read_all(source)
+    source.take(ReadOrder(0, 0, (Split("c", [[5]]),)))
+    read_all(source)
+    source.close()
+    source.close()
+    assert received.values == [1, 2, 3, 4, 5]
+    assert reader.calls == ["open", "a", "b", "c", "close"]
+
+
+def test_a_split_that_is_left_in_the_middle_goes_on_and_is_reported_when_it_is_read() -> None:
+    reader = Lists()
+    source, received = operator(reader)
+    source.take(ReadOrder(0, 0, (Split("a", [[1, 2], [3]]), Split("b", [[4]]))))
+    assert source.read() and source.read()
+    report = source.report()
+    assert (received.values, report.outcomes, report.unfinished, report.records) == ([1, 2], (), (2, 0), 2)
+    read_all(source)
+    report = source.report()
+    assert [(o.split.id, o.records, o.result) for o in report.outcomes] == [("a", 3, "end of a"), ("b", 1, "end of b")]
+    assert (report.unfinished, report.records, reader.calls) == ((), 2, ["open", "a", "b"])
+    assert source.report().outcomes == ()
+
+
+@pytest.mark.parametrize("skip", range(4))
+def test_records_that_an_earlier_attempt_has_read_are_left_out(skip: int) -> None:
+    source, received = operator(Lists())
+    source.take(ReadOrder(0, 0, (Split("a", [[1, 2], [3]]),), (skip,)))
+    read_all(source)
+    assert received.values == [1, 2, 3][skip:]
+    assert source.report().outcomes[0].records == 3
+
+
+def test_the_end_of_all_splits_ends_event_time() -> None:
+    source, received = operator(Lists(), WatermarkSpec("monotonous"))
+    source.take(ReadOrder(0, 0, (Split("a", [[1, 7]]),), is_over=True))
+    assert source.read() and source.read()
+    source.end_epoch()
+    assert received.marks == [6], "the split is not read to its end"
+    read_all(source)
+    source.end_epoch()
+    assert received.marks == [6, MAX_WATERMARK]
+
+
+def test_a_subtask_without_splits_has_no_say_about_event_time() -> None:
+    source, _ = operator(Lists())
+    assert source.is_idle
+    source.take(ReadOrder(0, 0, (Split("a", []),)))
+    assert not source.is_idle
+    expecting, _ = operator(GeneratorSource(str).create_reader())
+    assert not expecting.is_idle
+
+
+def test_event_time_goes_on_after_a_restart_and_begins_anew_after_a_drain() -> None:
+    source, _ = operator(Lists(), WatermarkSpec("monotonous"))
+    source.take(ReadOrder(0, 0, (Split("a", [[7]], is_last=False),)))
+    read_all(source)
+    source.end_epoch()
+    again, received = operator(Lists(), WatermarkSpec("monotonous"))
+    again.restore(source.snapshot())
+    again.announce()
+    assert received.marks == [6]
+    source.end_input()
+    drained, received = operator(Lists(), WatermarkSpec("monotonous"))
+    drained.restore(source.snapshot())
+    drained.announce()
+    assert received.marks == []
+
+
+def slowly(index: int) -> int:
+    CLOCK.now += 0.01
+    CALLS.append(index)
+    return index
+
+
+class SlowSource(PythonSource):
+    """One split that takes ten milliseconds per record."""
+
+    def enumerate_splits(self) -> Iterable[Any]:
+        return ["all"]
+
+    def read_split(self, split: Any) -> Iterable[Any]:
+        return map(slowly, range(500))
+
+
+@pytest.mark.parametrize("source", [GeneratorSource(slowly, 500), SlowSource()])
+def test_nothing_is_made_twice_however_often_reading_is_interrupted(source: Source) -> None:
+    reading, received = operator(source.create_reader())
+    reading.take(ReadOrder(0, 0, tuple(source.create_enumerator(1).poll(500))))
+    steps = 1
+    while reading.read():
+        steps += 1
+    assert received.values == CALLS == list(range(500))
+    assert steps > 1
