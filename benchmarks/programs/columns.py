@@ -39,7 +39,6 @@ BIDS = ProjectColumns(
 class CountingSink(Sink):
     """Forgets records and tells how many there were, at the end of each epoch."""
 
-    runs_in_ingest = True
     takes_columns = True
 
     def create_writer(self, context, restored=None):

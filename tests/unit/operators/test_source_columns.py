@@ -1,4 +1,4 @@
-"""A source gives columns when somebody behind it wants them and its reader can; positions are the same in both forms."""
+"""A source gives columns when somebody behind it wants them and its reader can; positions are those of rows."""
 
 from __future__ import annotations
 
