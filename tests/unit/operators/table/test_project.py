@@ -28,18 +28,17 @@ from funke.engine.operators.table.column_functions import columns_in
 from funke.engine.operators.table.project import projected_type
 from funke.engine.types import RowKind, Types
 from funke.engine.types.columns.column_batch import ColumnBatch
-from tests.harness.operator_harness import OperatorHarness, Watermark
+from tests.harness.operator_harness import OperatorHarness, Recorder, Watermark
 
 A, B = Column("a"), Column("b")
 
 
 def run(operation: ProjectColumns, batch: ColumnBatch) -> list[Any]:
     """What comes out."""
-    harness = OperatorHarness(operation)
-    harness.recorder.takes_columns = True
-    harness.operator.output.connect(collector := type(harness.recorder)(takes_columns=True), "columns", None)
-    harness.operator.process_columns(batch)
-    return collector.elements
+    operator, receiver = OperatorHarness(operation).operator, Recorder(takes_columns=True)
+    operator.output.connect(receiver, "receiver", None)
+    operator.process_columns(batch)
+    return receiver.elements
 
 
 def evaluate(expression: Expression, **columns: Any) -> list[Any]:
