@@ -90,7 +90,9 @@ def test_exclusive_bounds_and_bounds_as_time(keyed: Any) -> None:
 
 def test_refusals_of_an_interval_join(left: DataStream, keyed: Any) -> None:
     join = keyed[0].interval_join(keyed[1])
-    with pytest.raises(ConfigurationError, match=r"lower_bound <= upper_bound, got 1000 ms and 0 ms(?s:.*)test_join_"):
+    with pytest.raises(
+        ConfigurationError, match=r"lower_bound <= upper_bound, got 1000 ms and 0 ms(?s:.*)test_joined_"
+    ):
         join.between(SECOND, Duration.of_seconds(0))
     with pytest.raises(TypeError, match="needs a Duration as upper_bound, got int"):
         join.between(SECOND, 5)

@@ -31,7 +31,8 @@ from funke.engine.runtime.nursery import open_nursery
 from funke.engine.runtime.process_ties import children_of
 from funke.engine.runtime.results import DriverMessage, Failure, SubtaskReport
 from funke.engine.runtime.slot import Delivery, EpochHeader
-from funke.engine.runtime.slot_process import SlotAddress, main
+from funke.engine.runtime.slot_address import SlotAddress
+from funke.engine.runtime.slot_process import main
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.runtime.worker_setup import JobPackage
 from funke.engine.state.backend_choice import BackendChoice

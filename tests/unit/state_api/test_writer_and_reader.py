@@ -171,7 +171,7 @@ def test_a_reader_refuses_other_functions_and_unknown_operators(path: str) -> No
     assert [entry.uid for entry in reader.operators()] == [UID]
     with pytest.raises(TypeError, match="needs a KeyedStateReaderFunction, got function"):
         reader.read_keyed_state(UID, itself)  # type: ignore[arg-type]
-    with pytest.raises(StateError, match=r"uid 'x'; operators with state: 'Operator'[\s\S]*test_facade.py"):
+    with pytest.raises(StateError, match=r"uid 'x'; operators with state: 'Operator'[\s\S]*test_writer_and_reader.py"):
         reader.read_list_state("x", "buffer")
     with pytest.raises(TypeError, match="needs a WindowAssigner"):
         reader.window(3)  # type: ignore[arg-type]

@@ -339,4 +339,9 @@ HIGH_AVAILABILITY_CLUSTER = string_option(
 )
 FUNKE_HOME = string_option("funke.home", None, "Folder of job records, unless high-availability.storageDir is set.")
 LEASE_TIMEOUT = duration_option("funke.lease-timeout", None, "When a silent driver counts as gone.")
+EXCHANGE = string_option(
+    "funke.exchange",
+    "auto",
+    "How blocks travel: 'pipelined' (from slot to slot), 'blocking' (in epochs, through Spark's shuffle) or 'auto'.",
+)
 FAULT = string_option("funke.fault", None, "A planned fault, for tests: see engine.runtime.fault_points.")

@@ -16,6 +16,7 @@ class FeedbackSource(Source):
     """The head of an iteration; it is over when all other input is, and nothing circulates any more."""
 
     fixed_parallelism = 1
+    is_feedback = True
 
     def __init__(self, feedback_id: str) -> None:
         self.feedback_id = feedback_id

@@ -29,6 +29,8 @@ class RecordBuffer:
         self._error: BaseException | None = None
         self._is_ended = False
         self._is_closed = False
+        # Called by the producer's thread when something has changed for whoever takes.
+        self.on_change: Callable[[], None] = lambda: None
 
     def put(self, records: list[Any]) -> None:
         """Add records, after waiting until there is room; raises BufferClosedError when nobody takes them any more."""
@@ -37,6 +39,7 @@ class RecordBuffer:
             if self._is_closed:
                 raise BufferClosedError
             self._records.extend(records)
+        self.on_change()
 
     def take(self, most: int) -> list[Any]:
         """Return the next records; the producer's error is raised behind the last one."""
@@ -52,6 +55,7 @@ class RecordBuffer:
         with self._changed:
             self._is_ended = True
             self._error = error
+        self.on_change()
 
     def close(self) -> None:
         """Say that no more records are wanted."""
@@ -89,8 +93,12 @@ class BufferEnumerator(SplitEnumerator):
         self._split_id = split_id
         self._produce = produce
         self._buffer = RecordBuffer(capacity)
+        self._buffer.on_change = self._tell
         self._thread = threading.Thread(target=self._run, name=f"funke-{split_id}", daemon=True)
         self._thread.start()
+
+    def _tell(self) -> None:
+        self.wake()
 
     def _run(self) -> None:
         try:

@@ -108,6 +108,8 @@ class Committer(ABC):
 class Sink(ABC):
     """Something to write to; is pickled into slots."""
 
+    # Spark does the writing, once for each epoch.
+    is_spark: bool = False
     # Whether its writers take batches of columns as well as of rows.
     takes_columns: bool = False
 

@@ -7,7 +7,7 @@ checkpoint that keeps both, and a restart that gives them back, read every recor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +73,9 @@ class SplitReader(ABC):
 class SplitEnumerator(ABC):
     """Knows what there is to read; lives in the driver."""
 
+    # May be called by any thread when there is something to poll; until then the driver asks now and then.
+    wake: Callable[[], None] = staticmethod(lambda: None)
+
     @abstractmethod
     def poll(self, max_records: int) -> list[Split]:
         """The next splits, together about `max_records` records; empty when there is nothing to read just now."""
@@ -114,6 +117,8 @@ class Source(ABC):
     is_bounded: bool = True
     # Spark plans the reading: the rows of a DataFrame come to the readers as Arrow batches.
     is_spark: bool = False
+    # What it reads is what its own job has sent back.
+    is_feedback: bool = False
     # Sources that cannot be read in parallel (collections, sockets) say 1.
     fixed_parallelism: int | None = None
     produced_type: TypeInformation | None = None

@@ -200,6 +200,14 @@ class CheckpointKeeper:
         number = self._last_id + 1 if order is None else order.checkpoint_id
         self._uncommitted.extend((number, operator_id, items) for operator_id, items in committables.items())
 
+    def prepared_with(self, checkpoint_id: int | None, operator_id: str, items: list[Any]) -> None:
+        """A sink has prepared something for a checkpoint, or for the next one."""
+        self._uncommitted.append((self._last_id + 1 if checkpoint_id is None else checkpoint_id, operator_id, items))
+
+    def is_pending(self, order: CheckpointOrder) -> bool:
+        """Whether a checkpoint is still wanted."""
+        return order.checkpoint_id in self._pending
+
     # Acknowledge
 
     def take(self, acks: Iterable[SnapshotAck]) -> None:

@@ -184,7 +184,7 @@ class Coordinator:
         self._raise_if_cancelled()
 
     def _take_acks(self, results: list[Any]) -> None:
-        _raise_failure(results)
+        raise_failure(results)
         self._keeper.take(result for result in results if isinstance(result, SnapshotAck))
         self._keeper.advance(self._commit)
 
@@ -251,7 +251,7 @@ class Coordinator:
         self.figures.epochs += 1
         if any(isinstance(result, Failure) for result in results):
             self._deliver_messages(results, is_complete=False)
-            _raise_failure(results)
+            raise_failure(results)
         self._accept_reports(results)
         self._note_executions()
         if is_first:
@@ -328,7 +328,7 @@ class Coordinator:
         return committables
 
 
-def _raise_failure(results: list[Any]) -> None:
+def raise_failure(results: list[Any]) -> None:
     """Raises what the slots report as failed, if anything; a lost slot is rather a consequence than a cause."""
     failures = [result for result in results if isinstance(result, Failure)]
     if failures:

@@ -17,6 +17,7 @@ from funke.engine.jobs.checkpoint_settings import local_copy_folders
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.dependencies import Dependencies
+from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.slot_watch import Heartbeat
 from funke.engine.runtime.snapshot_files import join_path
 from funke.engine.runtime.worker_setup import JobPackage, pack_code
@@ -48,6 +49,8 @@ def pack_job(
         staging_folder=join_path(keeper.store.folder, "taskowned") if keeper.is_periodic else None,
         local_folders=local_copy_folders(configured),
         heartbeat=heartbeat_settings(configured),
+        network=NetworkSettings(),
+        buffer_timeout_ms=settings.buffer_timeout_ms,
         fault=configured.get(options.FAULT),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -103,8 +103,9 @@ class JobSources:
 
     def _may_read(self, feed: SourceFeed) -> bool:
         """Not while splits are left over; and with watermark alignment, not when too far ahead of the group."""
-        if feed.has_unfinished:
-            return False
+        return not feed.has_unfinished and self._is_aligned(feed)
+
+    def _is_aligned(self, feed: SourceFeed) -> bool:
         spec = feed.alignment
         if spec is None or spec.alignment_group is None or spec.alignment_drift_ms is None:
             return True
@@ -116,6 +117,54 @@ class JobSources:
             and not other.enumerator.is_finished
         ]
         return not group or feed.watermark <= min(group) + spec.alignment_drift_ms
+
+    def poll_hungry(self, max_records: int) -> Polled:
+        """Asks the sources of subtasks with little left to read; only those that have something are named."""
+        found = []
+        for feed in self.feeds:
+            if not feed.enumerator.is_finished and feed.is_hungry and self._is_aligned(feed):
+                splits = feed.poll(max_records)
+                if splits:
+                    found.append((feed, splits))
+        return found
+
+    def new_orders(self, polled: Polled, is_first: bool) -> Iterator[tuple[int, ReadOrder]]:
+        """Slots, with what their sources are told: splits, and that there will be no more."""
+        splits_of = {id(feed): splits for feed, splits in polled}
+        for feed in self.feeds:
+            is_end = feed.enumerator.is_finished and not feed.has_told_end
+            splits = splits_of.get(id(feed), [])
+            if splits or is_first or is_end:
+                for order in feed.orders(splits):
+                    if order.splits or is_first or is_end:
+                        yield feed.segment.first_slot + order.subtask, order
+
+    def ms_until_poll(self) -> int | None:
+        """When to ask again; None if nobody has anything to say, or everybody has enough."""
+        waits = [
+            feed.enumerator.next_poll_ms() for feed in self.feeds if not feed.enumerator.is_finished and feed.is_hungry
+        ]
+        return min(waits, default=None)
+
+    def wake_with(self, wake: Callable[[], None]) -> None:
+        """Who is to be told when a source has something, rather than to ask."""
+        for feed in self.feeds:
+            feed.enumerator.wake = wake
+
+    def begin_cut(self) -> None:
+        """Barriers are on their way."""
+        for feed in self.feeds:
+            feed.begin_cut()
+
+    def cut(self, segment_id: int, subtask: int, report: ReadReport) -> bool:
+        """A subtask has sent its barrier; whether all have."""
+        self._by_segment[segment_id].cut(subtask, report)
+        return all(feed.is_cut for feed in self.feeds)
+
+    def end_cut(self) -> None:
+        """The sources were written down."""
+        for feed in self.feeds:
+            feed.end_cut()
 
     def orders(self, polled: Polled, deadline_ms: int | None) -> list[ReadOrder]:
         """What an epoch tells the subtasks of all sources."""

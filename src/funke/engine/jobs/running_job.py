@@ -52,13 +52,16 @@ from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.slot_limit import require_slots
 from funke.engine.jobs.source_feed import SourceFeed
 from funke.engine.jobs.start_point import matched_graph, operator_entries
+from funke.engine.jobs.stream_coordinator import StreamCoordinator
 from funke.engine.planner.chaining import to_job_graph
+from funke.engine.planner.exchange_mode import exchange_mode
 from funke.engine.planner.segments import to_plan
 from funke.engine.runtime.dependencies import distribute, stage
 from funke.engine.runtime.epoch_holders import epoch_holders
 from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.local_copies import remove_copies
+from funke.engine.runtime.pipelined.stream_runner import StreamRunner
 from funke.engine.runtime.snapshot_files import join_path
 from funke.engine.runtime.spark_session import (
     JobSpark,
@@ -112,8 +115,8 @@ class RunningJob:
         self.result_future: Future[JobSummary] = Future()
         # Called when the job has ended.
         self.closing: list[Callable[[], None]] = []
-        self._coordinator: Coordinator | None = None
-        self._runner: EpochRunner | None = None
+        self._coordinator: Coordinator | StreamCoordinator | None = None
+        self._runner: EpochRunner | StreamRunner | None = None
         self._cancelling = threading.Event()
         if record is not None and record.restored.status is JobStatus.CANCELLING:
             self._cancelling.set()
@@ -134,6 +137,7 @@ class RunningJob:
             self.job_graph = matched_graph(self.job_graph, graph, start, is_unclaimed_allowed)
         self._keeper.operators = operator_entries(self.job_graph)
         self._plan = to_plan(self.job_graph)
+        self._mode = exchange_mode(self.job_graph, configured.get(options.EXCHANGE))
         self._dependencies = stage(
             settings.python_files, settings.python_archives, settings.python_requirements, settings.cached_files
         )
@@ -344,6 +348,32 @@ class RunningJob:
 
     def _prepare(
         self, spark: JobSpark, sources: JobSources, start: Checkpoint | None
+    ) -> tuple[EpochRunner | StreamRunner, Coordinator | StreamCoordinator]:
+        prepare = self._prepare_stream if self._mode.is_pipelined else self._prepare_epochs
+        runner, coordinator = prepare(spark, sources, start)
+        with self._lock:
+            self._runner, self._coordinator = runner, coordinator
+        return runner, coordinator
+
+    def _prepare_stream(
+        self, spark: JobSpark, sources: JobSources, start: Checkpoint | None
+    ) -> tuple[StreamRunner, StreamCoordinator]:
+        hosts = self._runner.hosts if self._runner is not None and self._package.local_folders else None
+        runner = StreamRunner(spark, self._plan, self._package, hosts)
+        coordinator = StreamCoordinator(
+            runner,
+            sources,
+            self._keeper,
+            self._commits.commit,
+            self._results.put,
+            self._executions,
+            self._plan.slots,
+        )
+        coordinator.figures.epochs = start.epoch if start is not None else 0
+        return runner, coordinator
+
+    def _prepare_epochs(
+        self, spark: JobSpark, sources: JobSources, start: Checkpoint | None
     ) -> tuple[EpochRunner, Coordinator]:
         # Where local copies of the state are, it need not be fetched.
         hosts = self._runner.hosts if self._runner is not None and self._package.local_folders else None
@@ -363,8 +393,6 @@ class RunningJob:
             EpochWatch(partial(self._keeper.expire, holders), runner.cancel, self._keeper.settings.timeout_ms),
             start.epoch if start is not None else 0,
         )
-        with self._lock:
-            self._runner, self._coordinator = runner, coordinator
         return runner, coordinator
 
     def status(self) -> JobStatus:

@@ -6,6 +6,7 @@ import contextlib
 import secrets
 import threading
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from typing import Literal
@@ -66,6 +67,8 @@ class SavepointRequests:
         self._unanswered: list[SavepointRequest] = []
         self._lock = threading.Lock()
         self._closed: FunkeError | None = None
+        # Called by whoever asks.
+        self.on_ask: Callable[[], None] = lambda: None
 
     def ask(self, request: SavepointRequest) -> Future[str]:
         """Queues a request; it fails when no epoch has taken it in time."""
@@ -80,6 +83,7 @@ class SavepointRequests:
         timer.daemon = True
         timer.start()
         request.future.add_done_callback(lambda _: timer.cancel())
+        self.on_ask()
         return request.future
 
     def __bool__(self) -> bool:

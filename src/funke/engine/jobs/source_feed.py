@@ -53,6 +53,9 @@ class SourceFeed:
     # Whether the subtasks of this attempt have been given what an earlier one had left.
     _has_begun: bool = False
     _has_told_end: bool = False
+    # While a barrier is on its way through the subtasks: those that have sent it, and what they have said since.
+    _cut: set[int] | None = None
+    _deferred: list[tuple[int, ReadReport]] = field(default_factory=list)
     _restored_watermark: int | None = None
 
     def poll(self, max_records: int) -> list[Split]:
@@ -76,6 +79,11 @@ class SourceFeed:
     def is_over(self) -> bool:
         """Whether everything has been handed out and read."""
         return self.enumerator.is_finished and not self.has_unfinished
+
+    @property
+    def has_told_end(self) -> bool:
+        """Whether the subtasks know that nothing will follow."""
+        return self._has_told_end
 
     @property
     def has_end_to_tell(self) -> bool:
@@ -132,6 +140,9 @@ class SourceFeed:
 
     def accept(self, subtask: int, report: ReadReport) -> None:
         """Takes what a subtask has read."""
+        if self._cut is not None and subtask in self._cut:
+            self._deferred.append((subtask, report))
+            return
         self.watermarks[subtask] = report.watermark
         (self._idle.add if report.is_idle else self._idle.discard)(subtask)
         self.records += report.records
@@ -139,6 +150,35 @@ class SourceFeed:
         for outcome in report.outcomes:
             self._named(self.enumerator.report)(replace(outcome, split=given.pop(0)))
         self._read[subtask] = report.unfinished
+
+    # Without epochs, subtasks read on while a checkpoint is taken: what they read behind their barrier does not count.
+
+    def begin_cut(self) -> None:
+        """A checkpoint begins."""
+        self._cut = set()
+
+    def cut(self, subtask: int, report: ReadReport) -> None:
+        """A subtask has sent its barrier, and says what it had read before."""
+        self.accept(subtask, report)
+        assert self._cut is not None
+        self._cut.add(subtask)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether all subtasks have sent their barriers."""
+        return self._cut is not None and len(self._cut) == self.segment.parallelism
+
+    def end_cut(self) -> None:
+        """The source was written down as it was."""
+        self._cut = None
+        deferred, self._deferred = self._deferred, []
+        for subtask, report in deferred:
+            self.accept(subtask, report)
+
+    @property
+    def is_hungry(self) -> bool:
+        """Whether some subtask has at most one split left."""
+        return any(len(self._given.get(subtask, ())) <= 1 for subtask in range(self.segment.parallelism))
 
     @property
     def watermark(self) -> int:
@@ -150,7 +190,7 @@ class SourceFeed:
         """The source's position: what was handed out, what of that is not read yet, and the progress of event time."""
         return SourceState(
             self.enumerator.snapshot(),
-            {subtask: tuple(zip(given, self._read[subtask])) for subtask, given in self._given.items() if given},
+            {subtask: self._left(subtask) for subtask, given in self._given.items() if given},
             self.segment.parallelism,
             self.watermark,
             dict(self._owner),
@@ -158,6 +198,11 @@ class SourceFeed:
             frozenset(self._idle),
             self.records,
         )
+
+    def _left(self, subtask: int) -> tuple[tuple[Split, int], ...]:
+        # What was given behind the last report has not been touched.
+        given, read = self._given[subtask], self._read.get(subtask, ())
+        return tuple(zip(given, (*read, *[0] * (len(given) - len(read)))))
 
     def restore(self, state: SourceState) -> None:
         """Goes on where an earlier attempt or another job stood; the enumerator was made with its position."""

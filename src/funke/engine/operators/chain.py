@@ -83,6 +83,10 @@ class OperatorChain:
         """Tells every operator, in order, that the epoch's input is complete."""
         self._in_order(lambda operator: operator.end_epoch)
 
+    def flush(self) -> None:
+        """Leaves nothing in a buffer of a sink's."""
+        self._in_order(lambda operator: operator.flush)
+
     def end_input(self) -> None:
         """Tells every operator, in order, that there is no more input."""
         self._in_order(lambda operator: operator.end_input)

@@ -83,6 +83,8 @@ class TaskInfo:
     # The checkpoint that the job starts from.
     restored_checkpoint_id: int | None = None
     is_batch: bool = False
+    # Whether the input comes in epochs, with nothing to do between them.
+    has_epochs: bool = True
     backend: BackendChoice = field(default_factory=BackendChoice)
     auto_watermark_interval_ms: int = 200
     job_parameters: dict[str, str] = field(default_factory=dict)
@@ -331,8 +333,11 @@ class Operator:
     def end_input(self) -> None:
         """All inputs have ended; MAX_WATERMARK has been processed before."""
 
+    def flush(self) -> None:
+        """Nothing more is there to be processed just now: what was written must not stay in a buffer."""
+
     def end_epoch(self) -> None:
-        """The epoch's records have all been processed."""
+        """The epoch's records have all been processed; without epochs, called now and then."""
 
     def next_wakeup_ms(self) -> int | None:
         """The earliest processing time at which `on_processing_time` has something to do."""

@@ -66,10 +66,12 @@ class SinkOperator(Operator):
         """A stream ends here."""
         self._input_watermark = watermark
 
-    def end_epoch(self) -> None:
-        """Leaves nothing in a buffer."""
+    def flush(self) -> None:
         if not self._has_ended:
             self.writer.flush(end_of_input=False)
+
+    def end_epoch(self) -> None:
+        self.flush()
 
     def end_input(self) -> None:
         """Finishes what is written and hands it to the committer."""

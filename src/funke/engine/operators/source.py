@@ -95,6 +95,11 @@ class SourceOperator(Operator):
         """Whether splits are left to read."""
         return bool(self._waiting)
 
+    @property
+    def has_outcomes(self) -> bool:
+        """Whether splits were read to their end since the last report."""
+        return bool(self._outcomes)
+
     def take(self, order: ReadOrder) -> None:
         """Takes more splits, to be read behind those that it has."""
         self._has_read = self._has_read or bool(order.splits)

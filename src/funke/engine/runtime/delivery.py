@@ -14,7 +14,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
 
 from funke.engine.errors import SlotLostError
 from funke.engine.planner.segments import Plan
@@ -26,14 +25,13 @@ from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.nursery import fork_slot
 from funke.engine.runtime.results import Failure, user_part
 from funke.engine.runtime.slot import Delivery
-from funke.engine.runtime.slot_process import CLOSE_S, SOCKET_NAME, SlotAddress, SlotBirth
+from funke.engine.runtime.slot_address import SlotAddress, local_host
+from funke.engine.runtime.slot_calls import connect
+from funke.engine.runtime.slot_host import CLOSE_S, SOCKET_NAME, SlotBirth
 from funke.engine.runtime.slot_watch import ending_of
 from funke.engine.runtime.worker_setup import JobPackage
-from funke.engine.trust.peers import connect_to_own, listen_at, prove_to_listener
+from funke.engine.trust.peers import listen_at
 from funke.engine.trust.private_files import make_private_folder, require_private_folder
-
-# How long a slot may take to answer a greeting: it may have been started only just now, with many others.
-_GREETING_S = 60.0
 
 
 def start_slot(slot: int, package: JobPackage) -> SlotAddress:
@@ -55,14 +53,14 @@ def _start_in(folder: str, slot: int, package: JobPackage) -> SlotAddress:
     with ExitStack() as closing:
         listeners = [closing.enter_context(listen_at(path))]
         if package.driver_host is None:
-            listeners.append(closing.enter_context(socket.create_server((_host(), 0), backlog=64)))
+            listeners.append(closing.enter_context(socket.create_server((local_host(), 0), backlog=64)))
         birth = SlotBirth(slot, package, executor_pid(package), folder, tuple(sys.path), dict(os.environ))
         birth_file = os.path.join(folder, "birth")
         with open(birth_file, "wb") as message:
             pickle.dump(birth, message, 5)
         pid = _start_process(package, folder, birth_file, tuple(listener.fileno() for listener in listeners))
         port = listeners[1].getsockname()[1] if len(listeners) > 1 else None
-        return SlotAddress(slot, _host(), port, path, pid, os.getcwd())
+        return SlotAddress(slot, local_host(), port, path, pid, os.getcwd())
 
 
 def _start_process(package: JobPackage, folder: str, birth_file: str, listeners: tuple[int, ...]) -> int:
@@ -111,47 +109,6 @@ def executor_pid(package: JobPackage) -> int:
     except (OSError, ValueError, IndexError):
         return daemon
     return above if above > 1 else daemon
-
-
-def _host() -> str:
-    """The address under which other hosts reach this one; Spark has already chosen it for its own services."""
-    return os.environ.get("SPARK_LOCAL_IP") or os.environ.get("SPARK_LOCAL_HOSTNAME") or "127.0.0.1"
-
-
-def connect(address: SlotAddress, secret: bytes, order: Any, timeout_s: float | None = None) -> FrameSocket:
-    """Opens a conversation with a slot; neither side reads a word before the other has proven who it is."""
-    connection = _reach(address)
-    try:
-        connection.settimeout(_GREETING_S if timeout_s is None else timeout_s)
-        prove_to_listener(connection, secret)
-        connection.settimeout(timeout_s)
-        frames = FrameSocket(connection)
-        frames.send_message(pickle.dumps(order, 5))
-    except BaseException:
-        connection.close()
-        raise
-    return frames
-
-
-def _reach(address: SlotAddress) -> socket.socket:
-    try:
-        return connect_to_own(address.path, _GREETING_S)
-    except OSError:
-        if address.port is None:
-            raise
-    # On another host, where the path leads nowhere, or to somebody else's socket.
-    connection = socket.create_connection((address.host, address.port), timeout=30)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    _notice_lost_host(connection)
-    return connection
-
-
-def _notice_lost_host(connection: socket.socket) -> None:
-    """A host that is gone without a word breaks the connection within a minute; otherwise nobody would notice."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4), ("TCP_USER_TIMEOUT", 50_000)):
-        if hasattr(socket, name):
-            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def deliver(
@@ -283,6 +240,10 @@ class _Answers(threading.Thread):
 
 
 def _lost(address: SlotAddress, error: BaseException) -> Frame:
+    return Frame(0, RESULT, 0, encode(lost_slot(address, error)))
+
+
+def lost_slot(address: SlotAddress, error: BaseException) -> Failure:
     """The failure for a slot that does not answer: how it ended, if its watcher has said so on this host."""
     ending = ending_of(address.path)
     reason = f"(process {address.pid} on {address.host}) is gone: {error}"
@@ -291,7 +252,7 @@ def _lost(address: SlotAddress, error: BaseException) -> Frame:
         blamed = (ending.operator_name, ending.user_line) if ending.is_fault_of_operator else ("", None)
         message = f"slot {address.slot} on {address.host} is gone: {ending}"
         failure = Failure(*blamed, "SlotLostError", message, user_part(ending.crash), is_slot_lost=True)
-    return Frame(0, RESULT, 0, encode(replace(failure, slot=address.slot)))
+    return replace(failure, slot=address.slot)
 
 
 def consumed_at(plan: Plan, level: int) -> frozenset[int]:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import pickle
 import threading
 import time
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import SlotLostError
 from funke.engine.operators.source import ReadOrder
@@ -19,22 +15,20 @@ from funke.engine.planner.segments import SOURCE_LEVEL, Plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.checkpoint_order import CheckpointNews
 from funke.engine.runtime.delivery import consumed_at, deliver, end_slots, order_reading, start_slot, tell_news
-from funke.engine.runtime.dependencies import shipping_folder
 from funke.engine.runtime.frames import ROWS, Frame
 from funke.engine.runtime.nursery import open_nursery
 from funke.engine.runtime.results import Failure, to_failure
 from funke.engine.runtime.row_blocks import row_frames
 from funke.engine.runtime.slot import Delivery, EpochHeader
-from funke.engine.runtime.slot_process import SlotAddress
+from funke.engine.runtime.slot_address import SlotAddress
 from funke.engine.runtime.spark_input import spark_frames
 from funke.engine.runtime.spark_session import OnSpark, is_embedded
+from funke.engine.runtime.spark_tasks import jvm_pid, placed_rdd, ship_funke
 from funke.engine.runtime.worker_setup import JobPackage, end_quietly_with_spark
 
 if TYPE_CHECKING:
-    from pyspark import RDD, Broadcast, SparkContext
+    from pyspark import RDD, Broadcast
     from pyspark.sql import DataFrame
-
-T = TypeVar("T")
 
 _EXECUTOR_WAIT_S = 10.0
 # After a failure an executor may be gone for good.
@@ -53,7 +47,7 @@ class EpochRunner:
         self._context = spark.sparkContext
         self._plan = plan
         if is_embedded(spark):
-            package = replace(package, driver_host=open_nursery(), executor_pid=_jvm_pid(self._context))
+            package = replace(package, driver_host=open_nursery(), executor_pid=jvm_pid(self._context))
         self._package: Broadcast[JobPackage] = self._context.broadcast(package)
         self._is_restarted = package.attempt > 0
         self._secret = package.secret
@@ -65,7 +59,7 @@ class EpochRunner:
         self._is_deployed = threading.Event()
         self._is_idle = threading.Event()
         self._is_idle.set()
-        _ship_funke(spark)
+        ship_funke(spark)
 
     def deploy(self) -> None:
         """Starts all slots, spread over the executors by Spark's scheduler."""
@@ -231,42 +225,9 @@ def _end_quietly(addresses: Iterable[SlotAddress], secret: bytes) -> None:
     end_slots(list(addresses), secret)
 
 
-def _jvm_pid(context: SparkContext) -> int:
-    jvm: Any = context._jvm
-    return int(jvm.java.lang.ProcessHandle.current().pid())
-
-
-def placed_rdd(context: SparkContext, values: Iterable[T], hosts: Iterable[list[str]]) -> RDD[T]:
-    """An RDD of one value per partition, each of which Spark runs on one of the given hosts if it can."""
-    from pyspark import RDD
-    from pyspark.serializers import CPickleSerializer
-
-    jvm: Any = context._jvm
-    to_seq, any_class = jvm.org.apache.spark.api.python.PythonUtils.toSeq, jvm.scala.reflect.ClassTag.Any()
-    placed = [jvm.scala.Tuple2(bytearray(pickle.dumps(value)), to_seq(names)) for value, names in zip(values, hosts)]
-    scala_rdd = context._jsc.sc().makeRDD(to_seq(placed), any_class)
-    java_rdd = jvm.org.apache.spark.api.java.JavaRDD(scala_rdd, any_class)
-    return RDD(java_rdd, context, CPickleSerializer())
-
-
 def _as_is(slot: int) -> int:
     return slot
 
 
 def _to_frame(pair: Any) -> Frame:
     return Frame(pair[0], *pair[1])
-
-
-def _ship_funke(spark: OnSpark) -> None:
-    """On a cluster, gives the executors this very package."""
-    context = spark.sparkContext
-    if is_embedded(spark) or getattr(context, "_funke_is_shipped", False):
-        return
-    root = Path(__file__).resolve().parents[2]
-    archive = os.path.join(shipping_folder(), "funke.zip")
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
-        for path in root.rglob("*"):
-            if path.suffix in {".py", ".typed"}:
-                bundle.write(path, Path("funke") / path.relative_to(root))
-    context.addPyFile(archive)
-    context._funke_is_shipped = True  # type: ignore[attr-defined]

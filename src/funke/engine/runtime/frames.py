@@ -28,17 +28,17 @@ class FrameSocket:
     """Sends and receives frames and plain messages over a connected socket."""
 
     def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
+        self.connection = connection
         self._reader = connection.makefile("rb", 1 << 18)
 
     def send(self, frame: Frame) -> None:
         """Sends one frame; large payloads are not copied."""
         head = _HEAD.pack(frame.slot, frame.exchange_id, frame.upstream, len(frame.payload))
         if len(frame.payload) < 1 << 14:
-            self._connection.sendall(head + frame.payload)
+            self.connection.sendall(head + frame.payload)
         else:
-            self._connection.sendall(head)
-            self._connection.sendall(frame.payload)
+            self.connection.sendall(head)
+            self.connection.sendall(frame.payload)
 
     def send_end(self) -> None:
         """Says that no frame follows."""
@@ -53,7 +53,7 @@ class FrameSocket:
 
     def send_message(self, message: bytes) -> None:
         """Sends an opaque message."""
-        self._connection.sendall(_SIZE.pack(len(message)) + message)
+        self.connection.sendall(_SIZE.pack(len(message)) + message)
 
     def receive_message(self) -> bytes:
         """The next opaque message."""
@@ -69,4 +69,4 @@ class FrameSocket:
     def close(self) -> None:
         """Closes the socket."""
         self._reader.close()
-        self._connection.close()
+        self.connection.close()

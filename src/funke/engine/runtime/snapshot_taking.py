@@ -104,6 +104,11 @@ class SnapshotTaker:
         with self._lock:
             self._acks[ack.checkpoint_id] = ack
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether a snapshot is on its way."""
+        return bool(self._running)
+
     def acks(self) -> list[SnapshotAck]:
         """The answers that the driver has not decided about."""
         with self._lock:

@@ -154,6 +154,7 @@ class Subtasks:
             attempt=package.attempt,
             restored_checkpoint_id=package.restored_checkpoint_id,
             is_batch=package.is_batch,
+            has_epochs=package.control is None,
             auto_watermark_interval_ms=package.auto_watermark_interval_ms,
             job_parameters=dict(package.job_parameters),
             cached_files=dict(package.cached_paths),

@@ -16,6 +16,7 @@ from funke.engine.connectors.remote.access import StorageAccess, install_access,
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.cached_files import CachedFile
 from funke.engine.runtime.fault_points import arm
+from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.slot_watch import Heartbeat
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.state.backend_choice import BackendChoice
@@ -29,6 +30,15 @@ class DriverHost:
     # Where its nursery listens, and which Python that forks: what one version has pickled, another may not read.
     nursery_path: str
     interpreter: str
+
+
+@dataclass(frozen=True)
+class ControlAddress:
+    """Where the driver waits for its slots: a Unix socket on embedded Spark, else TCP."""
+
+    path: str | None
+    host: str = ""
+    port: int = 0
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,10 @@ class JobPackage:
     # None on a cluster, where slots start from nothing and are reached from other hosts.
     driver_host: DriverHost | None = None
     heartbeat: Heartbeat = field(default_factory=Heartbeat)
+    # How a job streams whose slots push to each other: where they find the driver, how much may be on its way.
+    control: ControlAddress | None = None
+    network: NetworkSettings = field(default_factory=NetworkSettings)
+    buffer_timeout_ms: int = 100
     # The process with which slots end, if the driver knows it: that of embedded Spark.
     executor_pid: int | None = None
     # What is to go wrong, in tests.

@@ -37,6 +37,8 @@ class SparkSink(Sink):
     checkpoints, an epoch is what came between two of them, and its number is the same when it is written again.
     """
 
+    is_spark = True
+
     write: Callable[..., None] | None = None
     format: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)

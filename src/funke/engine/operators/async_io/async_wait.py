@@ -110,7 +110,8 @@ class WaitingOperator(FunctionOperator, Generic[R]):
 
     def end_epoch(self) -> None:
         """Waits a moment for requests; those that take longer stay in flight."""
-        self._wait_until(lambda runner: runner.is_idle, _END_OF_EPOCH_S)
+        if self.context.task.has_epochs:
+            self._wait_until(lambda runner: runner.is_idle, _END_OF_EPOCH_S)
 
     def end_input(self) -> None:
         """Waits for all requests."""

@@ -1,0 +1,1 @@
+"""Streaming without epochs: slots live inside one long Spark job and push blocks to each other."""

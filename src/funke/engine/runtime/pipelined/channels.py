@@ -1,0 +1,230 @@
+"""Channels between subtasks, with credit: nothing is sent that the receiver has not promised to take.
+
+A receiver has buffers of its own for every channel, and some more for those with a backlog. A block takes one buffer (a
+long one several) from its sending until it has been processed. Whoever has no credit left waits, and so does the
+subtask that feeds it: a slow subtask slows exactly those before it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from funke.engine.operators.input_gate import Part
+from funke.engine.operators.record_copy import ResultGuard, copies_of
+from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.runtime.pipelined.connection import BLOCK, CREDIT, Connection
+
+__all__ = ["BufferPool", "InChannel", "LocalOut", "OutChannel", "RemoteOut"]
+
+
+class BufferPool:
+    """The buffers of one receiving subtask that no channel owns."""
+
+    def __init__(self, floating: int) -> None:
+        self.free = floating
+        self.size = floating
+        # Channels whose senders have more than they may send.
+        self.wanting: deque[InChannel] = deque()
+
+    def give_back(self, buffers: int) -> None:
+        """Buffers that are free again go to those who want them."""
+        self.free += buffers
+        while self.free > 0 and self.wanting:
+            channel = self.wanting.popleft()
+            channel.is_wanting = False
+            channel.borrow()
+
+
+class InChannel:
+    """The receiving end: blocks that wait to be processed."""
+
+    __slots__ = (
+        "_backlog",
+        "_borrowed",
+        "_connection",
+        "_pool",
+        "_segment_bytes",
+        "_to_grant",
+        "exchange_id",
+        "is_blocked",
+        "is_wanting",
+        "number",
+        "on_ready",
+        "on_taken",
+        "queue",
+        "upstream",
+    )
+
+    def __init__(self, number: int, exchange_id: int, upstream: int, pool: BufferPool, segment_bytes: int) -> None:
+        self.number = number
+        self.exchange_id = exchange_id
+        self.upstream = upstream
+        self.queue: deque[tuple[int, Any, int]] = deque()
+        # Its barrier has come: what follows belongs behind the checkpoint.
+        self.is_blocked = False
+        self.is_wanting = False
+        self.on_ready: Callable[[InChannel], None] = lambda channel: None
+        # Of a sender in the same slot, which needs no credit to see that there is room.
+        self.on_taken: Callable[[], None] | None = None
+        self._connection: Connection | None = None
+        self._pool = pool
+        self._segment_bytes = segment_bytes
+        # Buffers of the pool that this channel has.
+        self._borrowed = 0
+        self._backlog = 0
+        self._to_grant = 0
+
+    def connect(self, connection: Connection) -> None:
+        """Blocks come over a connection, on which credit is granted."""
+        self._connection = connection
+
+    @property
+    def buffers(self) -> int:
+        """How many blocks wait."""
+        return len(self.queue)
+
+    def put(self, kind: int, content: Any, size: int, backlog: int = 0) -> None:
+        """Takes a block; those that are local come as they are, the others encoded."""
+        queue = self.queue
+        queue.append((kind, content, size))
+        self._backlog = backlog
+        if backlog > 0 and self._connection is not None:
+            self.borrow()
+        if len(queue) == 1 and not self.is_blocked:
+            self.on_ready(self)
+
+    def take(self) -> tuple[int, Any]:
+        """The next block; its buffer is free."""
+        kind, content, size = self.queue.popleft()
+        if self._connection is not None:
+            if kind == BLOCK:
+                content = decode(content)
+            self._free(-(-size // self._segment_bytes) or 1)
+        elif self.on_taken is not None:
+            self.on_taken()
+        return kind, content
+
+    def borrow(self) -> None:
+        """Takes buffers from the pool for what the sender has waiting."""
+        wanted = self._backlog - self._to_grant
+        taken = min(wanted, self._pool.free)
+        if taken > 0:
+            self._pool.free -= taken
+            self._borrowed += taken
+            self._backlog -= taken
+            self._grant(taken)
+        if wanted > taken and not self.is_wanting:
+            self.is_wanting = True
+            self._pool.wanting.append(self)
+
+    def _free(self, buffers: int) -> None:
+        returned = min(buffers, self._borrowed)
+        self._borrowed -= returned
+        if buffers > returned:
+            self._grant(buffers - returned)
+        if returned:
+            self._pool.give_back(returned)
+
+    def _grant(self, buffers: int) -> None:
+        self._to_grant += buffers
+
+    def send_credit(self) -> None:
+        """Grants what has become free since the last time."""
+        if self._to_grant and self._connection is not None:
+            self._connection.send(CREDIT, channel=self.number, number=self._to_grant)
+            self._to_grant = 0
+
+
+class OutChannel:
+    """The sending end."""
+
+    def __init__(self) -> None:
+        # Called with +1 when it has no room any more, and with -1 when it has again.
+        self.on_full: Callable[[int], None] = lambda change: None
+        self._is_full = False
+
+    def send(self, parts: list[Part]) -> int:
+        """Sends a block; returns its size, or a guess of it."""
+        raise NotImplementedError
+
+    def send_mark(self, kind: int, payload: bytes) -> None:
+        """Sends a barrier or the end, behind everything that waits."""
+        raise NotImplementedError
+
+    def _set_full(self, is_full: bool) -> None:
+        if is_full != self._is_full:
+            self._is_full = is_full
+            self.on_full(1 if is_full else -1)
+
+
+class LocalOut(OutChannel):
+    """To a subtask of the same slot: records are handed over, copied if anybody could still change them."""
+
+    def __init__(self, target: InChannel, most_blocks: int) -> None:
+        super().__init__()
+        self._target = target
+        self._most = most_blocks
+        self._guard = ResultGuard()
+        target.on_taken = self._taken
+
+    def send(self, parts: list[Part]) -> int:
+        rows = 0
+        for number, part in enumerate(parts):
+            if part[0] == "r":
+                rows += len(part[1])
+                if self._guard.is_careful:
+                    parts[number] = ("r", copies_of(part[1]), part[2])
+                self._guard.check(part[1])
+        self._target.put(BLOCK, parts, 0)
+        self._set_full(self._target.buffers >= self._most)
+        return rows * _GUESSED_ROW_BYTES
+
+    def send_mark(self, kind: int, payload: bytes) -> None:
+        self._target.put(kind, payload, 0)
+
+    def _taken(self) -> None:
+        self._set_full(self._target.buffers >= self._most)
+
+
+class RemoteOut(OutChannel):
+    """To a subtask of another slot."""
+
+    def __init__(self, number: int, connection: Connection, credit: int, segment_bytes: int) -> None:
+        super().__init__()
+        self._number = number
+        self._connection = connection
+        self._segment_bytes = segment_bytes
+        self.credit = credit
+        self.queue: deque[tuple[int, bytes]] = deque()
+
+    def send(self, parts: list[Part]) -> int:
+        payload = encode(parts)
+        self._put(BLOCK, payload)
+        return len(payload)
+
+    def send_mark(self, kind: int, payload: bytes) -> None:
+        self._put(kind, payload)
+
+    def grant(self, credit: int) -> None:
+        """The receiver can take more."""
+        self.credit += credit
+        while self.queue and self.credit > 0:
+            self._transmit(*self.queue.popleft())
+        self._set_full(bool(self.queue))
+
+    def _put(self, kind: int, payload: bytes) -> None:
+        if self.credit > 0 and not self.queue:
+            self._transmit(kind, payload)
+        else:
+            self.queue.append((kind, payload))
+            self._set_full(True)
+
+    def _transmit(self, kind: int, payload: bytes) -> None:
+        self.credit -= -(-len(payload) // self._segment_bytes) or 1
+        self._connection.send(kind, payload, self._number, len(self.queue))
+
+
+# Rows that stay in their slot are never measured.
+_GUESSED_ROW_BYTES = 32

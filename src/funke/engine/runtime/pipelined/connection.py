@@ -1,0 +1,132 @@
+"""A connection that never waits: frames are queued to be sent, and taken as they come."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+__all__ = ["BARRIER", "BLOCK", "CREDIT", "END", "MESSAGE", "Connection", "Packet", "head_of", "size_of"]
+
+# Kind, backlog of the sender (or credit that is granted), channel, size of the payload.
+_HEAD = struct.Struct("!BHII")
+BLOCK, BARRIER, END, CREDIT, MESSAGE = range(5)
+_READ_BYTES = 1 << 18
+# What one call of the system takes.
+_MOST_BUFFERS = 256
+_MOST_NUMBER = 0xFFFF
+_SOCKET_BUFFER = 1 << 20
+
+
+class Packet(NamedTuple):
+    """What came over a connection; `number` is the sender's backlog, or the credit that it grants."""
+
+    kind: int
+    number: int
+    channel: int
+    payload: bytes
+
+
+class Connection:
+    """One end of a connected socket whose other end has proven who it is."""
+
+    def __init__(self, own: socket.socket) -> None:
+        own.setblocking(False)
+        for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            with contextlib.suppress(OSError):
+                own.setsockopt(socket.SOL_SOCKET, option, _SOCKET_BUFFER)
+        self._socket = own
+        # What has come of a frame, and how much makes it complete.
+        self._pieces: list[bytes] = []
+        self._has, self._needs = 0, _HEAD.size
+        self._queue: deque[bytes | memoryview] = deque()
+        self.bytes_sent = 0
+
+    def fileno(self) -> int:
+        """For those who wait for it."""
+        return self._socket.fileno()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something is left to be sent."""
+        return bool(self._queue)
+
+    def send(self, kind: int, payload: bytes = b"", channel: int = 0, number: int = 0) -> None:
+        """Queues a frame; `flush` sends it."""
+        self._queue.append(_HEAD.pack(kind, min(number, _MOST_NUMBER), channel, len(payload)))
+        if payload:
+            self._queue.append(payload)
+
+    def flush(self) -> bool:
+        """Sends what the system takes just now; False when something is left."""
+        queue = self._queue
+        while queue:
+            pieces = [queue.popleft() for _ in range(min(len(queue), _MOST_BUFFERS))]
+            try:
+                sent = self._socket.sendmsg(pieces)
+            except BlockingIOError:
+                sent = 0
+            self.bytes_sent += sent
+            left = _behind(pieces, sent)
+            if left:
+                queue.extendleft(reversed(left))
+                return False
+        return True
+
+    def receive(self) -> Iterator[Packet]:
+        """What has come so far; ConnectionError when the other side is gone."""
+        try:
+            data = self._socket.recv(_READ_BYTES)
+        except BlockingIOError:
+            return
+        if not data:
+            raise ConnectionError("the other side closed the connection")
+        self._pieces.append(data)
+        self._has += len(data)
+        # Joined once a frame is complete: a long one comes in many pieces.
+        if self._has < self._needs:
+            return
+        if len(self._pieces) > 1:
+            data = b"".join(self._pieces)
+        start, length, self._needs = 0, len(data), _HEAD.size
+        while length - start >= _HEAD.size:
+            kind, number, channel, size = _HEAD.unpack_from(data, start)
+            begin = start + _HEAD.size
+            if length - begin < size:
+                self._needs = _HEAD.size + size
+                break
+            start = begin + size
+            yield Packet(kind, number, channel, data[begin:start])
+        self._pieces = [data[start:]] if start < length else []
+        self._has = length - start
+
+    def shut_down(self) -> None:
+        """Ends the conversation, for whoever reads from it in another thread too."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Closes the socket."""
+        self._socket.close()
+
+
+def head_of(kind: int, size: int) -> bytes:
+    """The head of a frame, for those who send one by themselves."""
+    return _HEAD.pack(kind, 0, 0, size)
+
+
+def size_of(head: bytes) -> int:
+    """The size of the payload behind a head."""
+    return int(_HEAD.unpack(head)[3])
+
+
+def _behind(pieces: list[bytes | memoryview], sent: int) -> list[bytes | memoryview]:
+    """What is left of pieces of which so many bytes were sent."""
+    for number, piece in enumerate(pieces):
+        if sent < len(piece):
+            return [memoryview(piece)[sent:], *pieces[number + 1 :]]
+        sent -= len(piece)
+    return []

@@ -1,0 +1,117 @@
+"""What driver and slots say to each other while a job streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from funke.engine.operators.source import ReadOrder, ReadReport
+from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder
+from funke.engine.runtime.results import SubtaskReport
+from funke.engine.runtime.slot_address import SlotAddress
+
+__all__ = [
+    "Begin",
+    "Born",
+    "Cut",
+    "Finish",
+    "Finished",
+    "GoOn",
+    "News",
+    "Orders",
+    "Prepared",
+    "Ready",
+    "Reports",
+    "TakeCheckpoint",
+]
+
+
+# From the driver
+
+
+@dataclass(frozen=True)
+class Begin:
+    """All slots are there: where the others are."""
+
+    addresses: dict[int, SlotAddress]
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What sources are to read."""
+
+    orders: tuple[ReadOrder, ...]
+
+
+@dataclass(frozen=True)
+class TakeCheckpoint:
+    """Sources send barriers now."""
+
+    order: CheckpointOrder
+    # Event time comes to its end before.
+    is_draining: bool = False
+    # Sources read nothing more behind the barrier, unless they are told to go on.
+    is_last: bool = False
+
+
+@dataclass(frozen=True)
+class GoOn:
+    """The job does not end with its savepoint, which has failed."""
+
+
+@dataclass(frozen=True)
+class News:
+    """What became of checkpoints."""
+
+    news: CheckpointNews
+
+
+@dataclass(frozen=True)
+class Finish:
+    """All input is read: sources end, and all others behind them."""
+
+
+# From a slot
+
+
+@dataclass(frozen=True)
+class Born:
+    """A slot has started."""
+
+    address: SlotAddress
+
+
+@dataclass(frozen=True)
+class Ready:
+    """It is connected with all others."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A source has sent its barrier: what it had read before."""
+
+    checkpoint_id: int
+    segment_id: int
+    subtask: int
+    report: ReadReport
+
+
+@dataclass(frozen=True)
+class Reports:
+    """How subtasks stand."""
+
+    reports: tuple[SubtaskReport, ...]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a sink has prepared to be committed with a checkpoint; with the next one, when that is None."""
+
+    checkpoint_id: int | None
+    operator_id: str
+    committables: list[Any]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """All subtasks have ended."""

@@ -1,0 +1,433 @@
+"""The loop of a slot that streams, Flink's mailbox: one thread owns operators, timers, state and connections.
+
+Whatever happens is a turn of the loop: a block is processed, a source reads a little, a timer fires, an order of the
+driver's is carried out. Deeper levels come first, sources read while those behind them have room. Nothing in it waits,
+except for all of that together: blocks without credit stay in their queues, and sockets are written when they can be.
+There are no other threads that could hold the interpreter when a block arrives.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+from funke.engine.operators.operator import OperatorFailure
+from funke.engine.planner.segments import Exchange, Plan
+from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.runtime.checkpoint_order import CheckpointNews
+from funke.engine.runtime.fault_points import reach
+from funke.engine.runtime.pipelined.channels import BufferPool, InChannel, LocalOut, OutChannel, RemoteOut
+from funke.engine.runtime.pipelined.connection import BARRIER, BLOCK, CREDIT, MESSAGE, Connection
+from funke.engine.runtime.pipelined.messages import (
+    Cut,
+    Finish,
+    Finished,
+    GoOn,
+    News,
+    Orders,
+    Prepared,
+    Ready,
+    Reports,
+    TakeCheckpoint,
+)
+from funke.engine.runtime.pipelined.network_settings import NetworkSettings
+from funke.engine.runtime.pipelined.task import Task
+from funke.engine.runtime.results import DriverMessage, to_failure
+from funke.engine.runtime.router import senders_to
+from funke.engine.runtime.subtasks import Subtask, Subtasks
+from funke.engine.runtime.worker_logs import LOG_CHANNEL, worker_logs
+from funke.engine.runtime.worker_setup import JobPackage
+
+__all__ = ["SlotLoop", "channel_numbers"]
+
+_REPORT_S = 1.0
+_SHORTEST_TICK_S = 0.05
+_LONGEST_WAIT_S = 1.0
+# While a snapshot is being written, somebody has to look whether it is done.
+_SNAPSHOT_WAIT_S = 0.005
+_COMMITTABLES = "committables"
+
+
+def channel_numbers(plan: Plan) -> dict[tuple[int, int, int], int]:
+    """The number of every channel, (exchange, sending subtask, receiving subtask), the same in all slots."""
+    found: dict[tuple[int, int, int], int] = {}
+    for exchange in plan.exchanges:
+        target, source = plan.by_id[exchange.target_segment], plan.by_id[exchange.source_segment]
+        for receiver in range(target.parallelism):
+            for sender in senders_to(exchange.partitioner, receiver, source.parallelism, target.parallelism):
+                found[exchange.id, sender, receiver] = len(found)
+    return found
+
+
+class SlotLoop:
+    """Drives the subtasks of one slot until the job's attempt ends."""
+
+    def __init__(
+        self, slot: int, plan: Plan, package: JobPackage, folder: str, network: NetworkSettings | None = None
+    ) -> None:
+        self.number = slot
+        self._plan = plan
+        self._package = package
+        self._network = network or package.network
+        self._outbox: list[bytes] = []
+        self._subtasks = Subtasks(slot, plan, package, folder, self._carry, self.send_to_driver)
+        self.snapshots = self._subtasks.snapshots
+        self._numbers = channel_numbers(plan)
+        self._tasks: list[Task] = []
+        self._sources: list[Task] = []
+        self._inputs: dict[int, tuple[Task, InChannel]] = {}
+        self._outputs: dict[int, OutChannel] = {}
+        self._driver: Connection | None = None
+        self._peers: dict[int, Connection] = {}
+        self._poll = select.epoll()
+        self._by_descriptor: dict[int, Callable[[], None]] = {}
+        self._writing: set[int] = set()
+        self._aborted: set[int] = set()
+        self._capturing: TakeCheckpoint | None = None
+        self._preparing: int | None = None
+        self._prepare_s = 0.0
+        self._acked: set[int] = set()
+        self._is_reading = True
+        self._is_over = False
+        self._last_report = 0.0
+        self._last_flush = 0.0
+        self._last_tick = 0.0
+        self._tick_s = max(_SHORTEST_TICK_S, package.auto_watermark_interval_ms / 1000)
+        self._buffer_timeout_s = package.buffer_timeout_ms / 1000
+
+    # Building
+
+    def open(self) -> None:
+        """Builds and opens all subtasks that belong to this slot."""
+        self._subtasks.open()
+        for subtask in self._subtasks.all:
+            task = Task(subtask, BufferPool(self._network.floating_buffers))
+            self._tasks.append(task)
+            if subtask.source is not None:
+                self._sources.append(task)
+            for exchange in self._plan.inputs_of(subtask.segment.id):
+                self._open_inputs(task, subtask, exchange)
+        # The deepest first: what has come far is finished before anything new begins.
+        self._tasks.sort(key=lambda task: -task.subtask.segment.level)
+
+    def _open_inputs(self, task: Task, subtask: Subtask, exchange: Exchange) -> None:
+        for (exchange_id, sender, receiver), number in self._numbers.items():
+            if exchange_id == exchange.id and receiver == subtask.index:
+                channel = InChannel(number, exchange.id, sender, task.pool, self._network.segment_bytes)
+                task.add_input(channel)
+                self._inputs[number] = task, channel
+
+    def connect(self, peers: dict[int, socket.socket]) -> None:
+        """Takes the connections to all other slots, and makes the channels over them."""
+        self._peers = {slot: Connection(own) for slot, own in peers.items()}
+        for connection in self._peers.values():
+            self._watch(connection, self._on_peer(connection))
+        for task in self._tasks:
+            for exchange in self._plan.outputs_of(task.subtask.segment.id):
+                self._open_outputs(task, exchange)
+        for number, (_, channel) in self._inputs.items():
+            sender = self._plan.by_id[self._exchange(channel.exchange_id).source_segment].first_slot + channel.upstream
+            if sender != self.number:
+                channel.connect(self._peers[sender])
+                self._inputs[number][1].send_credit()
+
+    def _exchange(self, exchange_id: int) -> Exchange:
+        return next(exchange for exchange in self._plan.exchanges if exchange.id == exchange_id)
+
+    def _open_outputs(self, task: Task, exchange: Exchange) -> None:
+        first = self._plan.by_id[exchange.target_segment].first_slot
+        network = self._network
+        for (exchange_id, sender, receiver), number in self._numbers.items():
+            if exchange_id != exchange.id or sender != task.subtask.index:
+                continue
+            channel: OutChannel
+            if first + receiver == self.number:
+                channel = LocalOut(self._inputs[number][1], network.channel_buffers + network.floating_buffers)
+            else:
+                peer = self._peers[first + receiver]
+                channel = RemoteOut(number, peer, network.channel_buffers, network.segment_bytes)
+            task.add_output(channel)
+            self._outputs[number] = channel
+
+    def _carry(self, exchange: Exchange, sender: int, receiver: int, parts: list[Any]) -> int:
+        return self._outputs[self._numbers[exchange.id, sender, receiver]].send(parts)
+
+    def send_to_driver(self, channel: str, subtask: int, payload: Any) -> None:
+        """Puts a message for the driver among those that leave at the end of this turn."""
+        kind, _, operator_id = channel.partition(":")
+        if kind == _COMMITTABLES:
+            self._tell(Prepared(self._preparing, operator_id, payload))
+        else:
+            self._tell(DriverMessage(channel, subtask, payload))
+
+    def _tell(self, message: Any) -> None:
+        self._outbox.append(encode(message))
+
+    def _watch(self, connection: Connection, on_input: Callable[[], None]) -> None:
+        self._poll.register(connection.fileno(), select.EPOLLIN)
+        self._by_descriptor[connection.fileno()] = on_input
+
+    def _on_peer(self, connection: Connection) -> Callable[[], None]:
+        def take() -> None:
+            for packet in connection.receive():
+                if packet.kind == CREDIT:
+                    channel = self._outputs[packet.channel]
+                    assert isinstance(channel, RemoteOut)
+                    channel.grant(packet.number)
+                else:
+                    self._inputs[packet.channel][1].put(packet.kind, packet.payload, len(packet.payload), packet.number)
+
+        return take
+
+    # Running
+
+    def run(self, driver: socket.socket) -> None:
+        """Runs until the driver closes its connection."""
+        self._driver = Connection(driver)
+        self._watch(self._driver, self._on_driver)
+        self._tell(Ready())
+        while not self._is_over:
+            is_busy = self._turn()
+            self._send(is_busy)
+            wait_s = 0.0 if is_busy else self._wait_s()
+            for descriptor, event in self._poll.poll(wait_s):
+                if event & ~select.EPOLLOUT:
+                    self._by_descriptor[descriptor]()
+
+    def _turn(self) -> bool:
+        """Does one thing, if there is anything to do."""
+        for task in self._tasks:
+            if task.has_input and task.has_room:
+                self._process(task)
+                return True
+        if self._is_reading:
+            for task in self._sources:
+                source = task.subtask.source
+                if source is not None and source.is_reading and task.has_room and not task.is_held:
+                    self._read(task)
+                    return True
+        return self._settle()
+
+    def _process(self, task: Task) -> None:
+        channel, kind, content = task.take()
+        started = time.perf_counter()
+        if kind == BLOCK:
+            task.subtask.gate.receive(channel.exchange_id, channel.upstream, content)
+            task.is_dirty = task.has_news = True
+            reach("between-blocks")
+        elif kind == BARRIER:
+            taking = task.on_barrier(channel, content, self._aborted)
+            if taking is not None:
+                self._align(task, taking)
+        elif task.on_end():
+            task.end()
+            self._look_for_end()
+        task.subtask.busy_s += time.perf_counter() - started
+
+    def _read(self, task: Task) -> None:
+        source = task.subtask.source
+        assert source is not None
+        started = time.perf_counter()
+        reach("before-reading")
+        task.subtask.chain.guarded_head(source.read)
+        reach("after-reading")
+        self._subtasks.fire_timers(task.subtask.chain)
+        task.is_dirty = task.has_news = True
+        if source.has_outcomes:
+            self._report([task])
+        task.subtask.busy_s += time.perf_counter() - started
+
+    def _settle(self) -> bool:
+        """Nothing waits: timers that are due fire, and what stands in buffers goes on its way."""
+        for task in self._tasks:
+            if not task.has_ended and not task.is_held and task.has_room:
+                self._subtasks.fire_timers(task.subtask.chain)
+        return self._flush()
+
+    def _flush(self) -> bool:
+        """Sends what waits in routers and sinks; whether there was anything."""
+        self._last_flush = time.monotonic()
+        was_dirty = False
+        for task in self._tasks:
+            if task.is_dirty and not task.has_ended and not task.is_held:
+                task.is_dirty = False
+                was_dirty = True
+                task.subtask.chain.flush()
+                task.subtask.flush()
+        return was_dirty
+
+    def _tick(self, now: float) -> None:
+        """Now and then: event time goes on, and what is not needed any more goes."""
+        self._last_tick = now
+        for task in self._tasks:
+            if task.has_news and not task.has_ended and not task.is_held:
+                task.has_news = False
+                task.subtask.chain.end_epoch()
+                task.subtask.flush()
+
+    def _send(self, is_busy: bool) -> None:
+        """What this turn has for others leaves."""
+        now = time.monotonic()
+        if is_busy and 0 <= self._buffer_timeout_s <= now - self._last_flush:
+            self._flush()
+        if now - self._last_tick >= self._tick_s:
+            self._tick(now)
+        if now - self._last_report >= _REPORT_S:
+            self._last_report = now
+            self._report(self._tasks)
+        self._send_acks()
+        lines = worker_logs.take(f"slot {self.number}")
+        if lines:
+            self._tell(DriverMessage(LOG_CHANNEL, self.number, lines))
+        for _, channel in self._inputs.values():
+            channel.send_credit()
+        assert self._driver is not None
+        for message in self._outbox:
+            self._driver.send(MESSAGE, message)
+        self._outbox.clear()
+        for connection in (*self._peers.values(), self._driver):
+            if connection.is_waiting or connection.fileno() in self._writing:
+                self._flush_connection(connection)
+
+    def _flush_connection(self, connection: Connection) -> None:
+        descriptor = connection.fileno()
+        if connection.flush():
+            if descriptor in self._writing:
+                self._writing.discard(descriptor)
+                self._poll.modify(descriptor, select.EPOLLIN)
+        elif descriptor not in self._writing:
+            self._writing.add(descriptor)
+            self._poll.modify(descriptor, select.EPOLLIN | select.EPOLLOUT)
+
+    def _wait_s(self) -> float:
+        """How long nothing is to be done, unless something comes."""
+        has_news = any(task.has_news for task in self._tasks)
+        wait_s = self._tick_s if has_news else _LONGEST_WAIT_S
+        if self.snapshots.is_writing:
+            wait_s = _SNAPSHOT_WAIT_S
+        now_ms = time.time() * 1000
+        for task in self._tasks:
+            due_ms = None if task.has_ended or task.is_held else task.subtask.chain.next_wakeup_ms()
+            if due_ms is not None:
+                wait_s = min(wait_s, max(0.0005, (due_ms + 1 - now_ms) / 1000))
+        return wait_s
+
+    # Orders of the driver's
+
+    def _on_driver(self) -> None:
+        assert self._driver is not None
+        for packet in self._driver.receive():
+            self._obey(decode(packet.payload))
+
+    def _obey(self, message: Any) -> None:
+        if isinstance(message, Orders):
+            self._take_orders(message)
+        elif isinstance(message, TakeCheckpoint):
+            self._begin_checkpoint(message)
+        elif isinstance(message, News):
+            self._learn(message.news)
+        elif isinstance(message, GoOn):
+            self._is_reading = True
+        elif isinstance(message, Finish):
+            self._finish()
+        else:
+            raise OperatorFailure(f"slot {self.number} does not know the order {type(message).__name__}", None)
+
+    def _take_orders(self, message: Orders) -> None:
+        for order in message.orders:
+            task = self._source_task(order.segment_id)
+            source = task.subtask.source
+            assert source is not None
+            source.take(order)
+            task.subtask.tell_idleness()
+            task.is_dirty = task.has_news = True
+
+    def _source_task(self, segment_id: int) -> Task:
+        return next(task for task in self._sources if task.subtask.segment.id == segment_id)
+
+    def _begin_checkpoint(self, taking: TakeCheckpoint) -> None:
+        self._is_reading = not taking.is_last
+        for task in self._sources:
+            task.begin(taking)
+            self._align(task, taking)
+            source = task.subtask.source
+            assert source is not None
+            segment, index = task.subtask.segment, task.subtask.index
+            self._tell(Cut(taking.order.checkpoint_id, segment.id, index, source.report()))
+        self._capture_if_aligned(taking)
+
+    def _align(self, task: Task, taking: TakeCheckpoint) -> None:
+        """All barriers have come: what is before them is settled, and the barrier goes on."""
+        chain = task.subtask.chain
+        if taking.is_draining:
+            chain.end_input()
+        chain.end_epoch()
+        started = time.perf_counter()
+        self._preparing = taking.order.checkpoint_id
+        chain.prepare_snapshot(taking.order.checkpoint_id)
+        self._preparing = None
+        self._prepare_s += time.perf_counter() - started
+        task.send_barrier(taking)
+        reach("after-barrier")
+        self._capture_if_aligned(taking)
+
+    def _capture_if_aligned(self, taking: TakeCheckpoint) -> None:
+        """Once all subtasks have their barriers, the state of the slot is written beside what follows."""
+        if not all(task.is_held and task.aligning == taking for task in self._tasks):
+            return
+        stall_ms, self._prepare_s = self._prepare_s * 1000, 0.0
+        self._subtasks.snapshot(taking.order, stall_ms)
+        for task in self._tasks:
+            task.release()
+
+    def _send_acks(self) -> None:
+        for ack in self.snapshots.acks():
+            if ack.checkpoint_id not in self._acked:
+                self._acked.add(ack.checkpoint_id)
+                self._tell(ack)
+
+    def _learn(self, news: CheckpointNews) -> None:
+        self._aborted.update(news.aborted)
+        for task in self._tasks:
+            if task.aligning is not None and task.aligning.order.checkpoint_id in self._aborted:
+                task.release()
+        self._subtasks.learn(news)
+
+    def _finish(self) -> None:
+        """All input is read: sources end, which ends those behind them."""
+        # The last checkpoint takes the place of those that are being written, which read files of the state.
+        self.snapshots.close()
+        for task in self._sources:
+            task.end()
+        self._look_for_end()
+
+    def _look_for_end(self) -> None:
+        if all(task.has_ended for task in self._tasks):
+            self._report(self._tasks)
+            self._tell(Finished())
+
+    def _report(self, tasks: list[Task]) -> None:
+        reports = []
+        for task in tasks:
+            busy_ms, task.subtask.busy_s = task.subtask.busy_s * 1000, 0.0
+            reports.append(task.subtask.report(busy_ms))
+        self._tell(Reports(tuple(reports)))
+
+    def fail(self, error: BaseException) -> None:
+        """Tells the driver what went wrong; the slot is of no use any more."""
+        self._outbox = [encode(to_failure(error, self.number))]
+        assert self._driver is not None
+        lines = worker_logs.take(f"slot {self.number}")
+        if lines:
+            self._tell(DriverMessage(LOG_CHANNEL, self.number, lines))
+        for message in reversed(self._outbox):
+            self._driver.send(MESSAGE, message)
+        while not self._driver.flush():
+            select.select([], [self._driver], [], _LONGEST_WAIT_S)
+
+    def close(self) -> None:
+        """Closes all operators, whatever happens."""
+        self._subtasks.close()

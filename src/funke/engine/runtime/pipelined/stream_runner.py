@@ -1,0 +1,315 @@
+"""A streaming job on Spark: one Spark job whose tasks start the slots and stay with them, and talks with the slots."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.errors import SlotLostError
+from funke.engine.planner.segments import Plan
+from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.runtime.delivery import lost_slot, start_slot
+from funke.engine.runtime.nursery import open_nursery
+from funke.engine.runtime.pipelined.connection import MESSAGE, Connection
+from funke.engine.runtime.pipelined.messages import Begin, Born, Ready
+from funke.engine.runtime.pipelined.streaming_host import ACCOMPANY
+from funke.engine.runtime.results import Failure, to_failure
+from funke.engine.runtime.slot_address import SlotAddress, local_host
+from funke.engine.runtime.slot_calls import connect
+from funke.engine.runtime.spark_session import OnSpark, is_embedded
+from funke.engine.runtime.spark_tasks import jvm_pid, placed_rdd, ship_funke
+from funke.engine.runtime.worker_setup import ControlAddress, JobPackage, end_quietly_with_spark
+from funke.engine.trust.peers import listen_at, prove_to_caller, require_same_user
+from funke.engine.trust.private_files import make_private_folder, run_folder
+
+if TYPE_CHECKING:
+    from pyspark import RDD
+
+__all__ = ["StreamRunner"]
+
+_GREETING_S = 10.0
+# How long slots may take to start: user functions open, and state is restored meanwhile.
+_BIRTH_S = 60.0
+_LOOK_S = 0.05
+# How long slots may take to end before Spark ends their tasks.
+_END_S = 8.0
+
+
+class StreamRunner:
+    """One attempt of a streaming job: its Spark job, its slots, and a connection to each of them."""
+
+    def __init__(
+        self, spark: OnSpark, plan: Plan, package: JobPackage, wanted_hosts: Mapping[int, str] | None = None
+    ) -> None:
+        self._spark = spark
+        self._context = spark.sparkContext
+        self._plan = plan
+        self._secret = package.secret
+        self._group = package.key
+        self._wanted_hosts = wanted_hosts or {}
+        self._listener = self._listen()
+        if is_embedded(spark):
+            package = replace(package, driver_host=open_nursery(), executor_pid=jvm_pid(self._context))
+        self._package = self._context.broadcast(replace(package, control=self._control_address()))
+        self.addresses: dict[int, SlotAddress] = {}
+        self._connections: dict[int, Connection] = {}
+        self._ready: set[int] = set()
+        self._arrived: deque[socket.socket] = deque()
+        self._received: deque[tuple[int, Any]] = deque()
+        # Slots by the descriptors of their connections; those of callers that have not said who they are have none.
+        self._slot_of: dict[int, int] = {}
+        self._unnamed: dict[int, Connection] = {}
+        self._poll = select.poll()
+        self._waking, self._woken = os.pipe()
+        os.set_blocking(self._waking, False)
+        os.set_blocking(self._woken, False)
+        self._poll.register(self._waking, select.POLLIN)
+        self._spark_failure: Exception | None = None
+        self._task_failures: list[Failure] = []
+        self._is_closing = False
+        self._spark_job = threading.Thread(target=self._run_spark_job, name="funke-slots", daemon=True)
+        ship_funke(spark)
+
+    @property
+    def hosts(self) -> dict[int, str]:
+        """Where the slots are."""
+        return {slot: address.host for slot, address in self.addresses.items()}
+
+    # Starting
+
+    def _listen(self) -> socket.socket:
+        if is_embedded(self._spark):
+            self._path: str | None = os.path.join(make_private_folder("control-", run_folder()), "s")
+            return listen_at(self._path)
+        self._path = None
+        return socket.create_server((local_host(), 0), backlog=256)
+
+    def _control_address(self) -> ControlAddress:
+        if self._path is not None:
+            return ControlAddress(self._path)
+        host, port = self._listener.getsockname()[:2]
+        return ControlAddress(None, host, port)
+
+    def deploy(self) -> None:
+        """Starts all slots and lets them meet."""
+        threading.Thread(target=self._accept, name="funke-callers", daemon=True).start()
+        self._spark_job.start()
+        self._await(lambda: len(self._connections) == self._plan.slots)
+        begin = encode(Begin(self.addresses))
+        for connection in self._connections.values():
+            connection.send(MESSAGE, begin)
+        self._flush()
+        self._await(lambda: len(self._ready) == self._plan.slots)
+
+    def _await(self, is_reached: Any) -> None:
+        end = time.monotonic() + _BIRTH_S
+        while not is_reached():
+            for slot, message in self._take(_LOOK_S):
+                if isinstance(message, Ready):
+                    self._ready.add(slot)
+                else:
+                    self._received.append((slot, message))
+                    if isinstance(message, Failure):
+                        return
+            if self._is_closing:
+                raise SlotLostError("the job was given up while its slots started")
+            if not self._spark_job.is_alive() and not is_reached():
+                raise self._failure_of_tasks()
+            if time.monotonic() > end:
+                there = len(self._connections)
+                raise SlotLostError(
+                    f"{there} of {self._plan.slots} slots have started within {_BIRTH_S:.0f} s; is there a place for "
+                    "a task of Spark's for each of them?"
+                )
+
+    def _run_spark_job(self) -> None:
+        package = self._package
+
+        def accompany(slots: Iterable[int]) -> Iterator[Failure]:
+            end_quietly_with_spark()
+            yield from accompany_slots(list(slots), package.value)
+
+        try:
+            self._context.setJobGroup(self._group, f"funke {self._group}: streaming", interruptOnCancel=False)
+            self._task_failures += self._slot_numbers().mapPartitions(accompany).collect()
+        except Exception as error:
+            self._spark_failure = error
+        self.wake()
+
+    def _slot_numbers(self) -> RDD[int]:
+        slots = range(self._plan.slots)
+        if is_embedded(self._spark):
+            # One task is enough to stay with slots that are all on this host.
+            return self._context.parallelize(slots, 1)
+        if not self._wanted_hosts:
+            return self._context.parallelize(slots, self._plan.slots)
+        hosts = [[self._wanted_hosts[slot]] if slot in self._wanted_hosts else [] for slot in slots]
+        return placed_rdd(self._context, slots, hosts)
+
+    def _failure_of_tasks(self) -> Exception:
+        if self._task_failures:
+            failure = self._task_failures[0]
+            return SlotLostError(f"a worker process cannot be started: {failure.error_type}: {failure.message}")
+        return self._spark_failure or SlotLostError("Spark has ended the job's tasks")
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                call, _ = self._listener.accept()
+            except OSError:
+                return  # closed
+            threading.Thread(target=self._greet, args=(call,), daemon=True).start()
+
+    def _greet(self, call: socket.socket) -> None:
+        try:
+            call.settimeout(_GREETING_S)
+            if call.family == socket.AF_UNIX:
+                require_same_user(call)
+            prove_to_caller(call, self._secret)
+        except Exception:  # a stranger, or somebody who has gone
+            call.close()
+            return
+        self._arrived.append(call)
+        self.wake()
+
+    # Talking
+
+    def wake(self) -> None:
+        """Ends a wait for messages; from any thread."""
+        with contextlib.suppress(OSError):
+            os.write(self._woken, b"\0")
+
+    def send(self, slot: int, message: Any) -> None:
+        """Tells a slot something; it leaves with the next `receive`."""
+        self._connections[slot].send(MESSAGE, encode(message))
+
+    def send_all(self, message: Any) -> None:
+        """Tells all slots."""
+        encoded = encode(message)
+        for connection in self._connections.values():
+            connection.send(MESSAGE, encoded)
+
+    def receive(self, wait_s: float) -> Iterator[tuple[int, Any]]:
+        """What slots have said, after at most so long; a slot that is gone says a Failure."""
+        while self._received:
+            yield self._received.popleft()
+            wait_s = 0.0
+        yield from self._take(wait_s)
+
+    def _take(self, wait_s: float) -> Iterator[tuple[int, Any]]:
+        self._flush()
+        for descriptor, _ in self._poll.poll(wait_s * 1000):
+            if descriptor == self._waking:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._waking, 1 << 12)
+                self._welcome()
+                continue
+            slot = self._slot_of[descriptor]
+            if slot >= 0:
+                yield from self._take_from(slot)
+            else:
+                self._meet(descriptor)
+        if self._spark_failure is not None and not self._is_closing:
+            failure, self._spark_failure = self._spark_failure, None
+            yield -1, to_failure(failure)
+
+    def _welcome(self) -> None:
+        while self._arrived:
+            connection = Connection(self._arrived.popleft())
+            self._unnamed[connection.fileno()] = connection
+            self._slot_of[connection.fileno()] = -1
+            self._poll.register(connection.fileno(), select.POLLIN)
+
+    def _meet(self, descriptor: int) -> None:
+        """The first word of a slot: which one it is."""
+        connection = self._unnamed[descriptor]
+        try:
+            packets = list(connection.receive())
+        except OSError:
+            self._forget(descriptor)
+            return
+        for packet in packets:
+            message = decode(packet.payload)
+            if isinstance(message, Born) and message.address.slot not in self._connections:
+                del self._unnamed[descriptor]
+                self._slot_of[descriptor] = message.address.slot
+                self._connections[message.address.slot] = connection
+                self.addresses[message.address.slot] = message.address
+            elif descriptor in self._unnamed:
+                self._forget(descriptor)  # a task that Spark has repeated
+                return
+            else:
+                self._received.append((self._slot_of[descriptor], message))
+
+    def _forget(self, descriptor: int) -> None:
+        self._poll.unregister(descriptor)
+        self._unnamed.pop(descriptor).close()
+
+    def _take_from(self, slot: int) -> Iterator[tuple[int, Any]]:
+        try:
+            for packet in self._connections[slot].receive():
+                yield slot, decode(packet.payload)
+        except OSError as error:
+            self._poll.unregister(self._connections[slot].fileno())
+            if not self._is_closing:
+                yield slot, lost_slot(self.addresses[slot], error)
+
+    def _flush(self) -> None:
+        for connection in self._connections.values():
+            if connection.is_waiting:
+                with contextlib.suppress(OSError):  # whoever reads from it will notice
+                    is_sent = connection.flush()
+                    events = select.POLLIN if is_sent else select.POLLIN | select.POLLOUT
+                    self._poll.modify(connection.fileno(), events)
+
+    # Ending
+
+    def cancel(self) -> None:
+        """Ends the slots, from any thread."""
+        self.close()
+
+    def close(self) -> None:
+        """Ends all slots and waits until they are gone, and Spark's job with them."""
+        self._is_closing = True
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for connection in (*self._connections.values(), *self._unnamed.values()):
+            connection.shut_down()
+        self.wake()
+        if self._spark_job.is_alive() and self._spark_job is not threading.current_thread():
+            self._spark_job.join(_END_S)
+        with contextlib.suppress(Exception):  # Spark may have ended
+            if self._spark_job.is_alive():
+                self._context.cancelJobGroup(self._group)
+            self._package.unpersist()
+
+
+def accompany_slots(slots: list[int], package: JobPackage) -> Iterator[Failure]:
+    """In a Spark task: starts slots and stays with them; yields how those ended that should not have."""
+    own: dict[int, Any] = {}
+    addresses: dict[int, SlotAddress] = {}
+    try:
+        for slot in slots:
+            address = start_slot(slot, package)
+            staying = connect(address, package.secret, ACCOMPANY).connection
+            own[staying.fileno()] = staying
+            addresses[staying.fileno()] = address
+    except Exception as error:
+        for staying in own.values():
+            staying.close()
+        yield to_failure(error)
+        return
+    while own:
+        for descriptor in select.select(list(own), [], [])[0]:
+            with contextlib.suppress(OSError):
+                own[descriptor].recv(1)
+            own.pop(descriptor).close()

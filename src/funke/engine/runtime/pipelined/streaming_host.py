@@ -1,0 +1,92 @@
+"""The process of a slot that streams: finds the driver and the other slots, then runs its loop."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import socket
+from typing import Any
+
+from funke.engine.planner.segments import Plan
+from funke.engine.runtime.frames import FrameSocket
+from funke.engine.runtime.pipelined.meeting import (
+    MEETING_S,
+    PeerCall,
+    call_driver,
+    call_slot,
+    receive_message,
+    send_message,
+)
+from funke.engine.runtime.pipelined.messages import Born
+from funke.engine.runtime.pipelined.slot_loop import SlotLoop
+from funke.engine.runtime.slot_address import SlotAddress, local_host
+from funke.engine.runtime.slot_host import SOCKET_NAME, SlotBirth, SlotHost
+
+__all__ = ["ACCOMPANY", "StreamingHost"]
+
+# What the Spark task that has started a slot, and stays with it, says to it.
+ACCOMPANY = "accompany"
+
+
+class StreamingHost(SlotHost[SlotLoop]):
+    """Streams until the driver, a slot or Spark's task is gone."""
+
+    def __init__(self, birth: SlotBirth, watcher: socket.socket) -> None:
+        super().__init__(birth, watcher)
+        self._callers: queue.Queue[tuple[int, socket.socket]] = queue.Queue()
+
+    def create_slot(self, plan: Plan) -> SlotLoop:
+        return SlotLoop(self._birth.slot, plan, self._birth.package, self._folder)
+
+    def on_call(self, order: Any, connection: socket.socket, frames: FrameSocket) -> None:
+        if isinstance(order, PeerCall):
+            connection.sendall(b"\0")
+            self._callers.put((order.slot, connection))
+        elif order == ACCOMPANY:
+            with contextlib.suppress(OSError):
+                connection.recv(1)
+            self.end()
+
+    def serve(self) -> None:
+        control = self._birth.package.control
+        assert control is not None
+        with contextlib.suppress(OSError):  # the driver, or another slot, is gone
+            driver = call_driver(control, self._secret)
+            self._sockets.add(driver)
+            self._stream(driver)
+        self._is_serving = False
+        self.end()
+
+    def _stream(self, driver: socket.socket) -> None:
+        send_message(driver, Born(self._address()))
+        slot = self._slot
+        if self._startup_failure is not None or slot is None:
+            send_message(driver, self._startup_failure)
+        else:
+            driver.settimeout(None)
+            slot.connect(self._meet(receive_message(driver).addresses))
+            self._is_serving = True
+            try:
+                slot.run(driver)
+            except OSError:
+                raise
+            except BaseException as error:
+                slot.fail(error)
+        driver.setblocking(True)
+        driver.recv(1)  # until the driver has had enough
+
+    def _address(self) -> SlotAddress:
+        host, port = next((own.getsockname() for own in self._listeners if own.family != socket.AF_UNIX), ("", None))
+        path = os.path.join(self._folder, SOCKET_NAME)
+        return SlotAddress(self._birth.slot, host or local_host(), port, path, os.getppid(), os.getcwd())
+
+    def _meet(self, addresses: dict[int, SlotAddress]) -> dict[int, socket.socket]:
+        """Connections with all other slots: those with lower numbers are called, the others call."""
+        own = self._birth.slot
+        peers = {slot: call_slot(address, self._secret, own) for slot, address in addresses.items() if slot < own}
+        while len(peers) < len(addresses) - 1:
+            slot, connection = self._callers.get(timeout=MEETING_S)
+            peers[slot] = connection
+        self._sockets.update(peers.values())
+        return peers

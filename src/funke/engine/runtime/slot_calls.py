@@ -1,0 +1,52 @@
+"""Calls to a slot from anywhere in the cluster; neither side reads a word before the other has proven who it is."""
+
+from __future__ import annotations
+
+import pickle
+import socket
+from typing import Any
+
+from funke.engine.runtime.frames import FrameSocket
+from funke.engine.runtime.slot_address import SlotAddress
+from funke.engine.trust.peers import connect_to_own, prove_to_listener
+
+__all__ = ["connect", "notice_lost_host"]
+
+# How long a slot may take to answer a greeting: it may have been started only just now, with many others.
+_GREETING_S = 60.0
+
+
+def connect(address: SlotAddress, secret: bytes, order: Any, timeout_s: float | None = None) -> FrameSocket:
+    """Opens a conversation with a slot."""
+    connection = _reach(address)
+    try:
+        connection.settimeout(_GREETING_S if timeout_s is None else timeout_s)
+        prove_to_listener(connection, secret)
+        connection.settimeout(timeout_s)
+        frames = FrameSocket(connection)
+        frames.send_message(pickle.dumps(order, 5))
+    except BaseException:
+        connection.close()
+        raise
+    return frames
+
+
+def _reach(address: SlotAddress) -> socket.socket:
+    try:
+        return connect_to_own(address.path, _GREETING_S)
+    except OSError:
+        if address.port is None:
+            raise
+    # On another host, where the path leads nowhere, or to somebody else's socket.
+    connection = socket.create_connection((address.host, address.port), timeout=30)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    notice_lost_host(connection)
+    return connection
+
+
+def notice_lost_host(connection: socket.socket) -> None:
+    """A host that is gone without a word breaks the connection within a minute; otherwise nobody would notice."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4), ("TCP_USER_TIMEOUT", 50_000)):
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -1,0 +1,238 @@
+"""The process of a slot: who may call it, who watches it, and how it ends.
+
+It is started by a Spark task and ends with the executor that started it, when the driver says so, or when nobody has
+called for a while.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import faulthandler
+import io
+import os
+import pickle
+import select
+import shutil
+import socket
+import sys
+import threading
+import time
+import weakref
+from abc import ABC, abstractmethod
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from funke.engine.planner.segments import Plan
+from funke.engine.runtime.fault_points import reach
+from funke.engine.runtime.frames import FrameSocket
+from funke.engine.runtime.results import Failure, to_failure
+from funke.engine.runtime.snapshot_taking import SnapshotTaker
+from funke.engine.runtime.worker_logs import worker_logs
+from funke.engine.runtime.worker_setup import JobPackage, unpack
+from funke.engine.trust.peers import prove_to_caller, require_same_user
+
+__all__ = ["CLOSE_S", "LEASE_S", "SOCKET_NAME", "SlotBirth", "SlotHost"]
+
+# Only for a slot that the driver has lost sight of: an epoch with a slow function keeps other slots waiting for hours.
+LEASE_S = 6 * 3600.0
+# In the slot's folder.
+SOCKET_NAME = "s"
+# How long user functions may take to close when the job is given up.
+CLOSE_S = 3.0
+# How long a caller may take over each step of the greeting, and how many may be greeted at once.
+_GREETING_S = 10.0
+_MOST_GREETED = 64
+_ACCEPT_AGAIN_S = 0.5
+
+
+@dataclass(frozen=True)
+class SlotBirth:
+    """What a new slot process is told, through a file in its folder."""
+
+    slot: int
+    package: JobPackage
+    watched_pid: int
+    folder: str
+    sys_path: tuple[str, ...]
+    # The environment of Spark's workers.
+    environment: dict[str, str]
+
+
+class HostedSlot(Protocol):
+    """What every slot can do, whoever drives it."""
+
+    number: int
+    snapshots: SnapshotTaker
+
+    def open(self) -> None:
+        """Builds and opens all subtasks."""
+
+    def close(self) -> None:
+        """Closes all operators."""
+
+    def send_to_driver(self, channel: str, subtask: int, payload: Any) -> None:
+        """Sends a message to the driver."""
+
+
+S = TypeVar("S", bound=HostedSlot)
+
+
+class SlotHost(ABC, Generic[S]):
+    """A process that hosts a slot: takes calls, is watched, and ends; how the slot is driven is for subclasses."""
+
+    def __init__(self, birth: SlotBirth, watcher: socket.socket) -> None:
+        self._birth = birth
+        self._watcher = watcher
+        # All that must not stay open in processes which user functions fork: whoever calls a dead slot must notice.
+        self._sockets = weakref.WeakSet([watcher])
+        self._is_fork = False
+        self._secret = birth.package.secret
+        self._listeners: list[socket.socket] = []
+        self._greeted: deque[socket.socket] = deque()
+        self._last_call = time.monotonic()
+        self._is_serving = False
+        self._folder = birth.folder
+        self._slot: S | None = None
+        self._startup_failure: Failure | None = None
+
+    def listen(self, listeners: tuple[int, ...]) -> None:
+        """Takes calls on the sockets that the starting task has opened."""
+        for descriptor in listeners:
+            listener = socket.socket(fileno=descriptor)
+            listener.set_inheritable(False)
+            self._listeners.append(listener)
+            self._sockets.add(listener)
+            threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+        threading.Thread(target=self._watch, daemon=True).start()
+        os.register_at_fork(after_in_child=self._let_go)
+
+    def _let_go(self) -> None:
+        """In a process that a function has forked: keeps the numbers of descriptors, which objects here still hold."""
+        self._is_fork = True
+        faulthandler.disable()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for own in self._sockets:
+            if own.fileno() >= 0:
+                os.dup2(nothing, own.fileno(), inheritable=False)
+        os.close(nothing)
+
+    @abstractmethod
+    def create_slot(self, plan: Plan) -> S:
+        """Makes the slot, with nothing in it yet."""
+
+    @abstractmethod
+    def serve(self) -> None:
+        """Lets the slot work, for ever."""
+
+    @abstractmethod
+    def on_call(self, order: Any, connection: socket.socket, frames: FrameSocket) -> None:
+        """Somebody who has proven who it is wants something; called by a thread of the caller's own."""
+
+    def start(self) -> None:
+        """Makes the operators; a failure is reported to whoever asks first."""
+        try:
+            package = self._birth.package
+            worker_logs.install(package.log_levels)
+            self._slot = self.create_slot(unpack(package))
+            sys.stdout = driver_stdout(self._slot)
+            reach("slot-start")
+            self._slot.open()
+        except (Exception, SystemExit) as error:
+            self._startup_failure = to_failure(error, self._birth.slot)
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                time.sleep(_ACCEPT_AGAIN_S)  # too many open files: some will be closed
+                continue
+            self._sockets.add(connection)
+            self._greeted.append(connection)
+            # Callers of the job's own are greeted in no time: whoever has waited longest has nothing to say.
+            if len(self._greeted) > _MOST_GREETED:
+                with contextlib.suppress(OSError):
+                    self._greeted.popleft().shutdown(socket.SHUT_RDWR)
+            threading.Thread(target=self._greet, args=(connection,), daemon=True).start()
+
+    def _greet(self, connection: socket.socket) -> None:
+        """Reads what a caller wants, once it has proven who it is."""
+        try:
+            connection.settimeout(_GREETING_S)
+            if connection.family == socket.AF_UNIX:
+                require_same_user(connection)
+            prove_to_caller(connection, self._secret)
+            frames = FrameSocket(connection)
+            order = pickle.loads(frames.receive_message())
+            connection.settimeout(None)
+        except Exception:  # a stranger, or somebody who has gone
+            connection.close()
+            return
+        finally:
+            with contextlib.suppress(ValueError):  # it has waited too long
+                self._greeted.remove(connection)
+        if order == "end":
+            self.end(frames)
+        self._last_call = time.monotonic()
+        self.on_call(order, connection, frames)
+
+    def _watch(self) -> None:
+        """Tells the watcher that the interpreter runs, as long as there is one and it wants that."""
+        self._watcher.setblocking(False)
+        interval_s = self._birth.package.heartbeat.interval_ms / 1000
+        while True:
+            with contextlib.suppress(BlockingIOError):  # it has not heard the last ones yet
+                self._beat()
+            is_told_to_end = bool(select.select([self._watcher], [], [], interval_s)[0])
+            is_lease_over = not self._is_serving and time.monotonic() - self._last_call > LEASE_S
+            if is_told_to_end or is_lease_over:
+                self.end()
+
+    def _beat(self) -> None:
+        try:
+            self._watcher.send(b"\0")
+        except ConnectionError:
+            self.end()
+
+    def end(self, caller: FrameSocket | None = None) -> None:
+        """Ends the process; closes user functions before, unless one of them is running right now."""
+        if self._slot is not None:
+            self._slot.snapshots.close()
+        if self._slot is not None and not self._is_serving:
+            closing = threading.Thread(target=self._slot.close, daemon=True)
+            closing.start()
+            closing.join(CLOSE_S)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if caller is not None:
+            with contextlib.suppress(OSError):
+                caller.send_end()
+        os._exit(0)
+
+
+class _ToDriver(io.RawIOBase):
+    """Bytes on standard output, as text on their way to the driver; a character may come in pieces."""
+
+    name = "<stdout>"
+
+    def __init__(self, slot: HostedSlot) -> None:
+        self._slot = slot
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return 1
+
+    def write(self, data: Any) -> int:
+        written = bytes(data)
+        if text := self._decoder.decode(written):
+            self._slot.send_to_driver("stdout", self._slot.number, text)
+        return len(written)
+
+
+def driver_stdout(slot: HostedSlot) -> io.TextIOWrapper:
+    """Standard output of user functions: what is written travels to the driver with the epoch's results."""
+    return io.TextIOWrapper(_ToDriver(slot), "utf-8", "backslashreplace", newline="\n", write_through=True)

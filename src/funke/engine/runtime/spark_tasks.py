@@ -1,0 +1,53 @@
+"""What both ways of running a job need of Spark: who its process is, tasks at a place, Funke itself on a cluster."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from funke.engine.runtime.dependencies import shipping_folder
+from funke.engine.runtime.spark_session import OnSpark, is_embedded
+
+if TYPE_CHECKING:
+    from pyspark import RDD, SparkContext
+
+__all__ = ["jvm_pid", "placed_rdd", "ship_funke"]
+
+T = TypeVar("T")
+
+
+def jvm_pid(context: SparkContext) -> int:
+    jvm: Any = context._jvm
+    return int(jvm.java.lang.ProcessHandle.current().pid())
+
+
+def placed_rdd(context: SparkContext, values: Iterable[T], hosts: Iterable[list[str]]) -> RDD[T]:
+    """An RDD of one value per partition, each of which Spark runs on one of the given hosts if it can."""
+    from pyspark import RDD
+    from pyspark.serializers import CPickleSerializer
+
+    jvm: Any = context._jvm
+    to_seq, any_class = jvm.org.apache.spark.api.python.PythonUtils.toSeq, jvm.scala.reflect.ClassTag.Any()
+    placed = [jvm.scala.Tuple2(bytearray(pickle.dumps(value)), to_seq(names)) for value, names in zip(values, hosts)]
+    scala_rdd = context._jsc.sc().makeRDD(to_seq(placed), any_class)
+    java_rdd = jvm.org.apache.spark.api.java.JavaRDD(scala_rdd, any_class)
+    return RDD(java_rdd, context, CPickleSerializer())
+
+
+def ship_funke(spark: OnSpark) -> None:
+    """On a cluster, gives the executors this very package."""
+    context = spark.sparkContext
+    if is_embedded(spark) or getattr(context, "_funke_is_shipped", False):
+        return
+    root = Path(__file__).resolve().parents[2]
+    archive = os.path.join(shipping_folder(), "funke.zip")
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for path in root.rglob("*"):
+            if path.suffix in {".py", ".typed"}:
+                bundle.write(path, Path("funke") / path.relative_to(root))
+    context.addPyFile(archive)
+    context._funke_is_shipped = True  # type: ignore[attr-defined]
