@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from funke.common import Row, Types, WatermarkStrategy
+from funke.common import Configuration, Row, Types, WatermarkStrategy
 from funke.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
 from funke.datastream.connectors.file_system import FileSource
 from funke.datastream.formats.csv import CsvReaderFormat, CsvSchema
@@ -20,7 +20,7 @@ from funke.engine.graph.column_expressions import And, Arithmetic, Column, Compa
 from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ProjectColumns
 from funke.engine.operators.table.project import projected_type
-from tests.spark.job_running import collect, new_environment
+from tests.spark.job_running import collect
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -76,14 +76,20 @@ def on_rows(bids: DataStream) -> DataStream:
     return euros.key_by(lambda bid: (bid.auction, bid.channel)).process(Sum())
 
 
-@pytest.mark.parametrize("write_files", [csv_source, parquet_source], ids=["csv", "parquet"])
-def test_columns_give_what_rows_give(tmp_path: Path, write_files: Any) -> None:
+@pytest.mark.parametrize(
+    ("write_files", "exchange"),
+    [(csv_source, "blocking"), (parquet_source, "pipelined")],
+    ids=["csv in epochs", "parquet from slot to slot"],
+)
+def test_columns_give_what_rows_give(tmp_path: Path, write_files: Any, exchange: str) -> None:
     source = write_files(tmp_path)
     found = []
     for program in (on_rows, on_columns):
-        # One reader, so that the running sums do not depend on who is first.
-        bids = new_environment(2).from_source(source, WatermarkStrategy.no_watermarks(), "bids").set_parallelism(1)
-        found.append(sorted(collect(program(bids))))
+        # One sender, so that the running sums do not depend on who is first.
+        settings = Configuration().set_string("funke.exchange", exchange)
+        env = StreamExecutionEnvironment.get_execution_environment(settings).set_parallelism(1)
+        bids = env.from_source(source, WatermarkStrategy.no_watermarks(), "bids")
+        found.append(sorted(collect(program(bids).set_parallelism(2))))
     assert found[0] == found[1] and len(found[0]) > 800
 
 
