@@ -16,6 +16,7 @@ from funke.engine.connectors.sink import Sink, SinkWriter
 from funke.engine.graph.column_expressions import And, Arithmetic, Column, Comparison, Literal
 from funke.engine.graph.operations import ProjectColumns
 from funke.engine.operators.table.project import projected_type
+from funke.engine.types.driver_messages import PrintedText
 
 NUMBERS = ("event_type", "time", "auction", "bidder", "price", "reserve", "expires")
 TEXTS = ("entry_time", "channel", "url", "name", "city", "state", "extra")
@@ -58,7 +59,7 @@ class CountingWriter(SinkWriter):
 
     def flush(self, end_of_input):
         if self.count:
-            self.tell("stdout", f"COUNT {self.count}\n")
+            self.tell(PrintedText(f"COUNT {self.count}\n"))
             self.count = 0
 
 

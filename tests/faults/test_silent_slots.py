@@ -48,5 +48,5 @@ def test_a_stopped_slot_is_replaced_after_the_heartbeat_timeout(spark: Any, tmp_
     client.get_job_execution_result().result()
     assert client.get_metrics()["numRestarts"] == 1
     (lost,) = client._job.exceptions()
-    assert "heartbeat.timeout" in str(lost.error)
+    assert "heartbeat.timeout" in lost.message
     assert committed(tmp_path / "out") == expected()

@@ -21,6 +21,8 @@ from funke.engine.operators.operator import (
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.state.operator_state import share_of
 from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.driver_messages import DriverMessage
+from funke.engine.types.operator_place import OperatorPlace
 from funke.engine.types.output_tag import OutputTag
 from funke.engine.types.type_information import TypeInformation
 from tests.harness.backends import choice_of
@@ -96,7 +98,7 @@ class OperatorHarness:
         before_open: Callable[[Operator], Any] | None = None,
     ) -> None:
         self.clock = clock or ManualClock()
-        self.sent_to_driver: list[tuple[str, Any]] = []
+        self.sent_to_driver: list[DriverMessage] = []
         self.task = TaskInfo(
             job_id="job-1",
             task_name="task",
@@ -108,14 +110,14 @@ class OperatorHarness:
             auto_watermark_interval_ms=auto_watermark_interval_ms,
             job_parameters=job_parameters or {},
             clock=self.clock,
-            send_to_driver=lambda channel, payload: self.sent_to_driver.append((channel, payload)),
+            send_to_driver=self.sent_to_driver.append,
         )
         self.recorder = Recorder()
         self.sides = {tag.tag_id: Recorder() for tag in side_outputs}
         output = Output()
-        output.connect(self.recorder, "recorder", None)
+        output.connect(self.recorder, OperatorPlace("recorder"))
         for tag_id, recorder in self.sides.items():
-            output.connect(recorder, tag_id, None, tag_id)
+            output.connect(recorder, OperatorPlace(tag_id), tag_id)
         self.operator: Operator = create_operator(operation, self.task)
         self.operator.setup(OperatorContext(self.task, "operator", "op-1", output, input_type))
         if before_open is not None:

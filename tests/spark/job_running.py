@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from funke.common import Configuration
 from funke.datastream import DataStream, StreamExecutionEnvironment
 from funke.engine.trust.private_files import run_folder
 
@@ -17,6 +18,12 @@ from funke.engine.trust.private_files import run_folder
 def new_environment(parallelism: int) -> StreamExecutionEnvironment:
     """An environment of its own, for tests that run several jobs."""
     return StreamExecutionEnvironment.get_execution_environment().set_parallelism(parallelism)
+
+
+def in_epochs(env: StreamExecutionEnvironment) -> StreamExecutionEnvironment:
+    """Lets the environment's jobs run in epochs, though nothing asks for it."""
+    env.configure(Configuration().set_string("funke.exchange", "blocking"))
+    return env
 
 
 def collect(stream: DataStream) -> list[Any]:

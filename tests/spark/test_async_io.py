@@ -18,7 +18,7 @@ from funke.datastream import AsyncDataStream, AsyncFunction, ProcessFunction, St
 from funke.engine.connectors.source import Split
 from funke.engine.errors import JobExecutionError
 from tests.harness.scripted_source import ScriptedSource, cut
-from tests.spark.job_running import collect, new_environment, wait_until
+from tests.spark.job_running import collect, in_epochs, new_environment, wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -98,7 +98,7 @@ def test_requests_of_several_epochs_overlap_and_are_answered_without_new_input()
 
 
 def test_waiting_for_an_answer_takes_few_epochs() -> None:
-    env = new_environment(1)
+    env = in_epochs(new_environment(1))
     stream = env.from_source(EndlessScript([[1]]), WatermarkStrategy.no_watermarks(), "silent")
     AsyncDataStream.unordered_wait(stream, Timed(4.0), TIMEOUT).name("slow").print()
     client = env.execute_async("one slow request")

@@ -27,7 +27,7 @@ from funke.engine.connectors.source import Split
 from funke.engine.operators.operator import MAX_WATERMARK
 from funke.engine.types.stable_hash import key_group
 from tests.harness.scripted_source import ScriptedSource, cut
-from tests.spark.job_running import collect, new_environment
+from tests.spark.job_running import collect, in_epochs, new_environment
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -222,6 +222,8 @@ class WatermarkSeen(KeyedProcessFunction):
 
 
 def test_the_watermark_is_the_minimum_over_all_inputs_and_never_goes_back(env: StreamExecutionEnvironment) -> None:
+    # Only in epochs do the sources take turns.
+    in_epochs(env)
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(FirstField())
     fast = scripted(
         env, [[("a", 1000)], [("probe-1", 1000)], [], [("probe-2", 1000)], [], [("probe-3", 1000)]], strategy

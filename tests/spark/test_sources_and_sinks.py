@@ -26,7 +26,7 @@ from funke.datastream.connectors.python import PythonSink, PythonSinkWriter, Pyt
 from funke.datastream.connectors.spark import SparkSink, SparkSource
 from funke.datastream.formats.csv import CsvReaderFormat, CsvSchema
 from funke.datastream.formats.parquet import ParquetBulkWriters, ParquetColumnarRowInputFormat
-from tests.spark.job_running import collect, new_environment, wait_until
+from tests.spark.job_running import collect, in_epochs, new_environment, wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -94,6 +94,7 @@ def test_an_epoch_that_is_cut_goes_on_with_the_files_that_are_left(
     env: StreamExecutionEnvironment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # 150 lines of 15 ms each in 6 files: the first epoch ends in the middle of them.
+    in_epochs(env)
     expected = []
     for number in range(6):
         lines = [f"{number}-{line}" for line in range(25)]

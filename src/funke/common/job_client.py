@@ -2,58 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import Future
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from funke.common.completable_future import CompletableFuture
 from funke.common.job_execution_result import JobExecutionResult
 from funke.common.job_id import JobID
-from funke.engine.types.job_status import JobStatus
-from funke.engine.types.job_summary import JobSummary
 
-__all__ = ["JobClient", "JobHandle"]
+if TYPE_CHECKING:
+    from funke.engine.jobs.job import SubmittedJob
 
-
-class JobHandle(Protocol):
-    """What the engine offers for a submitted job."""
-
-    @property
-    def job_id(self) -> str:
-        """The identity of the job."""
-
-    @property
-    def result_future(self) -> Future[JobSummary]:
-        """Ends with the summary of the job, or with the error it failed with."""
-
-    def status(self) -> JobStatus:
-        """Return the current state."""
-
-    def cancel(self) -> Future[None]:
-        """Ask the job to stop; the future ends when it has stopped."""
-
-    def savepoint(
-        self, folder: str | None, afterwards: Literal["go on", "stop", "drain and stop", "cancel"]
-    ) -> Future[str]:
-        """Ask for a savepoint; the future ends with its path."""
-
-    def exceptions(self) -> Sequence[Any]:
-        """Return the failures of the job, newest first."""
-
-    def executions(self) -> Sequence[Any]:
-        """Return the subtasks of the job."""
-
-    def accumulators(self) -> dict[str, Any]:
-        """Return the current values of the accumulators."""
-
-    def metrics(self) -> dict[str, Any]:
-        """Return the current metrics."""
+__all__ = ["JobClient"]
 
 
 class JobClient:
     """A client of one job."""
 
-    def __init__(self, job: JobHandle) -> None:
+    def __init__(self, job: SubmittedJob) -> None:
         self._job = job
 
     def get_job_id(self) -> JobID:

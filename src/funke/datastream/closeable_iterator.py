@@ -11,7 +11,7 @@ from funke.engine.types.collected_form import collector
 from funke.engine.types.type_information import TypeInformation
 
 if TYPE_CHECKING:
-    from funke.engine.jobs.running_job import RunningJob
+    from funke.engine.jobs.job import SubmittedJob
 
 __all__ = ["CloseableIterator"]
 
@@ -19,7 +19,7 @@ __all__ = ["CloseableIterator"]
 class CloseableIterator:
     """Iterates over collected elements; closing it, or leaving its `with` block, cancels a job that still runs."""
 
-    def __init__(self, job: RunningJob, name: str, type_info: TypeInformation | None = None) -> None:
+    def __init__(self, job: SubmittedJob, name: str, type_info: TypeInformation | None = None) -> None:
         self._job = job
         self._elements = _converted(chain.from_iterable(job.collected(name)), type_info)
         self._is_closed = False

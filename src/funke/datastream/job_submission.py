@@ -11,20 +11,20 @@ from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.settings import JobSettings
 
 if TYPE_CHECKING:
-    from funke.engine.jobs.running_job import RunningJob
+    from funke.engine.jobs.job import SubmittedJob
 
 __all__ = ["Submitter", "submit", "submit_to_engine", "submitting_with"]
 
-Submitter = Callable[[StreamGraph, JobSettings], "RunningJob"]
+Submitter = Callable[[StreamGraph, JobSettings], "SubmittedJob"]
 
 
-def submit_to_engine(graph: StreamGraph, settings: JobSettings) -> RunningJob:
+def submit_to_engine(graph: StreamGraph, settings: JobSettings) -> SubmittedJob:
     """Start a job, and Spark if it does not run yet."""
     # Not at the top: workers import the public API for its function classes and never run a job.
     from funke.engine.runtime.spark_session import prepare_spark
 
     prepare_spark(settings.configuration)
-    from funke.engine.jobs.running_job import submit_job
+    from funke.engine.jobs.submission import submit_job
 
     return submit_job(graph, settings)
 
@@ -32,7 +32,7 @@ def submit_to_engine(graph: StreamGraph, settings: JobSettings) -> RunningJob:
 _submitter: ContextVar[Submitter] = ContextVar("funke_submitter", default=submit_to_engine)
 
 
-def submit(graph: StreamGraph, settings: JobSettings) -> RunningJob:
+def submit(graph: StreamGraph, settings: JobSettings) -> SubmittedJob:
     """Start a job."""
     return _submitter.get()(graph, settings)
 

@@ -11,11 +11,10 @@ from funke.common.configuration import Configuration
 from funke.common.java_handles import JavaEnvironment
 from funke.common.job_client import JobClient
 from funke.common.job_execution_result import JobExecutionResult
-from funke.datastream.cached_results import CachedResults
 from funke.datastream.closeable_iterator import CloseableIterator
 from funke.datastream.environment_sources import EnvironmentSources
-from funke.datastream.job_building import DEFAULT_JOB_NAME, job_graph_of, job_settings_of
 from funke.datastream.job_submission import submit
+from funke.datastream.rocksdb_options_factory import with_packed_factory
 from funke.datastream.upstream import Upstream
 from funke.engine.config.job_defaults import job_defaults
 from funke.engine.connectors.collect_sink import CollectSink
@@ -23,11 +22,13 @@ from funke.engine.errors import GraphError, at_user_line
 from funke.engine.graph.operations import WriteSink
 from funke.engine.graph.plan_json import to_plan_json
 from funke.engine.graph.stream_graph import StreamGraph, StreamNode
+from funke.engine.jobs.cached_results import CachedResults
+from funke.engine.jobs.job_building import DEFAULT_JOB_NAME, job_graph_of, job_settings_of
 from funke.engine.types.type_information import TypeInformation
 from funke.passed_on_names import pass_on_names
 
 if TYPE_CHECKING:
-    from funke.engine.jobs.running_job import RunningJob
+    from funke.engine.jobs.job import SubmittedJob
 
 __all__ = ["StreamExecutionEnvironment"]
 
@@ -97,9 +98,9 @@ class StreamExecutionEnvironment(EnvironmentSources):
         nodes = self._cached_results.with_cached_sources(self._nodes)
         return job_graph_of(nodes, roots, self._settings, job_name)
 
-    def _submit(self, graph: StreamGraph) -> RunningJob:
+    def _submit(self, graph: StreamGraph) -> SubmittedJob:
         graph = self._cached_results.with_collecting_sinks(graph)
-        job = submit(graph, job_settings_of(graph, self._settings, self._cached_files))
+        job = submit(graph, job_settings_of(graph, with_packed_factory(self._settings), self._cached_files))
         self._cached_results.fill_from(job, graph)
         return job
 

@@ -118,10 +118,16 @@ class UntrustedError(FunkeError, PermissionError):
 class JobExecutionError(FunkeError):
     """A submitted job failed.
 
-    ``operator`` names the step that failed, ``user_traceback`` is the text of the user's own stack, ``slot`` the number
-    of the slot in which it happened, if it is known.
+    ``operator`` names the step that failed and ``user_traceback`` is the text of the user's own stack. Where it
+    happened is told by ids, as far as it is known: of the operator, and of the vertex, subtask and slot that ran it.
     """
 
+    # The class of the exception that was raised, and the line at which the program made the operator.
+    error_type: str | None = None
+    user_line: str | None = None
+    operator_id: str | None = None
+    vertex_id: int | None = None
+    subtask: int | None = None
     slot: int | None = None
 
     def __init__(self, message: str, operator: str | None = None, user_traceback: str | None = None) -> None:
@@ -135,7 +141,7 @@ class JobExecutionError(FunkeError):
         return f"{text}\n{self.user_traceback.rstrip()}" if self.user_traceback else text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.message, self.operator, self.user_traceback)
+        return type(self), (self.message, self.operator, self.user_traceback), self.__dict__
 
 
 class JobCancelledError(JobExecutionError):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from funke.datastream.job_building import job_graph_of, job_settings_of
 from funke.datastream.job_submission import submit
+from funke.datastream.rocksdb_options_factory import with_packed_factory
 from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 from funke.datastream.upstream import Upstream
 from funke.engine.config import flink_options as options
@@ -20,6 +20,7 @@ from funke.engine.errors import GraphError, at_user_line
 from funke.engine.graph.operations import CustomOperator, ReadSource, WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.checkpoints import OperatorEntry
+from funke.engine.jobs.job_building import job_graph_of, job_settings_of
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.state_processor.bootstrap_operator import Bootstrap
 from funke.state_api.operator_identifier import OperatorIdentifier
@@ -85,7 +86,7 @@ def _run(operators: list[NewOperator], folder: str, configuration: dict[str, Any
     settings = _job_settings(env._settings, configuration)
     graph = _graph(env, operators, folder, channel, settings)
     env._pending.difference_update(graph.nodes)
-    job = submit(graph, job_settings_of(graph, settings, env._cached_files))
+    job = submit(graph, job_settings_of(graph, with_packed_factory(settings), env._cached_files))
     handles = list(chain.from_iterable(job.collected(channel)))
     job.result()
     return handles

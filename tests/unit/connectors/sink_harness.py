@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 from funke.engine.connectors.sink import WriterContext
 from funke.engine.operators.clock import ManualClock
+from funke.engine.types.driver_messages import DriverMessage
 from funke.engine.types.type_information import TypeInformation
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -19,7 +19,7 @@ class SinkHarness:
 
     def __init__(self, now_ms: int = 0) -> None:
         self.clock = ManualClock(now_ms)
-        self.sent: list[tuple[str, Any]] = []
+        self.sent: list[DriverMessage] = []
 
     def context(
         self,
@@ -35,7 +35,7 @@ class SinkHarness:
             attempt=0,
             input_type=input_type,
             now_ms=self.clock.now_ms,
-            send_to_driver=lambda channel, payload: self.sent.append((channel, payload)),
+            send_to_driver=self.sent.append,
             staging_folder=staging_folder,
         )
 

@@ -9,6 +9,7 @@ import pytest
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.connectors.discard import DiscardSink
 from funke.engine.connectors.print_sink import PrintSink
+from funke.engine.types.driver_messages import CollectedRecords, PrintedText
 from funke.engine.types.type_catalog import Types
 from tests.unit.connectors.sink_harness import SinkHarness
 
@@ -27,7 +28,7 @@ def test_lines_carry_identifier_and_subtask(identifier, subtask, parallelism, ex
     harness = SinkHarness()
     writer = PrintSink(identifier).create_writer(harness.context(Types.STRING(), subtask, parallelism))
     writer.write(["a", "b"], None)
-    assert harness.sent == [("stdout", expected)]
+    assert harness.sent == [PrintedText(expected)]
 
 
 def test_an_empty_batch_prints_nothing():
@@ -40,23 +41,22 @@ def test_typed_values_have_flinks_text_form():
     harness = SinkHarness()
     writer = PrintSink().create_writer(harness.context(Types.TUPLE([Types.STRING(), Types.BOOLEAN()])))
     writer.write([("a", True), (None, False)], None)
-    assert harness.sent == [("stdout", "(a,true)\n(null,false)\n")]
+    assert harness.sent == [PrintedText("(a,true)\n(null,false)\n")]
 
 
 def test_untyped_values_have_pythons_text_form():
     harness = SinkHarness()
     PrintSink().create_writer(harness.context()).write([("a", True)], None)
-    assert harness.sent == [("stdout", "('a', True)\n")]
+    assert harness.sent == [PrintedText("('a', True)\n")]
 
 
-def test_collected_records_arrive_as_lists_on_their_channel():
+def test_collected_records_arrive_as_lists_under_their_name():
     harness = SinkHarness()
     sink = pickle.loads(pickle.dumps(CollectSink("result-1")))
     writer = sink.create_writer(harness.context())
     writer.write([1, {"a": 2}], [5, 6])
     writer.write([], None)
-    assert sink.channel == "collect:result-1"
-    assert harness.sent == [("collect:result-1", [1, {"a": 2}])]
+    assert harness.sent == [CollectedRecords("result-1", [1, {"a": 2}])]
 
 
 def test_the_discarding_sink_sends_nothing():

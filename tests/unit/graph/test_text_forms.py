@@ -8,6 +8,7 @@ from funke.engine.graph.execution_graph import to_execution_graph
 from funke.engine.graph.stream_graph import ChainingStrategy
 from funke.engine.graph.text_forms import to_text
 from funke.engine.planner.chaining import to_job_graph
+from funke.engine.planner.exchange_mode import ExchangeMode
 from funke.engine.planner.explain import explain
 from funke.engine.planner.segments import to_plan
 from funke.engine.types.output_tag import OutputTag
@@ -82,7 +83,7 @@ def test_explain_shows_levels_slots_and_spark_stages() -> None:
     counted = builder.reduce(builder.map(parsed, "enrich"))
     builder.sink(counted, parallelism=1)
     assert (
-        explain(to_plan(to_job_graph(builder.graph)))
+        explain(to_plan(to_job_graph(builder.graph)), ExchangeMode(False, "the test says so"))
         == """\
 Plan (streaming): 3 levels, 2 slots
   level 0 (sources)
@@ -93,10 +94,10 @@ Plan (streaming): 3 levels, 2 slots
       -> segment 5 REBALANCE
   level 2
     segment 5: Sink: out  [slot 0]
-Spark stages of one epoch
-  stage 0: read, 2 tasks (one per slot)
-  stage 1: deliver level 1, 2 tasks (one per slot)
-  stage 2: deliver level 2, 2 tasks (one per slot)"""
+Exchange blocking: the test says so
+  stage 0 of an epoch: read, 2 tasks (one per slot)
+  stage 1 of an epoch: deliver level 1, 2 tasks (one per slot)
+  stage 2 of an epoch: deliver level 2, 2 tasks (one per slot)"""
     )
 
 
@@ -105,7 +106,7 @@ def test_slot_sharing_groups_have_slots_of_their_own() -> None:
     builder.sink(builder.reduce(builder.source()), slot_sharing_group="side", parallelism=1)
     plan = to_plan(to_job_graph(builder.graph))
     assert plan.slots == 3
-    assert "segment 3: Sink: out  [slot 2]" in explain(plan)
+    assert "segment 3: Sink: out  [slot 2]" in explain(plan, ExchangeMode(True, "so"))
 
 
 def test_anything_else_has_no_text_form() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+
 import pytest
 
 from funke.engine.connectors.print_sink import PrintSink
@@ -12,6 +15,7 @@ from funke.engine.jobs.job_failure import named, to_error, to_job_error
 from funke.engine.operators.operator import OperatorFailure
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.results import Failure, to_failure
+from funke.engine.types.operator_place import NOWHERE, OperatorPlace
 from funke.engine.types.type_catalog import Types
 
 
@@ -26,7 +30,7 @@ def failing(*, through_the_engine: bool) -> BaseException:
         else:
             users_function("x")
     except Exception as error:
-        failure = OperatorFailure("parse", "orders.py:7")
+        failure = OperatorFailure(OperatorPlace("parse", "orders.py:7", "a1", 3, 1))
         failure.__cause__ = error
         return failure
     raise AssertionError
@@ -34,7 +38,7 @@ def failing(*, through_the_engine: bool) -> BaseException:
 
 def test_operator_line_and_the_users_own_frames() -> None:
     failure = to_failure(failing(through_the_engine=False))
-    assert (failure.operator_name, failure.user_line, failure.error_type) == ("parse", "orders.py:7", "ValueError")
+    assert (failure.place.name, failure.place.user_line, failure.error_type) == ("parse", "orders.py:7", "ValueError")
     assert "in users_function" in failure.traceback_text
     assert str(to_error(failure)).startswith(
         "operator 'parse' failed: ValueError: invalid literal for int() with base 10: 'x'\n"
@@ -72,13 +76,20 @@ def test_exceptions_that_led_to_the_users_are_shown() -> None:
     assert text.index("ValueError") < text.index("KeyError")
 
 
+def test_the_error_tells_by_ids_where_it_happened() -> None:
+    error = to_error(replace(to_failure(failing(through_the_engine=False)), slot=4))
+    for found in (error, pickle.loads(pickle.dumps(error))):
+        assert (found.operator_id, found.vertex_id, found.subtask, found.slot) == ("a1", 3, 1, 4)
+        assert str(found) == str(error)
+
+
 def test_a_failure_travels() -> None:
     failure = to_failure(failing(through_the_engine=False))
     assert decode(encode(failure)) == failure
 
 
 def test_a_lost_slot() -> None:
-    error = to_error(Failure("", None, "SlotLostError", "slot 1 is gone", "", is_slot_lost=True))
+    error = to_error(Failure(NOWHERE, "SlotLostError", "slot 1 is gone", "", is_slot_lost=True))
     assert isinstance(error, SlotLostError)
     assert str(error) == "SlotLostError: slot 1 is gone"
 

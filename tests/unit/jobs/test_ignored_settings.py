@@ -13,7 +13,7 @@ from funke.engine.config.config_option import ConfigOption
 from funke.engine.config.settings import Settings
 from funke.engine.connectors.remote.access import access_of
 from funke.engine.errors import ConfigurationError
-from funke.engine.jobs.ignored_settings import warn_of_ignored, warn_of_other_session
+from funke.engine.jobs.ignored_settings import warn_of_ignored
 from funke.engine.jobs.slot_limit import require_slots
 
 ROOT = Path(__file__).parents[3]
@@ -79,7 +79,7 @@ def test_a_service_for_high_availability_is_answered(service: str, capsys: pytes
 
 def test_every_option_is_read_by_the_engine_or_says_that_it_has_no_effect() -> None:
     """A setter and a getter alone are no effect."""
-    readers = [*(ROOT / "src/funke/engine").rglob("*.py"), ROOT / "src/funke/datastream/job_building.py"]
+    readers = (ROOT / "src/funke/engine").rglob("*.py")
     no_readers = ("flink_options.py", "keys_without_effect.py", "ignored_settings.py")
     text = "".join(path.read_text(encoding="utf-8") for path in readers if path.name not in no_readers)
     read = {name for name in OPTIONS if re.search(rf"\boptions\.{name}\b", text)}
@@ -104,18 +104,6 @@ def test_flinks_own_keys_have_an_effect_or_are_named(capsys: pytest.CaptureFixtu
         key for key in without_effect if [line.split()[1] for line in warnings({key: "something"}, capsys)] != [key]
     ]
     assert not unheard
-
-
-def test_settings_of_spark_that_come_too_late_are_named(capsys: pytest.CaptureFixture[str]) -> None:
-    of_session = {"spark.master": "local[2]", "spark.app.name": "other"}
-    wanted = {"spark.master": "local[2]", "spark.hadoop.fs.s3a.endpoint": "x", "spark.executor.memory": "1g", "a": "b"}
-    warn_of_other_session(Settings({**wanted, "spark.app.name": "mine"}), of_session)
-    said = capsys.readouterr().err
-    assert said.startswith("warning: spark.app.name, spark.executor.memory came too late: ") and said.count("\n") == 1
-    as_spark_tells = {"spark.jars": "file:///a.jar,file:///b.jar", "spark.driver.extraJavaOptions": "-Dspark -Dmine"}
-    same = {"spark.jars": "/a.jar,/b.jar", "spark.driver.extraJavaOptions": "-Dmine"}
-    warn_of_other_session(Settings(same), as_spark_tells)
-    assert not capsys.readouterr().err
 
 
 def test_slots_are_limited_where_one_machine_has_them_all() -> None:

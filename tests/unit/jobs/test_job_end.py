@@ -11,11 +11,15 @@ from typing import Any
 import pytest
 
 from funke.engine.errors import JobExecutionError, StateError
-from funke.engine.jobs import job_record, running_job
+from funke.engine.jobs import job_record, running_job, submission
+from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.job_attempts import JobAttempts
 from funke.engine.jobs.job_record import JobRecord, OwnedRecord, read_records
+from funke.engine.jobs.recorded_job import recorded_view
 from funke.engine.jobs.recovery import ProgramRun
-from funke.engine.jobs.running_job import RunningJob, submit_job
+from funke.engine.jobs.running_job import RunningJob
 from funke.engine.jobs.settings import JobSettings
+from funke.engine.jobs.submission import submit_job
 from funke.engine.types.job_status import JobStatus
 from tests.unit.graph.sample_graphs import GraphBuilder
 
@@ -60,9 +64,9 @@ def graph() -> Any:
     return builder.graph
 
 
-def run(settings: JobSettings, monkeypatch: pytest.MonkeyPatch, attempt: Callable[[RunningJob], None]) -> RunningJob:
+def run(settings: JobSettings, monkeypatch: pytest.MonkeyPatch, attempt: Callable[[JobAttempts], None]) -> Any:
     """Runs a job whose attempts do what a test wants."""
-    monkeypatch.setattr(RunningJob, "_run_attempt", attempt)
+    monkeypatch.setattr(JobAttempts, "run_once", attempt)
     return submit_job(graph(), settings)
 
 
@@ -83,8 +87,8 @@ def test_a_failure_while_the_disk_is_full(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def fail(job: RunningJob) -> None:
-        job._has_run = True
+    def fail(attempts: JobAttempts) -> None:
+        attempts.has_run = True
         disk.is_full = True
         raise JobExecutionError("the function failed")
 
@@ -106,7 +110,7 @@ def test_a_failure_while_the_disk_is_full(
 def test_an_end_that_cannot_be_written_down_is_no_success(
     tmp_path: Path, settings: JobSettings, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def finish(job: RunningJob) -> None:
+    def finish(attempts: JobAttempts) -> None:
         disk.is_full = True
 
     job = run(settings, monkeypatch, finish)
@@ -118,13 +122,46 @@ def test_an_end_that_cannot_be_written_down_is_no_success(
 def test_a_disk_that_is_full_only_for_a_while_is_survived(
     tmp_path: Path, settings: JobSettings, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def finish(job: RunningJob) -> None:
+    def finish(attempts: JobAttempts) -> None:
         disk.is_full = True
-        job._lifecycle.enter(JobStatus.RUNNING)
+        attempts._lifecycle.enter(JobStatus.RUNNING)
         disk.is_full = False
 
     assert run(settings, monkeypatch, finish).result_future.result(20) is not None
     assert the_record(tmp_path).state().status is JobStatus.FINISHED
+
+
+def test_an_ended_job_is_seen_as_it_was_last(
+    tmp_path: Path, settings: JobSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(attempts: JobAttempts) -> None:
+        attempts.has_run = True
+        attempts.executions.begin(attempts.package.attempt)
+        attempts._lifecycle.enter(JobStatus.RUNNING)
+        raise JobExecutionError("the function failed", "Map")
+
+    with pytest.raises(JobExecutionError):
+        run(settings, monkeypatch, fail).result_future.result(20)
+    view = recorded_view(the_record(tmp_path))
+    assert (view.status, view.restarts, view.attempt, len(view.exceptions)) == (JobStatus.FAILED, 3, 3, 4)
+    assert [entry.status.name for entry in view.status_history][-3:] == ["RUNNING", "FAILING", "FAILED"]
+    assert view.ended_ms is not None and view.ended_ms >= view.started_ms > 0
+    assert [vertex.name for vertex in view.vertices] == ["Source: numbers -> Map", "Reduce"]
+    assert {each.state.name for vertex in view.vertices for each in vertex.subtasks} == {"CANCELED"}
+    assert len(view.vertices[0].prior) == 3 and view.configuration["funke.home"] == str(tmp_path)
+
+
+def test_a_view_that_cannot_be_written_fails_no_job(
+    tmp_path: Path, settings: JobSettings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(record: OwnedRecord, view: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(OwnedRecord, "put_view", full)
+    assert run(settings, monkeypatch, lambda _: None).result_future.result(20) is not None
+    view = recorded_view(the_record(tmp_path))
+    assert view.status is JobStatus.FINISHED and view.vertices == ()
+    assert capsys.readouterr().err.count("warning: the job's view cannot be written down: ") == 1
 
 
 def test_nobody_listens_any_more_when_the_result_is_there(
@@ -132,7 +169,7 @@ def test_nobody_listens_any_more_when_the_result_is_there(
 ) -> None:
     control = Path(the_record(tmp_path).control_path)
     may_end = threading.Event()
-    job = run(settings, monkeypatch, lambda job: may_end.wait(20) and None)
+    job = run(settings, monkeypatch, lambda _: may_end.wait(20) and None)
     seen: list[bool] = [control.is_socket()]
     job.result_future.add_done_callback(lambda _: seen.append(control.exists()))
     may_end.set()
@@ -152,9 +189,9 @@ def test_whatever_fails_at_the_end_everybody_is_told(
     def broken(*_: Any) -> None:
         raise RuntimeError("this is broken")
 
-    owner = RunningJob if part == "metrics" else running_job.CheckpointKeeper
+    owner = RunningJob if part == "metrics" else CheckpointKeeper
     monkeypatch.setattr(owner, part, broken)
-    job = run(settings, monkeypatch, lambda job: None)
+    job = run(settings, monkeypatch, lambda _: None)
     if part == "metrics":
         with pytest.raises(JobExecutionError, match="this is broken"):
             job.result_future.result(20)
@@ -175,7 +212,7 @@ def test_a_job_that_cannot_be_started_gives_its_lease_back(
         disk.is_full = True
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(running_job, broken, fail)
+    monkeypatch.setattr(running_job if broken == "arm" else submission, broken, fail)
     with pytest.raises(OSError, match="No space left"):
         submit_job(graph(), settings)
     assert not owner_is_alive(the_record(tmp_path))

@@ -12,9 +12,9 @@ import pytest
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, JobExecutionError, LeaseLostError, StateError
 from funke.engine.jobs.job_record import JobRecord, OwnedRecord, home_folder, read_records, remove_oldest
+from funke.engine.jobs.recorded_job import EndedJob
 from funke.engine.jobs.recovery import (
     RUN_VARIABLE,
-    EndedJob,
     ProgramRun,
     admit_if_asked,
     interrupted_runs,

@@ -16,7 +16,9 @@ from funke.engine.operators.functions.process_functions import KeyedProcessFunct
 from funke.engine.operators.operator import Operator, OperatorContext, OperatorFailure, TaskInfo
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.types import Types
+from funke.engine.types.driver_messages import OperatorWarning
 from funke.engine.types.functions import MapFunction
+from funke.engine.types.operator_place import OperatorPlace
 from funke.engine.types.output_tag import OutputTag
 from funke.engine.types.type_information import TypeInformation
 from tests.harness.operator_harness import Record, Recorder, Watermark
@@ -88,7 +90,7 @@ def build(log: list[str]) -> tuple[OperatorChain, Recorder]:
         member(3, "side", Map(Telling(log, "side")), fed_by=1, tag=ODD),
     )
     exits = [Exit(2, None, recorder, "exchange"), Exit(3, None, recorder, "exchange")]
-    return OperatorChain(specs, exits, TaskInfo(), create), recorder
+    return OperatorChain(specs, exits, TaskInfo(vertex_id=7, subtask=1), create), recorder
 
 
 def test_state_is_there_before_open_and_all_are_open_before_the_first_record() -> None:
@@ -141,18 +143,18 @@ def test_a_failure_in_the_chain_carries_the_operators_name_and_the_users_excepti
     chain.open()
     with pytest.raises(OperatorFailure) as caught:
         chain.head.process_batch(["bad"], None)
-    assert (caught.value.operator_name, caught.value.user_line) == ("tell", "job.py:2")
+    assert caught.value.place == OperatorPlace("tell", "job.py:2", f"{2:032x}", 7, 1)
     assert isinstance(caught.value.__cause__, ValueError)
 
 
 def typed_pair(
     first: Any, type_info: TypeInformation, passes_unchanged: bool
-) -> tuple[OperatorChain, Recorder, list[tuple[str, str]]]:
+) -> tuple[OperatorChain, Recorder, list[Any]]:
     """first, which declares the type -> text; what the first one tells the driver is kept."""
-    told: list[tuple[str, str]] = []
+    told: list[Any] = []
     recorder = Recorder()
     declared = replace(member(1, "first", first), output_type=type_info, passes_unchanged=passes_unchanged)
-    task = TaskInfo(send_to_driver=lambda channel, payload: told.append((channel, payload)))
+    task = TaskInfo(send_to_driver=told.append)
     chain = OperatorChain(
         (declared, member(2, "text", Map(repr), fed_by=1)), [Exit(2, None, recorder, "exchange")], task, create_operator
     )
@@ -170,8 +172,8 @@ def test_a_result_that_passes_unchanged_is_told_once_when_it_does_not_fit() -> N
         chain.head.process_batch(batch, None)
     assert values_of(recorder) == ["1", "2.5", "2.5", "3.5", "4.5"]
     assert told == [
-        (
-            f"warning:{1:032x}",
+        OperatorWarning(
+            f"{1:032x}",
             "a result of operator 'first' does not fit its type Integer: 2.5 becomes 2 at the next exchange or sink\n"
             "  in your job: job.py:1",
         )
@@ -182,7 +184,7 @@ def test_a_result_that_is_made_to_fit_is_told_too() -> None:
     chain, recorder, told = typed_pair(Map(abs), Types.INT(), passes_unchanged=False)
     chain.head.process_batch([1.5, 2], None)
     assert values_of(recorder) == ["1", "2"]
-    assert [text.partition("\n")[0] for _, text in told] == [
+    assert [warning.text.partition("\n")[0] for warning in told] == [
         "a result of operator 'first' does not fit its type Integer: 1.5 becomes 1"
     ]
 
@@ -191,7 +193,7 @@ def test_a_result_that_would_be_refused_passes_where_nothing_is_serialised() -> 
     chain, recorder, told = typed_pair(Map(str), Types.INT(), passes_unchanged=True)
     chain.head.process_batch([1], None)
     assert values_of(recorder) == ["'1'"]
-    assert "'1' is refused at the next exchange or sink" in told[0][1]
+    assert "'1' is refused at the next exchange or sink" in told[0].text
 
 
 def test_a_filter_only_hands_on_so_it_tells_nothing() -> None:

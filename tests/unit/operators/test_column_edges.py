@@ -20,6 +20,7 @@ from funke.engine.types import Row, Types
 from funke.engine.types.columns import form_change
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.edge_forms import EdgeForms
+from funke.engine.types.operator_place import OperatorPlace
 from funke.engine.types.type_information import TypeInformation
 from tests.harness.operator_harness import Record, Recorder, Watermark
 
@@ -55,7 +56,7 @@ class TestOutputs:
     def output(self, *forms: str) -> tuple[Output, list[Recorder]]:
         output, receivers = Output(), [receiver(form) for form in forms]
         for each in receivers:
-            output.connect(each, "receiver", None, None, ROW)
+            output.connect(each, OperatorPlace("receiver"), None, ROW)
         return output, receivers
 
     def test_rows_to_those_who_take_rows_are_not_touched(self, conversions: list[str]) -> None:
@@ -100,13 +101,13 @@ class TestOutputs:
 
     def test_rows_of_no_known_type_cannot_become_columns(self) -> None:
         output = Output()
-        output.connect(receiver("columns"), "receiver", None)
+        output.connect(receiver("columns"), OperatorPlace("receiver"))
         with pytest.raises(TypeMismatchError, match="cannot become columns"):
             output.emit([1, 2], None)
 
     def test_a_side_output_has_a_type_of_its_own(self) -> None:
         output, late = Output(), receiver("columns")
-        output.connect(late, "late", None, "late", ROW)
+        output.connect(late, OperatorPlace("late"), "late", ROW)
         output.emit_side("late", ROWS, None)
         assert late.elements[0].data.num_rows == 2
 
@@ -116,10 +117,10 @@ class TestOutputs:
                 raise ValueError("no")
 
         output = Output()
-        output.connect(Failing(takes_columns=True), "failing", "job.py:1")
+        output.connect(Failing(takes_columns=True), OperatorPlace("failing"))
         with pytest.raises(OperatorFailure) as failure:
             output.emit_columns(columns())
-        assert failure.value.operator_name == "failing"
+        assert failure.value.place.name == "failing"
 
 
 def member(
@@ -148,9 +149,9 @@ class TestChains:
 
     def test_who_wants_columns(self) -> None:
         output = Output()
-        output.connect(receiver("both"), "both", None)
+        output.connect(receiver("both"), OperatorPlace("both"))
         assert not output.wants_columns
-        output.connect(create_operator(IDS, TaskInfo()), "project", None)
+        output.connect(create_operator(IDS, TaskInfo()), OperatorPlace("project"))
         assert output.wants_columns
         assert not create_operator(Map(lambda row: row), TaskInfo()).wants_columns
 
@@ -162,7 +163,7 @@ class TestChains:
 
 class TestGates:
     def gate(self, head: Operator) -> InputGate:
-        return InputGate(head, "head", None, [(7, 0, 0)], edge_types={7: ROW})
+        return InputGate(head, OperatorPlace("head"), [(7, 0, 0)], edge_types={7: ROW})
 
     def head(self, operation: Operation) -> tuple[Operator, Recorder]:
         chain, end = TestChains().chain(operation)

@@ -12,6 +12,7 @@ from funke.engine.graph import operations
 from funke.engine.graph.operations import Operation, ReadSource
 from funke.engine.operators.factory import _OPERATORS, create_operator
 from funke.engine.operators.operator import Output, TaskInfo
+from funke.engine.types.operator_place import OperatorPlace
 from tests.harness.operator_harness import Record, Recorder
 
 
@@ -46,6 +47,6 @@ def test_a_receiver_that_changes_its_records_does_not_change_those_of_others() -
     output = Output()
     spoiling, second, third = Spoiling(), Recorder(), Recorder()
     for receiver in (spoiling, second, third):
-        output.connect(receiver, "receiver", None)
+        output.connect(receiver, OperatorPlace("receiver"))
     output.emit([[1], [2]], None)
     assert second.elements == third.elements == [Record([1]), Record([2])]

@@ -8,6 +8,7 @@ from funke.engine.graph.operations import Map
 from funke.engine.operators.ingestion_time import INGESTION_TIME
 from funke.engine.operators.operator import Output, TaskInfo
 from funke.engine.operators.timestamps import SplitWatermarks
+from funke.engine.types.operator_place import OperatorPlace
 from tests.harness.operator_harness import OperatorHarness, Record, Recorder, Watermark
 
 
@@ -17,7 +18,7 @@ def now_ms() -> int:
 
 def test_a_source_stamps_records_with_the_clock_and_sends_watermarks() -> None:
     recorder, output = Recorder(), Output()
-    output.connect(recorder, "recorder", None)
+    output.connect(recorder, OperatorPlace("recorder"))
     source = SplitWatermarks(INGESTION_TIME, TaskInfo(), output)
     source.start_split("all")
     before = now_ms()

@@ -6,6 +6,7 @@ from typing import Any
 
 from funke.engine.operators.input_gate import InputGate
 from funke.engine.operators.operator import MIN_WATERMARK, Operator
+from funke.engine.types.operator_place import OperatorPlace
 
 
 class Recording(Operator):
@@ -26,7 +27,7 @@ class Recording(Operator):
 
 def gate_with_two_inputs() -> tuple[InputGate, Recording]:
     head = Recording()
-    return InputGate(head, "head", None, [(1, 0, 0), (1, 1, 0)]), head
+    return InputGate(head, OperatorPlace("head"), [(1, 0, 0), (1, 1, 0)]), head
 
 
 def test_the_slowest_input_decides_and_time_never_goes_back() -> None:
@@ -44,7 +45,7 @@ def test_the_slowest_input_decides_and_time_never_goes_back() -> None:
 
 def test_records_and_watermarks_keep_their_order() -> None:
     head = Recording()
-    gate = InputGate(head, "head", None, [(7, 0, 0)])
+    gate = InputGate(head, OperatorPlace("head"), [(7, 0, 0)])
     gate.receive(7, 0, [("r", ["a"], [1]), ("w", 1), ("r", ["b"], [2]), ("w", 2)])
     assert head.seen == ["a", ("watermark", 1), "b", ("watermark", 2)]
     assert gate.records_in == 2

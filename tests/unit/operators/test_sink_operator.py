@@ -7,6 +7,7 @@ from typing import Any
 from funke.engine.connectors.sink import Sink, SinkWriter, WriterContext
 from funke.engine.graph.operations import WriteSink
 from funke.engine.types import Types
+from funke.engine.types.driver_messages import PreparedCommits
 from tests.harness.operator_harness import OperatorHarness
 
 
@@ -60,7 +61,7 @@ def test_the_life_of_a_writer() -> None:
     harness.close()
     harness.close()
     assert sink.writer.calls[1:] == [("flush", True), "prepare_commit", "close"]
-    assert harness.sent_to_driver == [("committables:op-1", ["file-1"])]
+    assert harness.sent_to_driver == [PreparedCommits("op-1", ["file-1"])]
     assert harness.operator.metrics() == {"numRecordsIn": 3, "currentInputWatermark": 2**63 - 1}
 
 
@@ -89,7 +90,7 @@ def test_a_checkpoint_commits_what_was_written_and_keeps_the_writers_state() -> 
     harness = OperatorHarness(WriteSink(sink))
     harness.process(1)
     snapshot = harness.snapshot()
-    assert harness.sent_to_driver == [("committables:op-1", ["file-1"])]
+    assert harness.sent_to_driver == [PreparedCommits("op-1", ["file-1"])]
     again = Recording()
     OperatorHarness(WriteSink(again), restored=[snapshot])
     assert again.writer.calls == [("restored", "state")]

@@ -18,6 +18,7 @@ from funke.engine.operators.operator import Output
 from funke.engine.operators.source import ReadOrder, SourceOperator
 from funke.engine.types import Row, Types
 from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.operator_place import OperatorPlace
 from tests.harness.operator_harness import OperatorHarness, Record, Recorder
 
 FORMAT = CsvFileFormat((CsvColumn("id", Types.LONG()), CsvColumn("name", Types.STRING())))
@@ -34,7 +35,7 @@ def started(reader: Any, wants_columns: bool) -> tuple[SourceOperator, Recorder]
     operator = OperatorHarness(ReadSplits(reader)).operator
     assert isinstance(operator, SourceOperator)
     receiver = Recorder(takes_columns=True, wants_columns=wants_columns)
-    operator.output.connect(receiver, "receiver", None, None, FORMAT.produced_type)
+    operator.output.connect(receiver, OperatorPlace("receiver"), None, FORMAT.produced_type)
     return operator, receiver
 
 

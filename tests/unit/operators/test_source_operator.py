@@ -13,6 +13,7 @@ from funke.engine.connectors.source import Batch, Source, Split, SplitReader
 from funke.engine.operators import slice_pacer
 from funke.engine.operators.operator import MAX_WATERMARK, OperatorContext, Output, TaskInfo
 from funke.engine.operators.source import ReadOrder, SourceOperator
+from funke.engine.types.operator_place import OperatorPlace
 from funke.engine.types.watermark_spec import WatermarkSpec
 from tests.unit.jobs.test_pacing import FakeTime
 
@@ -48,7 +49,7 @@ class Received:
 
 def operator(reader: SplitReader, spec: WatermarkSpec | None = None) -> tuple[SourceOperator, Received]:
     source, received, output = SourceOperator(reader, spec), Received(), Output()
-    output.connect(received, "receiver", None)
+    output.connect(received, OperatorPlace("receiver"))
     source.setup(OperatorContext(TaskInfo(), "source", "id", output))
     source.open()
     return source, received

@@ -14,6 +14,7 @@ from funke.engine.operators.clock import ManualClock
 from funke.engine.operators.operator import MAX_WATERMARK, Output, TaskInfo
 from funke.engine.operators.timestamps import SplitWatermarks
 from funke.engine.types import TimestampAssigner, WatermarkGenerator, WatermarkOutput, WatermarkSpec
+from funke.engine.types.operator_place import OperatorPlace
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
 from tests.harness.operator_harness import OperatorHarness, Record, Recorder, Status, Watermark
 from tests.harness.stream_table import check_stream_table
@@ -288,7 +289,7 @@ class Splits:
         self.clock = ManualClock()
         self.recorder = Recorder()
         output = Output()
-        output.connect(self.recorder, "recorder", None)
+        output.connect(self.recorder, OperatorPlace("recorder"))
         self.marks = SplitWatermarks(strategy, TaskInfo(clock=self.clock), output)
         if state is not None:
             self.marks.restore(pickle.loads(state))

@@ -29,7 +29,7 @@ from funke.engine.runtime.delivery import connect, consumed_at, deliver, end_slo
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.nursery import open_nursery
 from funke.engine.runtime.process_ties import children_of
-from funke.engine.runtime.results import DriverMessage, Failure, SubtaskReport
+from funke.engine.runtime.results import Failure, SubtaskReport
 from funke.engine.runtime.slot import Delivery, EpochHeader
 from funke.engine.runtime.slot_address import SlotAddress
 from funke.engine.runtime.slot_process import main
@@ -37,6 +37,7 @@ from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.runtime.worker_setup import JobPackage
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.trust.peers import listen_at
+from funke.engine.types.driver_messages import CollectedRecords
 from tests.harness.stranger import give_away
 from tests.unit.graph.sample_graphs import GraphBuilder
 
@@ -114,8 +115,8 @@ def wait_until(condition: Any, seconds: float = 10) -> bool:
 
 
 def collected(answers: list[Any]) -> list[Any]:
-    messages = [answer for answer in answers if isinstance(answer, DriverMessage)]
-    return [value for message in messages for value in message.payload]
+    messages = [answer for answer in answers if isinstance(answer, CollectedRecords)]
+    return [value for message in messages for value in message.values]
 
 
 def test_fields_live_from_epoch_to_epoch(slot: SlotUnderTest) -> None:
@@ -142,7 +143,7 @@ def test_a_delivery_of_an_earlier_epoch_is_refused(slot: SlotUnderTest) -> None:
 
 def test_a_failing_function_is_reported_and_spoils_the_slot(slot: SlotUnderTest) -> None:
     (failure,) = [answer for answer in slot.deliver(1, 1, 0) if isinstance(answer, Failure)]
-    assert (failure.operator_name, failure.error_type) == ("count", "ZeroDivisionError")
+    assert (failure.place.name, failure.error_type) == ("count", "ZeroDivisionError")
     (refusal,) = slot.deliver(2, 1)
     assert refusal.is_slot_lost
 

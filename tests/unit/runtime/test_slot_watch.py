@@ -23,10 +23,12 @@ from funke.engine.planner.segments import to_plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.delivery import consumed_at, deliver, end_slots, start_slot
 from funke.engine.runtime.frames import Frame
-from funke.engine.runtime.results import DriverMessage, Failure
+from funke.engine.runtime.results import Failure
 from funke.engine.runtime.slot import Delivery, EpochHeader
 from funke.engine.runtime.slot_watch import Heartbeat
 from funke.engine.runtime.worker_setup import JobPackage
+from funke.engine.types.driver_messages import PrintedText
+from funke.engine.types.operator_place import NOWHERE
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and needs Linux's ties of processes")
@@ -61,9 +63,7 @@ class SlotUnderTest:
         return failure
 
     def printed(self, *values: Any) -> str:
-        return "".join(
-            m.payload for m in self.deliver(*values) if isinstance(m, DriverMessage) and m.channel == "stdout"
-        )
+        return "".join(message.text for message in self.deliver(*values) if isinstance(message, PrintedText))
 
     @property
     def folder(self) -> Path:
@@ -131,13 +131,13 @@ def test_an_exit_names_operator_and_status(start: Any) -> None:
     slot = start(exits)
     failure = slot.failure(3)
     assert failure.is_slot_lost
-    assert (failure.operator_name, failure.user_line) == ("suspect", "job.py:7")
+    assert (failure.place.name, failure.place.user_line) == ("suspect", "job.py:7")
     assert "ended with exit status 3 while operator 'suspect' was running" in failure.message
 
 
 def test_a_crash_names_operator_signal_and_the_users_line(start: Any) -> None:
     failure = start(crashes).failure(0)
-    assert failure.operator_name == "suspect"
+    assert failure.place.name == "suspect"
     assert "was ended by signal 11 (SIGSEGV)" in failure.message
     assert "Segmentation fault" in failure.traceback_text and "in crashes" in failure.traceback_text
     assert "/funke/engine/" not in failure.traceback_text
@@ -146,13 +146,13 @@ def test_a_crash_names_operator_signal_and_the_users_line(start: Any) -> None:
 def test_sys_exit_is_a_failure_of_the_operator(start: Any) -> None:
     failure = start(leaves).failure(5)
     assert not failure.is_slot_lost
-    assert (failure.operator_name, failure.error_type, failure.message) == ("suspect", "SystemExit", "5")
+    assert (failure.place.name, failure.error_type, failure.message) == ("suspect", "SystemExit", "5")
     assert "in leaves" in failure.traceback_text
 
 
 def test_a_kill_from_outside_blames_no_operator(start: Any) -> None:
     failure = start(kills).failure(int(signal.SIGKILL))
-    assert failure.operator_name == ""
+    assert failure.place.name == ""
     assert "signal 9 (SIGKILL) while operator 'suspect' was running" in failure.message
     assert "memory" in failure.message
 
@@ -162,7 +162,7 @@ def test_a_slot_that_dies_between_two_epochs_blames_nobody(start: Any) -> None:
     (pid,) = {int(line) for line in slot.printed(1).split()}
     os.kill(pid, signal.SIGSEGV)
     failure = slot.failure(1)
-    assert (failure.operator_name, failure.user_line) == ("", None)
+    assert failure.place == NOWHERE
     assert f"process {pid} was ended by signal 11 (SIGSEGV)" in failure.message
     assert "while" not in failure.message
     assert not is_running(pid)

@@ -12,7 +12,8 @@ import pytest
 from funke.engine.config.log_levels import LogLevels
 from funke.engine.config.settings import Settings
 from funke.engine.operators.operator import Operator, OperatorContext, Output, TaskInfo
-from funke.engine.runtime.worker_logs import LogLine, WorkerLogs, log_in_driver
+from funke.engine.runtime.worker_logs import WorkerLogs, log_in_driver
+from funke.engine.types.driver_messages import LogLine
 
 
 @pytest.fixture

@@ -339,6 +339,13 @@ HIGH_AVAILABILITY_CLUSTER = string_option(
 )
 FUNKE_HOME = string_option("funke.home", None, "Folder of job records, unless high-availability.storageDir is set.")
 LEASE_TIMEOUT = duration_option("funke.lease-timeout", None, "When a silent driver counts as gone.")
+SEGMENT_SIZE = memory_option("taskmanager.memory.segment-size", 32 << 10, "Size of a buffer on its way to a subtask.")
+BUFFERS_PER_CHANNEL = integer_option(
+    "taskmanager.network.memory.buffers-per-channel", 2, "Buffers that every channel has for itself."
+)
+FLOATING_BUFFERS = integer_option(
+    "taskmanager.network.memory.floating-buffers-per-gate", 8, "Buffers for those channels of a subtask with a backlog."
+)
 EXCHANGE = string_option(
     "funke.exchange",
     "auto",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-__all__ = ["is_secret", "without_secrets"]
+__all__ = ["is_secret", "masked", "without_secrets"]
 
 _PARTS = (
     "password",
@@ -33,6 +33,9 @@ _PARTS = (
 _WORDS = {"sas"}
 # What names the class that knows the credentials is no secret.
 _HARMLESS_ENDS = ("provider", "provider.path")
+# As Flink shows them; and so much of other values, which may be whole programs.
+_HIDDEN = "******"
+_MOST_VALUE = 1_000
 
 
 def is_secret(key: str) -> bool:
@@ -45,6 +48,15 @@ def is_secret(key: str) -> bool:
     if lower.endswith(_HARMLESS_ENDS):
         return False
     return any(part in lower for part in _PARTS) or not _WORDS.isdisjoint(re.split(r"[^a-z0-9]+", lower))
+
+
+def masked(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Settings as they may be shown.
+
+    >>> masked({"s3.secret-key": "abc", "parallelism.default": "2"})
+    {'parallelism.default': '2', 's3.secret-key': '******'}
+    """
+    return {key: _HIDDEN if is_secret(key) else str(configuration[key])[:_MOST_VALUE] for key in sorted(configuration)}
 
 
 def without_secrets(command: Sequence[str]) -> tuple[str, ...]:

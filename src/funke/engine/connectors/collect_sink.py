@@ -6,30 +6,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from funke.engine.connectors.sink import Sink, SinkWriter, WriterContext
+from funke.engine.types.driver_messages import CollectedRecords
 
 __all__ = ["CollectSink"]
 
 
 @dataclass(frozen=True)
 class CollectSink(Sink):
-    """Sends lists of records to the driver on the channel `collect:<name>`."""
+    """Sends lists of records to the driver, where they are read by the sink's name."""
 
     name: str
 
-    @property
-    def channel(self) -> str:
-        """The channel the records arrive on."""
-        return f"collect:{self.name}"
-
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
-        return _CollectWriter(context, self.channel)
+        return _CollectWriter(context, self.name)
 
 
 class _CollectWriter(SinkWriter):
-    def __init__(self, context: WriterContext, channel: str) -> None:
+    def __init__(self, context: WriterContext, name: str) -> None:
         self._send = context.send_to_driver
-        self._channel = channel
+        self._name = name
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
         if values:
-            self._send(self._channel, values)
+            self._send(CollectedRecords(self._name, values))

@@ -8,6 +8,7 @@ from typing import Any
 
 from funke.engine.connectors.sink import Sink, SinkWriter, WriterContext
 from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator, SplitReader
+from funke.engine.types.driver_messages import FeedbackRecords
 
 __all__ = ["FeedbackEnumerator", "FeedbackSink", "FeedbackSource"]
 
@@ -77,13 +78,13 @@ class FeedbackSink(Sink):
 
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
         """Makes the writer of one subtask."""
-        return _FeedbackWriter(context, f"feedback:{self.feedback_id}")
+        return _FeedbackWriter(context, self.feedback_id)
 
 
 class _FeedbackWriter(SinkWriter):
-    def __init__(self, context: WriterContext, channel: str) -> None:
+    def __init__(self, context: WriterContext, feedback_id: str) -> None:
         self._send = context.send_to_driver
-        self._channel = channel
+        self._feedback_id = feedback_id
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        self._send(self._channel, (values, timestamps))
+        self._send(FeedbackRecords(self._feedback_id, values, timestamps))

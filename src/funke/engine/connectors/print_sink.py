@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from funke.engine.connectors.sink import Sink, SinkWriter, WriterContext
+from funke.engine.types.driver_messages import PrintedText
 from funke.engine.types.text_form import print_writer
 
 __all__ = ["PrintSink"]
-
-STDOUT_CHANNEL = "stdout"
 
 
 @dataclass(frozen=True)
@@ -44,4 +43,4 @@ class _PrintWriter(SinkWriter):
         """Sends the lines of the batch as one text that ends with a line break."""
         if values:
             separator = f"\n{self._prefix}"
-            self._send(STDOUT_CHANNEL, f"{self._prefix}{separator.join(map(self._to_text, values))}\n")
+            self._send(PrintedText(f"{self._prefix}{separator.join(map(self._to_text, values))}\n"))

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.column_batch import ColumnBatch
+    from funke.engine.types.driver_messages import DriverMessage
     from funke.engine.types.type_information import TypeInformation
 
 
 @dataclass(frozen=True)
 class WriterContext:
-    """What a writer may know of its place in the job.
-
-    `send_to_driver(channel, payload)` carries an object to the driver with the results of the epoch; channels are
-    `stdout` (text), `stderr` (text) and `collect:<name>` (a list of values).
-    """
+    """What a writer may know of its place in the job; messages travel to the driver with the epoch's results."""
 
     job_id: str
     subtask: int
@@ -26,7 +23,7 @@ class WriterContext:
     attempt: int
     input_type: TypeInformation | None
     now_ms: Callable[[], int]
-    send_to_driver: Callable[[str, Any], None]
+    send_to_driver: Callable[[DriverMessage], None]
     # The name of the sink's state in checkpoints: the same in every attempt.
     operator_id: str = "sink"
     # Where data may wait for its commit, within reach of the driver; None when the job takes no checkpoints.

@@ -39,6 +39,8 @@ class ExecutionVertex:
     parallelism: int
     attempt: int = 0
     state: ExecutionState = ExecutionState.CREATED
+    # When it came to each state that it has been in, in milliseconds.
+    entered_ms: tuple[tuple[ExecutionState, int], ...] = ()
 
     @property
     def title(self) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from funke.engine.graph.operations import Operation
 from funke.engine.graph.partitioners import Partitioner
+from funke.engine.types.operator_place import OperatorPlace
 
 if TYPE_CHECKING:
     from funke.engine.types.output_tag import OutputTag
@@ -33,6 +34,10 @@ class ChainedOperator:
     passes_unchanged: bool = False
     # Batches reach it in the form of columns; known where its operation is still packed.
     takes_columns: bool = False
+
+    def place(self, vertex_id: int | None = None, subtask: int | None = None) -> OperatorPlace:
+        """The operator as something that can fail: in a subtask, or in the driver."""
+        return OperatorPlace(self.name, self.user_line, self.operator_id, vertex_id, subtask)
 
 
 @dataclass(frozen=True)

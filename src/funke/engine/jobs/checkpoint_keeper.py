@@ -13,6 +13,7 @@ from funke.engine.errors import FunkeError, JobExecutionError, StateError
 from funke.engine.jobs.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints import Checkpoint, OperatorEntry, mark_committed, write_checkpoint
+from funke.engine.jobs.job_view import CheckpointsView, CheckpointView, SlotSnapshotView
 from funke.engine.jobs.notices import notice
 from funke.engine.jobs.savepoints import SavepointRequest, SavepointRequests
 from funke.engine.runtime.block_codec import encode
@@ -20,7 +21,7 @@ from funke.engine.runtime.checkpoint_order import CheckpointKind, CheckpointNews
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.snapshot_files import SnapshotHandle, delete_folder
 
-__all__ = ["CheckpointFigures", "CheckpointKeeper", "Guard"]
+__all__ = ["CheckpointKeeper", "Guard"]
 
 # Makes visible what sinks have prepared up to an epoch, by operator id.
 CommitAll = Callable[[int, dict[str, list[Any]]], None]
@@ -37,22 +38,6 @@ class Guard(Protocol):
 
 
 @dataclass
-class CheckpointFigures:
-    """What is known about checkpoints, for metrics."""
-
-    completed: int = 0
-    failed: int = 0
-    last_duration_ms: float = 0.0
-    # What the last one has written, and what all its files hold.
-    last_size: int = 0
-    last_full_size: int = 0
-    last_stall_ms: float = 0.0
-    last_path: str = ""
-    # What was wrong with the last one that failed.
-    last_failure: str = ""
-
-
-@dataclass
 class _Pending:
     """A checkpoint that was ordered: its epoch runs, then it waits for acknowledgements."""
 
@@ -63,9 +48,26 @@ class _Pending:
     epoch: int = 0
     sources: dict[str, bytes] = field(default_factory=dict)
     waiting: set[int] = field(default_factory=set)
-    handles: list[SnapshotHandle] = field(default_factory=list)
-    stall_ms: float = 0.0
-    new_bytes: int = 0
+    acks: list[SnapshotAck] = field(default_factory=list)
+
+    @property
+    def handles(self) -> tuple[SnapshotHandle, ...]:
+        """All state that was written."""
+        return tuple(handle for ack in self.acks for handle in ack.handles)
+
+    def to_view(self, now: float, **settings: Any) -> CheckpointView:
+        """What there is to see of it when it has ended."""
+        duration_ms = (now - self.started) * 1000
+        return CheckpointView(
+            self.order.checkpoint_id,
+            self.order.kind,
+            triggered_ms=int(time.time() * 1000 - duration_ms),
+            duration_ms=duration_ms,
+            size=sum(ack.new_bytes for ack in self.acks),
+            stall_ms=max((ack.stall_ms for ack in self.acks), default=0.0),
+            slots=tuple(SlotSnapshotView(ack.slot, ack.write_ms, ack.stall_ms, ack.new_bytes) for ack in self.acks),
+            **settings,
+        )
 
 
 class CheckpointKeeper:
@@ -84,7 +86,9 @@ class CheckpointKeeper:
         self.settings = settings
         self.store = store
         self.requests = SavepointRequests(settings.timeout_ms)
-        self.figures = CheckpointFigures()
+        self.figures = CheckpointsView()
+        # Told whenever the figures have changed.
+        self.on_change: Callable[[], None] = lambda: None
         self.attempt = 0
         # Whether a source reads old data just now.
         self.is_in_backlog = False
@@ -222,16 +226,14 @@ class CheckpointKeeper:
             pending.waiting.discard(ack.slot)
             if not pending.waiting:
                 reach("after-acknowledgement")
-            pending.handles.extend(ack.handles)
-            pending.new_bytes += ack.new_bytes
-            pending.stall_ms = max(pending.stall_ms, ack.stall_ms)
+            pending.acks.append(ack)
 
-    def advance(self, commit: CommitAll) -> None:
-        """Completes what is acknowledged by all, in order, and gives up what takes too long."""
+    def advance(self, commit: CommitAll, held: str = "") -> None:
+        """Completes what is acknowledged by all, in order, and gives up what takes too long; `held` says why it may."""
         for pending in list(self._pending.values()):
             if pending.has_run and not pending.waiting and pending.order.checkpoint_id in self._pending:
                 self._complete(pending, commit)
-        self._expire_pending("")
+        self._expire_pending(held)
 
     def expire(self, holders: Callable[[], str]) -> None:
         """While an epoch runs: gives up what takes too long; `holders` tells whom the epoch waits for.
@@ -247,10 +249,15 @@ class CheckpointKeeper:
         self._expire_pending(held)
         if is_due_for_long:
             # The next one is due at once, as it is when a checkpoint that has begun fails.
-            self._last_started = self._clock() - (self._interval_ms() or 0) / 1000
-            self._count_failure(
-                f"checkpoint {self._last_id + 1} failed: it could not begin within {timeout_ms} ms{held}"
+            self._last_ended = self._clock()
+            self._last_started = self._last_ended - (self._interval_ms() or 0) / 1000
+            number = self._last_id + 1
+            message = f"checkpoint {number} failed: it could not begin within {timeout_ms} ms{held}"
+            now_ms = int(time.time() * 1000)
+            self._put_figures(
+                self.figures.with_failed(CheckpointView(number, "checkpoint", "FAILED", now_ms, failure=message))
             )
+            self._count_failure(message)
 
     def _is_late(self, pending: _Pending) -> bool:
         # With the last one the job ends, and there is no later one that could take its place.
@@ -273,7 +280,7 @@ class CheckpointKeeper:
             order.checkpoint_id,
             pending.epoch,
             order.kind,
-            tuple(pending.handles),
+            pending.handles,
             pending.sources,
             {operator_id: encode(items) for operator_id, items in kept.items()},
             self.operators,
@@ -339,12 +346,19 @@ class CheckpointKeeper:
 
     def _note(self, pending: _Pending, written: Checkpoint) -> None:
         self._last_ended = self._clock()
-        figures = self.figures
-        figures.completed += 1
-        figures.last_duration_ms = (self._last_ended - pending.started) * 1000
-        figures.last_size, figures.last_full_size = pending.new_bytes, written.state_size
-        figures.last_stall_ms = pending.stall_ms
-        figures.last_path = written.path
+        made = pending.to_view(self._last_ended, status="COMPLETED", full_size=written.state_size, path=written.path)
+        self._put_figures(self.figures.with_completed(made))
+
+    def note_restored(self, start: Checkpoint) -> None:
+        """An attempt starts from a checkpoint."""
+        source = CheckpointView(
+            start.checkpoint_id, start.kind, "COMPLETED", start.created_ms, full_size=start.state_size, path=start.path
+        )
+        self._put_figures(self.figures.with_restored(source))
+
+    def _put_figures(self, figures: CheckpointsView) -> None:
+        self.figures = figures
+        self.on_change()
 
     # Commit
 
@@ -376,19 +390,15 @@ class CheckpointKeeper:
 
     def _note_failure(self, pending: _Pending, reason: str) -> None:
         message = f"checkpoint {pending.order.checkpoint_id} failed: {reason}"
+        self._last_ended = self._clock()
+        self._put_figures(self.figures.with_failed(pending.to_view(self._last_ended, status="FAILED", failure=message)))
         if pending.request is None:
             self._count_failure(message, pending.order.kind == "final")
-            return
-        self.figures.failed += 1
-        self.figures.last_failure = message
-        self._last_ended = self._clock()
-        pending.request.fail(StateError(f"the savepoint failed: {reason}"))
+        else:
+            pending.request.fail(StateError(f"the savepoint failed: {reason}"))
 
     def _count_failure(self, message: str, is_final: bool = False) -> None:
         """Too many failures in a row fail the job."""
-        self.figures.failed += 1
-        self.figures.last_failure = message
-        self._last_ended = self._clock()
         self._failures += 1
         if is_final or self._failures > self.settings.tolerable_failures:
             tolerated = self.settings.tolerable_failures

@@ -12,16 +12,15 @@ import os
 import socket
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from funke.engine.errors import FunkeError, JobExecutionError, StateError
-from funke.engine.graph.execution_graph import ExecutionVertex
+from funke.engine.jobs.job import Job
 from funke.engine.jobs.savepoints import Afterwards
 from funke.engine.trust.peers import connect_to_own, listen_at, require_same_user
-from funke.engine.types.job_status import JobStatus
+from funke.engine.types.json_form import to_json
 
 __all__ = ["Commands", "ControlServer", "ask", "serve_commands"]
 
@@ -122,50 +121,24 @@ def _command_of(line: bytes) -> str:
     return ""
 
 
-class CommandedJob(Protocol):
-    """What a job offers to other processes."""
+def serve_commands(path: str, job: Job, savepoint_limit_s: float) -> ControlServer:
+    """Lets other processes see and command a job, until the server is closed.
 
-    @property
-    def savepoint_limit_s(self) -> float:
-        """After how long a savepoint has failed, if it is not there."""
+    A savepoint that is not there after its limit has failed; the job may take some time more to end with it.
+    """
 
-    def status(self) -> JobStatus:
-        """Where the job stands."""
-
-    def executions(self) -> list[ExecutionVertex]:
-        """Where its subtasks stand."""
-
-    def checkpoints(self) -> dict[str, Any]:
-        """What became of its checkpoints."""
-
-    def cancel(self) -> Future[None]:
-        """Ends the job."""
-
-    def savepoint(self, folder: str | None, afterwards: Afterwards) -> Future[str]:
-        """Takes a savepoint."""
-
-
-def serve_commands(path: str, job: CommandedJob) -> ControlServer:
-    """Lets other processes command a job, until the server is closed."""
-
-    def stop(folder: str | None, is_drain: bool) -> str:
-        return job.savepoint(folder, "drain and stop" if is_drain else "stop").result()
+    def savepoint(folder: str | None, afterwards: Afterwards) -> str:
+        return job.savepoint(folder, afterwards).result()
 
     return ControlServer(
         path,
         {
             "status": lambda: job.status().name,
-            "tasks": lambda: Counter(each.state.name for each in job.executions()),
-            "checkpoints": job.checkpoints,
+            "view": lambda: to_json(job.view()),
             "cancel": lambda: job.cancel().result(),
-            "savepoint": lambda folder: job.savepoint(folder, "go on").result(),
-            "stop": stop,
+            "savepoint": savepoint,
         },
-        {
-            "cancel": _END_LIMIT_S,
-            "savepoint": job.savepoint_limit_s + _LIMIT_S,
-            "stop": job.savepoint_limit_s + _END_LIMIT_S,
-        },
+        {"cancel": _END_LIMIT_S, "savepoint": savepoint_limit_s + _END_LIMIT_S},
     )
 
 

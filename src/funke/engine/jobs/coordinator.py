@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 import time
 from collections import deque
@@ -19,6 +18,7 @@ from funke.engine.jobs.epoch_watch import EpochWatch
 from funke.engine.jobs.job_executions import JobExecutions
 from funke.engine.jobs.job_failure import to_error
 from funke.engine.jobs.job_sources import JobSources, Polled
+from funke.engine.jobs.message_delivery import EpochWriter, MessageDelivery
 from funke.engine.jobs.progress import ProgressLine
 from funke.engine.jobs.savepoints import SavepointRequest
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK
@@ -26,17 +26,15 @@ from funke.engine.operators.source import ReadOrder
 from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder, SnapshotAck
 from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import reach
-from funke.engine.runtime.results import DriverMessage, Failure, SubtaskReport
+from funke.engine.runtime.results import Failure, SubtaskReport
 from funke.engine.runtime.slot import EpochHeader
-from funke.engine.runtime.worker_logs import LOG_CHANNEL, log_in_driver
+from funke.engine.types.driver_messages import CollectedRecords
 
 _BOUNDED_EPOCH_MS = 8_000
 _UNBOUNDED_EPOCH_MS = 1_000
 # Slots end themselves when nobody calls; an idle job calls often enough.
 _KEEP_ALIVE_S = 30.0
 
-# Writes what slots sent to a sink of Spark's in one epoch: (Arrow messages, epoch).
-EpochWriter = Callable[[list[bytes], int], None]
 # While a checkpoint waits for slots and no input comes, they are asked this often.
 _ASK_SLOTS_S = 0.1
 
@@ -67,7 +65,7 @@ class Coordinator:
         sources: JobSources,
         commit: CommitAll,
         epoch_writers: dict[str, EpochWriter],
-        on_message: Callable[[str, Any], None],
+        collect: Callable[[CollectedRecords], None],
         min_epoch_interval_ms: int,
         keeper: CheckpointKeeper,
         slots: int,
@@ -83,13 +81,11 @@ class Coordinator:
         self._levels = levels
         self._sources = sources
         self._commit = commit
-        self._epoch_writers = epoch_writers
-        self._on_message = on_message
         self._interval_s = max(0, min_epoch_interval_ms) / 1000
         self._cancelled = threading.Event()
         self._pacer = EpochPacer(self._epoch_ms())
         self._progress = ProgressLine()
-        self._warned: set[str] = set()
+        self._messages = MessageDelivery(collect, sources.take_feedback, epoch_writers, self._progress)
         self._wakeup_ms: int | None = None
         self._last_epoch = 0.0
         self._last_asked = 0.0
@@ -287,45 +283,8 @@ class Coordinator:
         wakeups = [report.next_wakeup_ms for report in reports if report.next_wakeup_ms is not None]
         self._wakeup_ms = min(wakeups, default=None)
 
-    def _warn_once(self, operator_id: str, text: str) -> None:
-        """Tells the first warning about an operator: its other subtasks and later epochs have the same to say."""
-        if operator_id not in self._warned:
-            self._warned.add(operator_id)
-            self._progress.clear()
-            sys.stderr.write(f"warning: {text}\n")
-
     def _deliver_messages(self, results: list[Any], is_complete: bool = True) -> dict[str, list[Any]]:
-        """Hands messages to those who wait for them; returns what sinks want to have committed.
-
-        Spark writes nothing of an epoch that has failed: the job may run it again.
-        """
-        committables: dict[str, list[Any]] = {}
-        for_spark: dict[str, list[bytes]] = {}
-        for result in results:
-            if not isinstance(result, DriverMessage):
-                continue
-            kind, _, name = result.channel.partition(":")
-            if kind == "stdout":
-                self._progress.clear()
-                sys.stdout.write(result.payload)
-            elif kind == "warning":
-                self._warn_once(name, result.payload)
-            elif kind == LOG_CHANNEL:
-                self._progress.clear()
-                for line in result.payload:
-                    log_in_driver(line)
-            elif kind == "committables":
-                committables.setdefault(name, []).extend(result.payload)
-            elif kind == "feedback":
-                self._sources.take_feedback(name, result.payload)
-            elif kind == "spark":
-                for_spark.setdefault(name, []).append(result.payload)
-            else:
-                self._on_message(result.channel, result.payload)
-        sys.stdout.flush()
-        for sink_id, batches in for_spark.items() if is_complete else ():
-            self._epoch_writers[sink_id](batches, self.figures.epochs)
-        return committables
+        return self._messages.deliver(results, self.figures.epochs, is_complete)
 
 
 def raise_failure(results: list[Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 from funke.engine.config import flink_options as options
@@ -13,7 +12,7 @@ from funke.engine.config.keys_without_effect import reason_without_effect
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 
-__all__ = ["warn_of_ignored", "warn_of_other_session"]
+__all__ = ["warn_of_ignored"]
 
 _OPTIONS: dict[str, ConfigOption[Any]] = {
     key: option
@@ -50,23 +49,6 @@ def warn_of_ignored(settings: Settings) -> None:
             f"folder ({options.HIGH_AVAILABILITY_STORAGE.key}), under a lease; `funke recover` goes on with jobs whose "
             "driver has died\n"
         )
-
-
-def warn_of_other_session(settings: Settings, of_session: Mapping[str, str]) -> None:
-    """Writes a line if the settings of Spark came too late, because its session was there before the job."""
-    late = [
-        key
-        for key, value in sorted(settings.to_text_dict().items())
-        # Settings of Hadoop's clients are handed on by ourselves.
-        if key.startswith("spark.") and not key.startswith("spark.hadoop.") and not _holds(of_session.get(key), value)
-    ]
-    if late:
-        sys.stderr.write(f"warning: {', '.join(late)} came too late: Spark's session had been started without\n")
-
-
-def _holds(found: str | None, wanted: str) -> bool:
-    # Spark makes URIs of paths, and adds options of its own to those of Java.
-    return found is not None and all(part in found for part in wanted.split(","))
 
 
 def _reason(key: str, settings: Settings) -> str:

@@ -49,10 +49,20 @@ def pack_job(
         staging_folder=join_path(keeper.store.folder, "taskowned") if keeper.is_periodic else None,
         local_folders=local_copy_folders(configured),
         heartbeat=heartbeat_settings(configured),
-        network=NetworkSettings(),
+        network=network_settings(configured),
         buffer_timeout_ms=settings.buffer_timeout_ms,
         fault=configured.get(options.FAULT),
     )
+
+
+def network_settings(configured: Settings) -> NetworkSettings:
+    """How much may be on its way between two subtasks."""
+    segment_bytes = configured.get(options.SEGMENT_SIZE)
+    channel, floating = configured.get(options.BUFFERS_PER_CHANNEL), configured.get(options.FLOATING_BUFFERS)
+    if segment_bytes < 1 or channel < 0 or floating < 0:
+        raise ConfigurationError("buffers have a size, and there are not fewer than none of them")
+    # Without any of its own a channel would have to ask for its first one.
+    return NetworkSettings(segment_bytes, max(1, channel), floating)
 
 
 def heartbeat_settings(configured: Settings) -> Heartbeat:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,14 +28,18 @@ _NEXT: dict[ExecutionState, frozenset[ExecutionState]] = {
 _MOST_PRIOR = 16
 
 
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
 class JobExecutions:
     """The subtasks of a job; each attempt runs them anew, and the earlier runs are kept for a while."""
 
-    def __init__(self, graph: JobGraph, plan: Plan) -> None:
+    def __init__(self, graph: JobGraph, plan: Plan, now_ms: Callable[[], int] = now_ms) -> None:
+        self._now_ms = now_ms
         self._lock = threading.Lock()
         vertices = to_execution_graph(graph).vertices
         self._current = {(each.vertex_id, each.subtask): each for vertex in vertices for each in vertex.subtasks}
-        self._vertex_of = {op.name: vertex.vertex.id for vertex in vertices for op in vertex.vertex.operators}
         self._first_slot = {segment.id: segment.first_slot for segment in plan.segments}
         self._prior: deque[tuple[ExecutionVertex, ...]] = deque(maxlen=_MOST_PRIOR)
 
@@ -46,9 +51,18 @@ class JobExecutions:
 
     def prior(self, vertex_id: int, subtask: int) -> list[ExecutionVertex]:
         """The earlier runs of a subtask, oldest first."""
-        with self._lock:
-            runs = [each for attempt in self._prior for each in attempt]
+        runs = [each for attempt in self.prior_attempts for each in attempt]
         return [each for each in runs if (each.vertex_id, each.subtask) == (vertex_id, subtask)]
+
+    @property
+    def prior_attempts(self) -> list[tuple[ExecutionVertex, ...]]:
+        """All subtasks in earlier attempts, oldest first."""
+        with self._lock:
+            return list(self._prior)
+
+    def slot_of(self, subtask: ExecutionVertex) -> int:
+        """The slot in which a subtask runs."""
+        return self._first_slot[subtask.vertex_id] + subtask.subtask
 
     def begin(self, attempt: int) -> None:
         """An attempt begins: all subtasks wait to be deployed."""
@@ -56,26 +70,30 @@ class JobExecutions:
             if any(each.state is not _S.CREATED for each in self._current.values()):
                 self._prior.append(tuple(self._current.values()))
             for place, each in self._current.items():
-                self._current[place] = replace(each, attempt=attempt, state=_S.SCHEDULED)
+                created = replace(each, attempt=attempt, entered_ms=())
+                self._current[place] = self._in_state(created, _S.SCHEDULED)
 
     def enter(self, state: ExecutionState, which: Callable[[ExecutionVertex], bool] = lambda each: True) -> None:
         """Subtasks go on to another state; those whose state does not lead there stay as they are."""
         with self._lock:
             for place, each in self._current.items():
                 if state in _NEXT[each.state] and which(each):
-                    self._current[place] = replace(each, state=state)
+                    self._current[place] = self._in_state(each, state)
+
+    def _in_state(self, subtask: ExecutionVertex, state: ExecutionState) -> ExecutionVertex:
+        return replace(subtask, state=state, entered_ms=(*subtask.entered_ms, (state, self._now_ms())))
 
     def fail(self, failure: Exception) -> None:
         """The attempt is over: what failed, if that is known, has failed, and all other subtasks are cancelled."""
-        if isinstance(failure, JobExecutionError) and failure.slot is not None:
-            slot, vertex_id = failure.slot, self._vertex_of.get(failure.operator or "")
-            self.enter(
-                _S.FAILED,
-                lambda each: (
-                    each.subtask == slot - self._first_slot[each.vertex_id] and vertex_id in (None, each.vertex_id)
-                ),
-            )
+        if isinstance(failure, JobExecutionError):
+            self.enter(_S.FAILED, lambda each: self._has_failed(each, failure))
         self.cancel()
+
+    def _has_failed(self, subtask: ExecutionVertex, failure: JobExecutionError) -> bool:
+        if failure.vertex_id is not None:
+            return (subtask.vertex_id, subtask.subtask) == (failure.vertex_id, failure.subtask)
+        # Of a slot that is lost, all subtasks are.
+        return failure.slot is not None and failure.slot == self.slot_of(subtask)
 
     def cancel(self) -> None:
         """All subtasks that have not ended are told to, and have."""

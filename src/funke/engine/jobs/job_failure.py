@@ -30,7 +30,7 @@ def named(operator: ChainedOperator, call: Callable[P, R]) -> Callable[P, R]:
         except JobExecutionError:
             raise
         except (Exception, SystemExit) as cause:
-            failure = OperatorFailure(operator.name, operator.user_line)
+            failure = OperatorFailure(operator.place())
             failure.__cause__ = cause
             raise to_error(to_failure(failure)) from cause
 
@@ -40,12 +40,15 @@ def named(operator: ChainedOperator, call: Callable[P, R]) -> Callable[P, R]:
 def to_error(failure: Failure) -> JobExecutionError:
     """The exception for what a worker reported."""
     message = f"{failure.error_type}: {failure.message}" if failure.message else failure.error_type
-    if failure.user_line:
-        message += f"\n  in your job: {failure.user_line}"
+    place = failure.place
+    if place.user_line:
+        message += f"\n  in your job: {place.user_line}"
     kind = SlotLostError if failure.is_slot_lost else JobExecutionError
     if failure.error_type == RestoreFailure.__name__:
         return DamagedCheckpointError(failure.message)
-    error = kind(message, failure.operator_name or None, failure.traceback_text or None)
+    error = kind(message, place.name or None, failure.traceback_text or None)
+    error.error_type, error.user_line = failure.error_type, place.user_line
+    error.operator_id, error.vertex_id, error.subtask = place.operator_id or None, place.vertex_id, place.subtask
     error.slot = failure.slot
     return error
 

@@ -6,12 +6,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from funke.engine.errors import JobExecutionError
+from funke.engine.jobs.job_view import ExceptionView, JobView, StatusEntry
 from funke.engine.types.job_status import JobStatus
 
-__all__ = ["ExceptionEntry", "JobLifecycle"]
+__all__ = ["JobLifecycle"]
 
 _S = JobStatus
 _NEXT: dict[JobStatus, frozenset[JobStatus]] = {
@@ -29,39 +28,26 @@ _NEXT: dict[JobStatus, frozenset[JobStatus]] = {
     _S.CANCELED: frozenset(),
 }
 _MOST_EXCEPTIONS = 16
-
-
-@dataclass(frozen=True)
-class ExceptionEntry:
-    """One failure of a job."""
-
-    timestamp_ms: int
-    attempt: int
-    error: Exception
-
-    @property
-    def operator(self) -> str | None:
-        """The step that failed, if one did."""
-        return self.error.operator if isinstance(self.error, JobExecutionError) else None
-
-    @property
-    def message(self) -> str:
-        """What was wrong."""
-        return str(self.error) or type(self.error).__name__
+_MOST_STATUSES = 64
 
 
 class JobLifecycle:
     """Where a job stands, and where it stood; asked by any thread."""
 
     def __init__(
-        self, first: JobStatus = JobStatus.CREATED, on_change: Callable[[JobStatus], None] = lambda status: None
+        self,
+        first: JobStatus = JobStatus.CREATED,
+        on_change: Callable[[JobStatus], None] = lambda status: None,
+        earlier: JobView | None = None,
     ) -> None:
+        """`earlier` is what a driver before this one has seen of the job."""
         self._status = first
         self._on_change = on_change
         self._lock = threading.RLock()
-        self._exceptions: deque[ExceptionEntry] = deque(maxlen=_MOST_EXCEPTIONS)
-        # When the job entered each status, in milliseconds.
-        self.history: list[tuple[JobStatus, int]] = [(first, _now_ms())]
+        before, failures = (earlier.status_history, earlier.exceptions) if earlier is not None else ((), ())
+        self._exceptions = deque(reversed(failures), maxlen=_MOST_EXCEPTIONS)
+        self._history = deque((*before, StatusEntry(first, _now_ms())), maxlen=_MOST_STATUSES)
+        self.restarts = earlier.restarts if earlier is not None else 0
 
     @property
     def status(self) -> JobStatus:
@@ -69,9 +55,21 @@ class JobLifecycle:
         return self._status
 
     @property
-    def exceptions(self) -> list[ExceptionEntry]:
+    def history(self) -> list[tuple[JobStatus, int]]:
+        """The last statuses, each with the time in milliseconds at which it was entered."""
+        return [(entry.status, entry.since_ms) for entry in self.entries]
+
+    @property
+    def entries(self) -> tuple[StatusEntry, ...]:
+        """The last statuses, oldest first."""
+        with self._lock:
+            return tuple(self._history)
+
+    @property
+    def exceptions(self) -> list[ExceptionView]:
         """The last failures, newest first."""
-        return list(reversed(self._exceptions))
+        with self._lock:
+            return list(reversed(self._exceptions))
 
     def enter(self, status: JobStatus) -> bool:
         """Goes on to another status; False, and nothing happens, if the current one does not lead there."""
@@ -81,14 +79,14 @@ class JobLifecycle:
             # First, so that a status that may not be written down is not entered either.
             self._on_change(status)
             self._status = status
-            self.history.append((status, _now_ms()))
+            self._history.append(StatusEntry(status, _now_ms()))
+            self.restarts += status is JobStatus.RESTARTING
             return True
 
-    def record(self, attempt: int, error: Exception) -> ExceptionEntry:
+    def record(self, attempt: int, error: BaseException) -> None:
         """Remembers a failure."""
-        entry = ExceptionEntry(_now_ms(), attempt, error)
-        self._exceptions.append(entry)
-        return entry
+        with self._lock:
+            self._exceptions.append(ExceptionView.of(error, attempt, _now_ms()))
 
 
 def _now_ms() -> int:

@@ -1,4 +1,4 @@
-"""What a running job tells about itself, by the names under which users ask for it."""
+"""What a running job tells about itself, by ids."""
 
 from __future__ import annotations
 
@@ -7,30 +7,32 @@ from typing import Any
 
 from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.coordinator import JobFigures
+from funke.engine.jobs.job_view import MetricsView
 from funke.engine.planner.segments import Plan
 
 __all__ = ["checkpoint_metrics", "job_metrics"]
 
 
-def job_metrics(figures: JobFigures, plan: Plan) -> dict[str, Any]:
-    """What operators and functions report, by `<operator>.<subtask>.<metric>`, and figures of the whole job."""
-    values: dict[str, Any] = {
+def job_metrics(figures: JobFigures, plan: Plan) -> MetricsView:
+    """What tasks, operators and functions report, by ids, and figures of the whole job."""
+    job: dict[str, Any] = {
         "records_read": figures.records_read,
         "epochs": figures.epochs,
         "watermark": figures.watermark,
         "epoch_ms_median": statistics.median(figures.epoch_ms) if figures.epoch_ms else 0.0,
     }
-    names = {operator.node_id: operator.name for segment in plan.segments for operator in segment.operators}
-    tasks = {segment.id: segment.name for segment in plan.segments}
+    operator_ids = {each.node_id: each.operator_id for segment in plan.segments for each in segment.operators}
+    tasks: dict[int, dict[int, dict[str, Any]]] = {}
+    operators: dict[str, dict[int, dict[str, Any]]] = {}
     last_epoch_ms = figures.epoch_ms[-1] if figures.epoch_ms else 0.0
     for report in figures.subtasks.values():
         # Of the last epoch; an operator's own share of its task is not measured, as in Flink.
         share = 1000 * report.busy_ms / last_epoch_ms if last_epoch_ms else 0.0
-        values[f"{tasks[report.segment_id]}.{report.subtask}.busyTimeMsPerSecond"] = min(1000.0, share)
+        own = report.task_metrics or {"busyTimeMsPerSecond": min(1000.0, share)}
+        tasks.setdefault(report.segment_id, {})[report.subtask] = own
         for node_id, measured in report.metrics.items():
-            for metric, value in measured.items():
-                values[f"{names[node_id]}.{report.subtask}.{metric}"] = value
-    return values
+            operators.setdefault(operator_ids[node_id], {})[report.subtask] = measured
+    return MetricsView(job, tasks, operators)
 
 
 def checkpoint_metrics(keeper: CheckpointKeeper) -> dict[str, Any]:
@@ -38,13 +40,14 @@ def checkpoint_metrics(keeper: CheckpointKeeper) -> dict[str, Any]:
     figures = keeper.figures
     if not (keeper.is_periodic or figures.completed or figures.failed):
         return {}
+    last = figures.last_completed
     return {
         "numberOfCompletedCheckpoints": figures.completed,
         "numberOfFailedCheckpoints": figures.failed,
         "numberOfInProgressCheckpoints": int(keeper.has_pending),
-        "lastCheckpointDuration": figures.last_duration_ms,
-        "lastCheckpointSize": figures.last_size,
-        "lastCheckpointFullSize": figures.last_full_size,
-        "lastCheckpointStall": figures.last_stall_ms,
-        "lastCheckpointExternalPath": figures.last_path,
+        "lastCheckpointDuration": last.duration_ms if last is not None else 0.0,
+        "lastCheckpointSize": last.size if last is not None else 0,
+        "lastCheckpointFullSize": last.full_size if last is not None else 0,
+        "lastCheckpointStall": last.stall_ms if last is not None else 0.0,
+        "lastCheckpointExternalPath": last.path if last is not None else "",
     }

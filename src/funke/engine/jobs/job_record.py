@@ -3,6 +3,7 @@
     <home>/jobs/<job id>/record.json       the program, its arguments, the job's configuration: written once
     <home>/jobs/<job id>/attempt-<n>       the lease
     <home>/jobs/<job id>/state-<n>.json    status and last completed checkpoint, as the driver of attempt n knows them
+    <home>/jobs/<job id>/view-<n>.json     the job's view, as the driver of attempt n has seen it last
     <home>/jobs/<job id>/control           the socket of the running driver
     <home>/jobs/<job id>/checkpoints/      checkpoints, unless the configuration names another place
 
@@ -18,25 +19,28 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, LeaseLostError, StateError, UntrustedError
+from funke.engine.jobs.job_view import JobView
 from funke.engine.jobs.lease import Lease, LeaseOwner, current_owner
 from funke.engine.trust.private_files import open_own_file, require_private_folder
 from funke.engine.types.job_status import JobStatus
+from funke.engine.types.json_form import from_json, to_json
 
 __all__ = ["JobRecord", "JobState", "OwnedRecord", "home_folder", "read_records", "remove_oldest"]
 
-_STATE_NAME = re.compile(r"state-(\d+)\.json")
+# What drivers write: one file of each kind by every attempt.
+_WRITTEN_NAME = re.compile(r"(state|view)-(\d+)\.json")
+# A view is bounded by itself; what is larger was not written by us.
+_MOST_VIEW_BYTES = 64 << 20
 _LEASE_TIMEOUT_S = 10.0
 _MOST_FAILURES = 16
 # Ended jobs that are remembered.
 _MOST_ENDED = 50
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -60,12 +64,24 @@ class JobRecord:
 
     def state(self) -> JobState:
         """How the job stands, by the newest attempt that wrote it down."""
-        numbers = [int(found.group(1)) for name in os.listdir(self.folder) if (found := _STATE_NAME.fullmatch(name))]
-        for number in sorted(numbers, reverse=True):
+        for path in self._written("state"):
             with contextlib.suppress(FileNotFoundError):
-                content = _read_json(os.path.join(self.folder, f"state-{number}.json"))
-                return replace(_from_json(JobState, content), status=JobStatus[content["status"]])
+                return from_json(JobState, _read_json(path))
         return JobState(JobStatus.CREATED, started_ms=self.started_ms)
+
+    def view(self) -> JobView | None:
+        """The job as a driver has seen it last; None when nothing that can be read was written down."""
+        for path in self._written("view"):
+            with contextlib.suppress(OSError, StateError, KeyError, TypeError, ValueError):
+                if os.path.getsize(path) <= _MOST_VIEW_BYTES:
+                    return from_json(JobView, _read_json(path))
+        return None
+
+    def _written(self, kind: str) -> list[str]:
+        """Paths of what attempts have written, newest first."""
+        names = map(_WRITTEN_NAME.fullmatch, os.listdir(self.folder))
+        numbers = sorted((int(found[2]) for found in names if found and found[1] == kind), reverse=True)
+        return [os.path.join(self.folder, f"{kind}-{number}.json") for number in numbers]
 
     @property
     def has_checkpoints(self) -> bool:
@@ -118,7 +134,7 @@ class OwnedRecord:
     def create(record: JobRecord) -> OwnedRecord:
         """Writes a new record and takes its lease."""
         os.makedirs(record.folder, mode=0o700)
-        _write_json(os.path.join(record.folder, "record.json"), _to_json(record))
+        _write_json(os.path.join(record.folder, "record.json"), to_json(record))
         return OwnedRecord.take(record)
 
     @staticmethod
@@ -200,17 +216,20 @@ class OwnedRecord:
         """Gives the lease back."""
         self._lease.release()
 
+    def put_view(self, view: JobView) -> None:
+        """Writes down what there is to see of the job."""
+        _write_json(os.path.join(self.record.folder, f"view-{self.attempt}.json"), to_json(view))
+
     def _write(self) -> None:
-        content = {**_to_json(self._state), "status": self._state.status.name}
         path = os.path.join(self.record.folder, f"state-{self.attempt}.json")
         try:
-            _write_json(path, content)
+            _write_json(path, to_json(self._state))
             names = os.listdir(self.record.folder)
         except OSError as error:
             raise StateError(f"the job's record '{path}' cannot be written: {error.strerror or error}") from error
         for name in names:
-            found = _STATE_NAME.fullmatch(name)
-            if found and int(found.group(1)) < self.attempt - 1:
+            found = _WRITTEN_NAME.fullmatch(name)
+            if found and int(found[2]) < self.attempt - 1:
                 with contextlib.suppress(OSError):
                     os.unlink(os.path.join(self.record.folder, name))
 
@@ -248,7 +267,7 @@ def read_records(home: str) -> Iterator[JobRecord]:
 def _read_record(folder: str) -> JobRecord:
     content = _read_json(os.path.join(folder, "record.json"))
     # The home may have been moved.
-    return replace(_from_json(JobRecord, content), folder=folder)
+    return replace(from_json(JobRecord, content), folder=folder)
 
 
 def remove_oldest(home: str) -> None:
@@ -256,16 +275,6 @@ def remove_oldest(home: str) -> None:
     ended = [record for record in read_records(home) if record.observed_state().status.is_globally_terminal_state()]
     for record in ended[:-_MOST_ENDED]:
         shutil.rmtree(record.folder, ignore_errors=True)
-
-
-def _to_json(value: Any) -> dict[str, Any]:
-    return asdict(value)
-
-
-def _from_json(kind: type[T], content: dict[str, Any]) -> T:
-    known = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in content.items()}
-    return kind(**{name: value for name, value in values.items() if name in known})
 
 
 def _read_json(path: str) -> dict[str, Any]:
@@ -280,17 +289,18 @@ def _read_json(path: str) -> dict[str, Any]:
 def _write_json(path: str, content: dict[str, Any]) -> None:
     """Replaces a file by an atomic rename that survives a crash of the machine."""
     part = f"{path}.part"
-    with open(part, "w", encoding="utf-8") as out:
-        json.dump(content, out, indent=1, default=_as_text)
-        out.flush()
-        os.fsync(out.fileno())
-    os.rename(part, path)
+    try:
+        with open(part, "w", encoding="utf-8") as out:
+            json.dump(content, out, indent=1)
+            out.flush()
+            os.fsync(out.fileno())
+        os.rename(part, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(part)  # on a full disk, room is what others need
+        raise
     folder = os.open(os.path.dirname(path), os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-def _as_text(value: Any) -> str:
-    return value.name if isinstance(value, JobStatus) else str(value)

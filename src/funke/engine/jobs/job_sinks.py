@@ -15,6 +15,7 @@ from funke.engine.graph.job_graph import ChainedOperator, JobGraph
 from funke.engine.graph.operations import WriteSink
 from funke.engine.jobs.checkpoints import Checkpoint, is_committed
 from funke.engine.jobs.job_failure import DamagedCheckpointError, named
+from funke.engine.jobs.message_delivery import EpochWriter
 from funke.engine.runtime.block_codec import decode
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.spark_session import JobSpark
@@ -22,10 +23,7 @@ from funke.engine.runtime.spark_session import JobSpark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["EpochWriter", "JobCommits", "epoch_writers"]
-
-# Writes what slots sent to a sink of Spark's in one epoch: (Arrow messages, epoch).
-EpochWriter = Callable[[list[bytes], int], None]
+__all__ = ["JobCommits", "epoch_writers"]
 
 
 class JobCommits:

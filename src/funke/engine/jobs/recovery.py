@@ -8,21 +8,18 @@ import secrets
 import shutil
 import sys
 import time
-from collections.abc import Iterator, MutableMapping, Sequence
-from concurrent.futures import Future
+from collections.abc import MutableMapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.secret_keys import is_secret, without_secrets
 from funke.engine.config.settings import Settings
-from funke.engine.errors import JobExecutionError, StateError
+from funke.engine.errors import StateError
 from funke.engine.jobs.job_record import JobRecord, OwnedRecord, home_folder, read_records, remove_oldest
+from funke.engine.jobs.recorded_job import EndedJob
 from funke.engine.jobs.settings import JobSettings
-from funke.engine.types.job_status import JobStatus
-from funke.engine.types.job_summary import JobSummary
 
-__all__ = ["RUN_VARIABLE", "EndedJob", "ProgramRun", "admit_if_asked", "interrupted_runs", "recovery_command"]
+__all__ = ["RUN_VARIABLE", "ProgramRun", "admit_if_asked", "interrupted_runs", "recovery_command"]
 
 # Tells a program that is run again which of its earlier runs it continues.
 RUN_VARIABLE = "FUNKE_RECOVERED_RUN"
@@ -141,57 +138,3 @@ def recovery_command(record: JobRecord, properties: Sequence[str] = ()) -> tuple
     if properties and command[1:4] == list(_FUNKE_RUN):
         command[4:4] = [f"-D{text}" for text in properties]
     return tuple(command), record.working_folder, {RUN_VARIABLE: record.run_id}
-
-
-class EndedJob:
-    """A job that an earlier run of the program has seen to its end: it is not run again."""
-
-    def __init__(self, record: JobRecord) -> None:
-        self.job_id = record.job_id
-        self._state = record.state()
-        self.result_future: Future[JobSummary] = Future()
-        if self._state.status is JobStatus.FINISHED:
-            runtime_ms = (self._state.ended_ms or self._state.started_ms) - record.started_ms
-            self.result_future.set_result(JobSummary(self.job_id, runtime_ms))
-        else:
-            reason = self._state.failures[-1] if self._state.failures else self._state.status.name
-            self.result_future.set_exception(JobExecutionError(f"the job had ended before: {reason}"))
-
-    def status(self) -> JobStatus:
-        """How the job has ended."""
-        return self._state.status
-
-    def cancel(self) -> Future[None]:
-        """Nothing is left to cancel."""
-        done: Future[None] = Future()
-        done.set_result(None)
-        return done
-
-    def result(self) -> JobSummary:
-        """The summary, or what made the job fail."""
-        return self.result_future.result()
-
-    def collected(self, name: str) -> Iterator[list[Any]]:
-        """What the job has sent to the driver went with the driver of that time."""
-        raise StateError(f"job {self.job_id} had ended before the program was run again; its results were not kept")
-        yield []
-
-    def savepoint(self, folder: str | None, afterwards: str) -> Future[str]:
-        """There is nothing left to write down."""
-        raise StateError(f"job {self.job_id} has ended")
-
-    def exceptions(self) -> list[Any]:
-        """Only their texts were kept."""
-        return []
-
-    def executions(self) -> list[Any]:
-        """None are left."""
-        return []
-
-    def accumulators(self) -> dict[str, Any]:
-        """None were kept."""
-        return {}
-
-    def metrics(self) -> dict[str, Any]:
-        """None were kept."""
-        return {}

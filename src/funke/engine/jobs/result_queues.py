@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from funke.engine.types.driver_messages import CollectedRecords
+
 __all__ = ["ResultQueues"]
 
 _END = object()
@@ -20,11 +22,9 @@ class ResultQueues:
         self._has_ended = False
         self._lock = threading.Lock()
 
-    def put(self, channel: str, payload: Any) -> None:
-        """Takes a message that a slot has sent to the driver."""
-        kind, _, name = channel.partition(":")
-        if kind == "collect":
-            self._queue(name).put(payload)
+    def put(self, collected: CollectedRecords) -> None:
+        """Takes records that a slot has sent to the driver."""
+        self._queue(collected.name).put(collected.values)
 
     def batches(self, name: str) -> Iterator[list[Any]]:
         """What was sent to a collect sink, until the job ends."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper, CommitAll
 from funke.engine.jobs.coordinator import JobFigures, raise_failure
 from funke.engine.jobs.job_executions import JobExecutions
 from funke.engine.jobs.job_sources import JobSources
+from funke.engine.jobs.message_delivery import MessageDelivery
 from funke.engine.jobs.progress import ProgressLine
 from funke.engine.jobs.savepoints import SavepointRequest
 from funke.engine.operators.operator import MAX_WATERMARK
@@ -31,8 +31,8 @@ from funke.engine.runtime.pipelined.messages import (
     TakeCheckpoint,
 )
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
-from funke.engine.runtime.results import DriverMessage, Failure
-from funke.engine.runtime.worker_logs import LOG_CHANNEL, log_in_driver
+from funke.engine.runtime.results import Failure
+from funke.engine.types.driver_messages import CollectedRecords, DriverMessage
 
 __all__ = ["StreamCoordinator"]
 
@@ -54,7 +54,7 @@ class StreamCoordinator:
         sources: JobSources,
         keeper: CheckpointKeeper,
         commit: CommitAll,
-        on_message: Callable[[str, Any], None],
+        collect: Callable[[CollectedRecords], None],
         executions: JobExecutions,
         slots: int,
     ) -> None:
@@ -62,12 +62,12 @@ class StreamCoordinator:
         self._sources = sources
         self._keeper = keeper
         self._commit = commit
-        self._on_message = on_message
         self._executions = executions
         self._slots = range(slots)
         self._cancelled = threading.Event()
         self._progress = ProgressLine()
-        self._warned: set[str] = set()
+        # What Spark writes comes in epochs: no message here is for it.
+        self._messages = MessageDelivery(collect, sources.take_feedback, {}, self._progress)
         self._records = _FIRST_RECORDS
         self._handed_out_at = 0.0
         # The checkpoint whose barriers are on their way through the sources.
@@ -153,7 +153,6 @@ class StreamCoordinator:
     def _listen(self, wait_s: float) -> None:
         for _, message in self._runner.receive(wait_s):
             self._hear(message)
-        sys.stdout.flush()
 
     def _hear(self, message: Any) -> None:
         if isinstance(message, Reports):
@@ -201,21 +200,7 @@ class StreamCoordinator:
             self._executions.enter(ExecutionState.FINISHED, lambda each: each.vertex_id in over)
 
     def _pass_on(self, message: DriverMessage) -> None:
-        kind, _, name = message.channel.partition(":")
-        if kind == "stdout":
-            self._progress.clear()
-            sys.stdout.write(message.payload)
-        elif kind == "warning":
-            if name not in self._warned:
-                self._warned.add(name)
-                self._progress.clear()
-                sys.stderr.write(f"warning: {message.payload}\n")
-        elif kind == LOG_CHANNEL:
-            self._progress.clear()
-            for line in message.payload:
-                log_in_driver(line)
-        else:
-            self._on_message(message.channel, message.payload)
+        self._messages.deliver((message,), self.figures.epochs)
 
     # Checkpoints
 
@@ -247,12 +232,12 @@ class StreamCoordinator:
     def _end_cut(self) -> None:
         self._cutting = None
         self._sources.end_cut()
+        self.figures.records_read = self._sources.records
         self._keeper.take(self._early_acks)
         self._early_acks.clear()
 
     def _settle_checkpoints(self) -> None:
-        self._keeper.expire(lambda: "the barriers to come through")
-        self._keeper.advance(self._commit)
+        self._keeper.advance(self._commit, "; its barriers have not come through")
         if self._cutting is not None and not self._keeper.is_pending(self._cutting):
             self._end_cut()
         if self._keeper.has_news:

@@ -12,6 +12,7 @@ from funke.engine.operators.operator import Operator, OperatorContext, OperatorF
 from funke.engine.operators.turn import turn
 from funke.engine.operators.type_watch import TypeWatch
 from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.types.operator_place import OperatorPlace
 from funke.engine.types.type_information import TypeInformation
 
 T = TypeVar("T")
@@ -21,7 +22,7 @@ T = TypeVar("T")
 class Exit:
     """A way out of the segment: from a node's main output, or from its side output `tag_id`.
 
-    `name` and `user_line` are those of the operator it leads to: the key selector that runs at the exit is its own.
+    Name, line and id are those of the operator it leads to: the key selector that runs at the exit is its own.
     """
 
     node_id: int
@@ -29,6 +30,7 @@ class Exit:
     target: Target
     name: str
     user_line: str | None = None
+    operator_id: str = ""
     # What the records are.
     edge_type: TypeInformation | None = None
 
@@ -46,7 +48,8 @@ class OperatorChain:
         self.specs = specs
         self.outputs = {spec.node_id: _output_of(spec, task) for spec in specs}
         self.operators: dict[int, Operator] = {}
-        self._numbers = {spec.node_id: turn.number_of(spec.name, spec.user_line) for spec in specs}
+        self.places = {spec.node_id: spec.place(task.vertex_id, task.subtask) for spec in specs}
+        self._numbers = {node_id: turn.number_of(place) for node_id, place in self.places.items()}
         self._is_closed = False
         for spec in specs:
             operator = create(spec.operation, task)
@@ -63,11 +66,10 @@ class OperatorChain:
             self.operators[spec.node_id] = operator
             if spec.fed_by is not None:
                 tag_id = spec.fed_by_tag.tag_id if spec.fed_by_tag is not None else None
-                self.outputs[spec.fed_by].connect(operator, spec.name, spec.user_line, tag_id, spec.input_type)
+                self.outputs[spec.fed_by].connect(operator, self.places[spec.node_id], tag_id, spec.input_type)
         for way_out in exits:
-            self.outputs[way_out.node_id].connect(
-                way_out.target, way_out.name, way_out.user_line, way_out.tag_id, way_out.edge_type
-            )
+            receiver = OperatorPlace(way_out.name, way_out.user_line, way_out.operator_id, task.vertex_id, task.subtask)
+            self.outputs[way_out.node_id].connect(way_out.target, receiver, way_out.tag_id, way_out.edge_type)
 
     @property
     def head(self) -> Operator:
@@ -163,7 +165,7 @@ class OperatorChain:
         except OperatorFailure:
             raise
         except BaseException as cause:
-            raise OperatorFailure(spec.name, spec.user_line) from cause
+            raise OperatorFailure(self.places[spec.node_id]) from cause
         turn.cell[0] = before
         return result
 

@@ -9,6 +9,7 @@ from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorFai
 from funke.engine.operators.slice_pacer import SlicePacer
 from funke.engine.operators.turn import turn
 from funke.engine.types.columns.edge_forms import EdgeForms
+from funke.engine.types.operator_place import OperatorPlace
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.column_batch import ColumnBatch
@@ -24,10 +25,9 @@ class InputGate:
     def __init__(
         self,
         head: Operator,
-        name: str,
-        user_line: str | None,
+        place: OperatorPlace,
         channels: Iterable[tuple[int, int, int]],
-        between_slices: Callable[[], None] = lambda: None,
+        between_slices: Callable[[], Any] = lambda: None,
         edge_types: Mapping[int, TypeInformation | None] | None = None,
     ) -> None:
         """`channels` are (exchange id, upstream subtask, input index); `between_slices` lets timers fire in time.
@@ -36,9 +36,8 @@ class InputGate:
         """
         self._between_slices = between_slices
         self._head = head
-        self._name = name
-        self._user_line = user_line
-        self._number = turn.number_of(name, user_line)
+        self._place = place
+        self._number = turn.number_of(place)
         self._handlers: dict[int, RowsHandler] = {}
         self._columns_handlers: dict[int, ColumnsHandler] = {}
         self._watermarks: dict[tuple[int, int], int] = {}
@@ -67,7 +66,7 @@ class InputGate:
         except OperatorFailure:
             raise
         except BaseException as cause:
-            raise OperatorFailure(self._name, self._user_line) from cause
+            raise OperatorFailure(self._place) from cause
         turn.cell[0] = before
 
     def _receive_part(self, exchange_id: int, upstream: int, part: Part) -> None:

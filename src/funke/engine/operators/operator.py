@@ -11,11 +11,13 @@ from funke.engine.operators.record_copy import copies_of
 from funke.engine.operators.turn import turn
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.types.columns.edge_forms import EdgeForms
+from funke.engine.types.operator_place import OperatorPlace
 
 if TYPE_CHECKING:
     from funke.engine.state.snapshot.file_format import GroupPart
     from funke.engine.state.snapshot.native_files import LocalFile
     from funke.engine.types.columns.column_batch import ColumnBatch
+    from funke.engine.types.driver_messages import DriverMessage
     from funke.engine.types.type_information import TypeInformation
 
 MIN_WATERMARK = -(1 << 63)
@@ -61,12 +63,11 @@ class Target(Protocol):
 
 
 class OperatorFailure(Exception):
-    """A user function raised: which operator it was, and the original exception as the cause."""
+    """A user function raised: where that was, and the original exception as the cause."""
 
-    def __init__(self, operator_name: str, user_line: str | None) -> None:
-        super().__init__(operator_name, user_line)
-        self.operator_name = operator_name
-        self.user_line = user_line
+    def __init__(self, place: OperatorPlace) -> None:
+        super().__init__(place)
+        self.place = place
 
 
 @dataclass
@@ -76,6 +77,7 @@ class TaskInfo:
     job_id: str = "job"
     job_name: str = "job"
     task_name: str = "task"
+    vertex_id: int = 0
     subtask: int = 0
     parallelism: int = 1
     max_parallelism: int = 128
@@ -91,7 +93,7 @@ class TaskInfo:
     # Files that the program has registered: name -> path on this host.
     cached_files: dict[str, str] = field(default_factory=dict)
     clock: Clock = field(default_factory=SystemClock)
-    send_to_driver: Callable[[str, Any], None] = lambda channel, payload: None
+    send_to_driver: Callable[[DriverMessage], None] = lambda message: None
     # Where sinks may keep what waits for its commit; None when the job takes no checkpoints.
     staging_folder: str | None = None
 
@@ -125,14 +127,13 @@ class Output:
     def connect(
         self,
         target: Target,
-        name: str,
-        user_line: str | None,
+        place: OperatorPlace,
         tag_id: str | None = None,
         edge_type: TypeInformation | None = None,
     ) -> None:
         """Adds a receiver of the main output, or of the side output `tag_id`; the type is that of the records."""
         port = self._main if tag_id is None else self._sides.setdefault(tag_id, _Port())
-        port.connect(_Wire(target, name, user_line), edge_type)
+        port.connect(_Wire(target, place), edge_type)
         self.has_side_outputs = self.has_side_outputs or tag_id is not None
 
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
@@ -194,11 +195,10 @@ def _deliver(wires: list[_Receiver], values: list[Any], timestamps: list[int] | 
 @dataclass
 class _Wire:
     target: Target
-    name: str
-    user_line: str | None
+    place: OperatorPlace
 
     def __post_init__(self) -> None:
-        self._number = turn.number_of(self.name, self.user_line)
+        self._number = turn.number_of(self.place)
 
     def batch(self, values: list[Any], timestamps: list[int] | None) -> None:
         cell = turn.cell
@@ -208,7 +208,7 @@ class _Wire:
         except OperatorFailure:
             raise
         except BaseException as cause:  # sys.exit() in a function ends no slot
-            raise OperatorFailure(self.name, self.user_line) from cause
+            raise OperatorFailure(self.place) from cause
         cell[0] = before
 
     def columns(self, batch: ColumnBatch) -> None:
@@ -225,7 +225,7 @@ class _Wire:
         except OperatorFailure:
             raise
         except BaseException as cause:
-            raise OperatorFailure(self.name, self.user_line) from cause
+            raise OperatorFailure(self.place) from cause
         cell[0] = before
 
 

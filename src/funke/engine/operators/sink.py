@@ -6,16 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.sink import Sink, SinkWriter, WriterContext
 from funke.engine.operators.operator import MIN_WATERMARK, Operator
+from funke.engine.types.driver_messages import PreparedCommits
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["SinkOperator", "committables_channel"]
-
-
-def committables_channel(operator_id: str) -> str:
-    """The channel on which a sink's committables reach the driver."""
-    return f"committables:{operator_id}"
+__all__ = ["SinkOperator"]
 
 
 class SinkOperator(Operator):
@@ -120,4 +116,4 @@ class SinkOperator(Operator):
     def _send_committables(self) -> None:
         committables = self.writer.prepare_commit()
         if committables:
-            self.context.task.send_to_driver(committables_channel(self.context.operator_id), committables)
+            self.context.task.send_to_driver(PreparedCommits(self.context.operator_id, committables))

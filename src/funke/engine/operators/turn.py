@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import mmap
 
+from funke.engine.types.operator_place import NOWHERE, OperatorPlace
+
 __all__ = ["Turn", "turn"]
 
-_ENTRY = 256
+_ENTRY = 512
 _ENTRIES = 1024
+# So many bytes of each text are kept.
+_TEXT = 150
 
 
 class Turn:
-    """The number of the operator that runs, 0 for none, and a table of names by number."""
+    """The number of the operator that runs, 0 for none, and a table of places by number."""
 
     def __init__(self) -> None:
         self.renew()
@@ -25,26 +29,29 @@ class Turn:
         self._table = mmap.mmap(-1, _ENTRY * _ENTRIES)
         # The first entry holds the number of the one that runs.
         self.cell = memoryview(self._table).cast("i")
-        self._numbers: dict[tuple[str, str | None], int] = {}
+        self._numbers: dict[OperatorPlace, int] = {}
 
-    def number_of(self, name: str, user_line: str | None) -> int:
+    def number_of(self, place: OperatorPlace) -> int:
         """The number of an operator; 0 when there are too many."""
-        known = self._numbers.get((name, user_line))
+        known = self._numbers.get(place)
         if known is not None or len(self._numbers) + 1 == _ENTRIES:
             return known or 0
-        number = self._numbers[name, user_line] = len(self._numbers) + 1
-        entry = b"\0".join(text.encode("utf-8", "replace")[: _ENTRY // 2 - 1] for text in (name, user_line or ""))
+        number = self._numbers[place] = len(self._numbers) + 1
+        numbers = ("" if each is None else str(each) for each in (place.vertex_id, place.subtask))
+        texts = (place.name, place.user_line or "", place.operator_id, *numbers)
+        entry = b"\0".join(text.encode("utf-8", "replace")[:_TEXT] for text in texts)
         self._table[number * _ENTRY : number * _ENTRY + len(entry)] = entry
         return number
 
-    def now(self) -> tuple[str, str | None] | None:
-        """Name and user's line of the operator that runs."""
+    def now(self) -> OperatorPlace:
+        """The operator that runs, as far as it is known."""
         number = self.cell[0]
         if not 0 < number < _ENTRIES:
-            return None
+            return NOWHERE
         entry = self._table[number * _ENTRY : (number + 1) * _ENTRY]
-        name, line = (text.decode("utf-8", "replace") for text in entry.split(b"\0")[:2])
-        return name, line or None
+        name, line, operator_id, vertex, subtask = (text.decode("utf-8", "replace") for text in entry.split(b"\0")[:5])
+        numbers = (int(text) if text.isdecimal() else None for text in (vertex, subtask))
+        return OperatorPlace(name, line or None, operator_id, *numbers)
 
 
 # There is one for each process.

@@ -8,22 +8,18 @@ from typing import Any
 from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.graph.operations import AssignTimestamps, Filter, Map, OneByOne, Operation
 from funke.engine.operators.shared_functions import FunctionOpener
+from funke.engine.types.driver_messages import DriverMessage, OperatorWarning
 from funke.engine.types.misfit import misfit_of
 from funke.engine.types.type_information import TypeInformation
 
-__all__ = ["TypeWatch", "warnings_channel"]
-
-
-def warnings_channel(operator_id: str) -> str:
-    """The channel on which an operator's warnings reach the driver, which tells the first one."""
-    return f"warning:{operator_id}"
+__all__ = ["TypeWatch"]
 
 
 class TypeWatch:
     """Looks at the first result of every batch, until one does not fit: a sample, at no cost per record."""
 
     def __init__(
-        self, spec: ChainedOperator, type_info: TypeInformation, send_to_driver: Callable[[str, Any], None]
+        self, spec: ChainedOperator, type_info: TypeInformation, send_to_driver: Callable[[DriverMessage], None]
     ) -> None:
         self._spec = spec
         self._type = type_info
@@ -46,7 +42,7 @@ class TypeWatch:
             how = f"{misfit.text} at the next exchange or sink" if passes_unchanged else misfit.text
             where = f"\n  in your job: {self._spec.user_line}" if self._spec.user_line else ""
             text = f"a result of operator '{self._spec.name}' does not fit its type {self._type}: {how}{where}"
-            self._send(warnings_channel(self._spec.operator_id), text)
+            self._send(OperatorWarning(self._spec.operator_id, text))
 
 
 def _makes_values(operation: Operation) -> bool:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from funke.engine.planner.exchange_mode import ExchangeMode
 from funke.engine.planner.segments import SOURCE_LEVEL, Exchange, Plan, Segment
 
 
-def explain(plan: Plan) -> str:
-    """Levels with their segments and exchanges, then the Spark stages that one epoch takes."""
-    mode = "batch" if plan.is_batch else "streaming"
-    lines = [f"Plan ({mode}): {plan.levels + 1} levels, {_count(plan.slots, 'slot')}"]
+def explain(plan: Plan, mode: ExchangeMode) -> str:
+    """Levels with their segments and exchanges, and how blocks travel between them."""
+    kind = "batch" if plan.is_batch else "streaming"
+    lines = [f"Plan ({kind}): {_count(plan.levels + 1, 'level')}, {_count(plan.slots, 'slot')}"]
     for level in range(plan.levels + 1):
         lines.append(f"  level {level}{' (sources)' if level == SOURCE_LEVEL else ''}")
         for segment in plan.segments:
             if segment.level == level:
                 lines.extend(_segment_lines(plan, segment))
-    lines.append("Spark stages of one epoch")
-    lines.extend(f"  stage {number}: {text}" for number, text in enumerate(_stages(plan)))
+    lines.append(f"Exchange {mode}")
+    if mode.is_pipelined:
+        lines.append("  one Spark job whose tasks stay with the slots, which push blocks to each other")
+    else:
+        lines.extend(f"  stage {number} of an epoch: {text}" for number, text in enumerate(_stages(plan)))
     return "\n".join(lines)
 
 

@@ -32,6 +32,7 @@ from funke.engine.runtime.slot_watch import ending_of
 from funke.engine.runtime.worker_setup import JobPackage
 from funke.engine.trust.peers import listen_at
 from funke.engine.trust.private_files import make_private_folder, require_private_folder
+from funke.engine.types.operator_place import NOWHERE
 
 
 def start_slot(slot: int, package: JobPackage) -> SlotAddress:
@@ -247,11 +248,11 @@ def lost_slot(address: SlotAddress, error: BaseException) -> Failure:
     """The failure for a slot that does not answer: how it ended, if its watcher has said so on this host."""
     ending = ending_of(address.path)
     reason = f"(process {address.pid} on {address.host}) is gone: {error}"
-    failure = Failure("", None, "SlotLostError", f"slot {address.slot} {reason}", "", is_slot_lost=True)
+    failure = Failure(NOWHERE, "SlotLostError", f"slot {address.slot} {reason}", "", is_slot_lost=True)
     if ending is not None:
-        blamed = (ending.operator_name, ending.user_line) if ending.is_fault_of_operator else ("", None)
+        blamed = ending.place if ending.is_fault_of_operator else NOWHERE
         message = f"slot {address.slot} on {address.host} is gone: {ending}"
-        failure = Failure(*blamed, "SlotLostError", message, user_part(ending.crash), is_slot_lost=True)
+        failure = Failure(blamed, "SlotLostError", message, user_part(ending.crash), is_slot_lost=True)
     return replace(failure, slot=address.slot)
 
 

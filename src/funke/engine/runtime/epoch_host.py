@@ -18,6 +18,7 @@ from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.results import Failure, to_failure
 from funke.engine.runtime.slot import Delivery, Slot
 from funke.engine.runtime.slot_host import SlotBirth, SlotHost
+from funke.engine.types.operator_place import NOWHERE
 
 __all__ = ["EpochHost"]
 
@@ -132,7 +133,7 @@ class EpochHost(SlotHost[Slot]):
 
 
 def _lost(message: str) -> Failure:
-    return Failure("", None, "SlotLostError", message, "", is_slot_lost=True)
+    return Failure(NOWHERE, "SlotLostError", message, "", is_slot_lost=True)
 
 
 _BROKEN = _lost("an earlier delivery to this slot broke off")

@@ -26,8 +26,17 @@ def make_exits(plan: Plan, segment: Segment, subtask: int, carry: Carrier) -> tu
         receiver = plan.by_id[exchange.target_segment].operators[0]
         tag_id = exchange.tag.tag_id if exchange.tag else None
         routers.append(router)
-        edge_type = plan.type_of(exchange)
-        exits.append(Exit(exchange.source_node, tag_id, router, receiver.name, receiver.user_line, edge_type))
+        exits.append(
+            Exit(
+                exchange.source_node,
+                tag_id,
+                router,
+                receiver.name,
+                receiver.user_line,
+                receiver.operator_id,
+                plan.type_of(exchange),
+            )
+        )
     return routers, exits
 
 
@@ -39,7 +48,7 @@ def _make_router(plan: Plan, segment: Segment, exchange: Exchange, subtask: int,
         try:
             return carry(exchange, subtask, receiver, parts)
         except SerializationError as cause:
-            raise OperatorFailure(sender.name, sender.user_line) from cause
+            raise OperatorFailure(sender.place(segment.id, subtask)) from cause
 
     return create_router(
         exchange.partitioner,

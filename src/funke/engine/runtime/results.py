@@ -12,6 +12,7 @@ from typing import Any
 from funke.engine.errors import FunkeError
 from funke.engine.operators.operator import OperatorFailure
 from funke.engine.operators.source import ReadReport
+from funke.engine.types.operator_place import NOWHERE, OperatorPlace
 
 _PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _SPARK_FILE = re.compile(r"[/\\](?:site|dist)-packages[/\\](?:pyspark|py4j)[/\\]")
@@ -27,23 +28,13 @@ _MOST_TRACEBACK = 16_000
 class Failure:
     """A user function (or the slot itself) failed."""
 
-    operator_name: str
-    user_line: str | None
+    place: OperatorPlace
     error_type: str
     message: str
     traceback_text: str
     is_slot_lost: bool = False
     # Where it happened.
     slot: int | None = None
-
-
-@dataclass(frozen=True)
-class DriverMessage:
-    """Something an operator or a sink sent to the driver on a channel."""
-
-    channel: str
-    subtask: int
-    payload: Any
 
 
 @dataclass(frozen=True)
@@ -62,16 +53,16 @@ class SubtaskReport:
     has_unfinished: bool = False
     # Of a source.
     reading: ReadReport | None = None
+    # Of the subtask as a whole, by Flink's names; in epochs only its share of the last one is known.
+    task_metrics: dict[str, float] = field(default_factory=dict)
 
 
 def to_failure(error: BaseException, slot: int | None = None) -> Failure:
     """Describes an exception with the part of its traceback that belongs to the user."""
-    name, line = "", None
-    cause: BaseException = error
+    place, cause = NOWHERE, error
     if isinstance(error, OperatorFailure):
-        name, line = error.operator_name, error.user_line
-        cause = error.__cause__ or error
-    return Failure(name, line, *describe(cause), _user_traceback(cause), slot=slot)
+        place, cause = error.place, error.__cause__ or error
+    return Failure(place, *describe(cause), _user_traceback(cause), slot=slot)
 
 
 def describe(error: BaseException) -> tuple[str, str]:

@@ -9,18 +9,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from funke.engine.connectors.source import Split
-from funke.engine.operators.operator import OperatorFailure
+from funke.engine.errors import JobExecutionError
 from funke.engine.operators.source import ReadOrder
 from funke.engine.planner.segments import SOURCE_LEVEL, Exchange, Plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.frames import RESULT, Frame
-from funke.engine.runtime.results import DriverMessage, to_failure
+from funke.engine.runtime.results import to_failure
 from funke.engine.runtime.row_blocks import arrow_batches
 from funke.engine.runtime.subtasks import Subtask, Subtasks
-from funke.engine.runtime.worker_logs import LOG_CHANNEL, worker_logs
+from funke.engine.runtime.worker_logs import worker_logs
 from funke.engine.runtime.worker_setup import JobPackage
+from funke.engine.types.driver_messages import DriverMessage, LoggedLines
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,9 @@ class Slot:
         self._outbox.append(Frame(slot, exchange.id, sender, payload))
         return len(payload)
 
-    def send_to_driver(self, channel: str, subtask: int, payload: Any) -> None:
+    def send_to_driver(self, message: DriverMessage) -> None:
         """Puts a message for the driver among the results of the epoch."""
-        self._outbox.append(Frame(0, RESULT, 0, encode(DriverMessage(channel, subtask, payload))))
+        self._outbox.append(Frame(0, RESULT, 0, encode(message)))
 
     def run_level(
         self,
@@ -155,7 +156,7 @@ class Slot:
 
     def _process(self, frame: Frame) -> None:
         if self._by_exchange.get(frame.exchange_id) is None:
-            raise OperatorFailure(f"slot {self.number} got a block of unknown exchange {frame.exchange_id}", None)
+            raise JobExecutionError(f"slot {self.number} got a block of unknown exchange {frame.exchange_id}")
         subtask = self._by_exchange[frame.exchange_id]
         started = time.perf_counter()
         subtask.gate.receive(frame.exchange_id, frame.upstream, decode(frame.payload))
@@ -193,7 +194,7 @@ class Slot:
     def _send_logs(self, send: Callable[[Frame], None]) -> None:
         lines = worker_logs.take(f"slot {self.number}")
         if lines:
-            send(Frame(0, RESULT, 0, encode(DriverMessage(LOG_CHANNEL, self.number, lines))))
+            send(Frame(0, RESULT, 0, encode(LoggedLines(lines))))
 
     def _empty_outbox(self, send: Callable[[Frame], None]) -> None:
         for frame in self._outbox:

@@ -32,6 +32,7 @@ from funke.engine.runtime.snapshot_taking import SnapshotTaker
 from funke.engine.runtime.worker_logs import worker_logs
 from funke.engine.runtime.worker_setup import JobPackage, unpack
 from funke.engine.trust.peers import prove_to_caller, require_same_user
+from funke.engine.types.driver_messages import DriverMessage, PrintedText
 
 __all__ = ["CLOSE_S", "LEASE_S", "SOCKET_NAME", "SlotBirth", "SlotHost"]
 
@@ -72,7 +73,7 @@ class HostedSlot(Protocol):
     def close(self) -> None:
         """Closes all operators."""
 
-    def send_to_driver(self, channel: str, subtask: int, payload: Any) -> None:
+    def send_to_driver(self, message: DriverMessage) -> None:
         """Sends a message to the driver."""
 
 
@@ -229,7 +230,7 @@ class _ToDriver(io.RawIOBase):
     def write(self, data: Any) -> int:
         written = bytes(data)
         if text := self._decoder.decode(written):
-            self._slot.send_to_driver("stdout", self._slot.number, text)
+            self._slot.send_to_driver(PrintedText(text))
         return len(written)
 
 

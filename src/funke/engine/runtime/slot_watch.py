@@ -22,6 +22,7 @@ from typing import NoReturn
 
 from funke.engine.operators.turn import turn
 from funke.engine.runtime.process_ties import adopt_orphans, children_of, end_with_parent, is_alive, name_process
+from funke.engine.types.operator_place import NOWHERE, OperatorPlace
 
 __all__ = ["CRASH_FILE", "Ending", "Heartbeat", "WatchOrder", "become_watched", "ending_of"]
 
@@ -72,8 +73,7 @@ class Ending:
     # So long it had not answered when it was killed for that.
     silence_ms: int | None = None
     # The operator whose turn it was.
-    operator_name: str = ""
-    user_line: str | None = None
+    place: OperatorPlace = NOWHERE
     # What Python wrote about a crash.
     crash: str = ""
 
@@ -81,10 +81,10 @@ class Ending:
     def is_fault_of_operator(self) -> bool:
         """Whether the function that was running must have caused it, rather than somebody outside."""
         outside = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        return bool(self.operator_name) and self.signal not in outside
+        return self.place != NOWHERE and self.signal not in outside
 
     def __str__(self) -> str:
-        running = f" while operator '{self.operator_name}' was running" if self.operator_name else ""
+        running = f" while operator '{self.place.name}' was running" if self.place != NOWHERE else ""
         if self.silence_ms is not None:
             return (
                 f"process {self.pid} was killed{running}, because it had not answered for {self.silence_ms} ms "
@@ -198,11 +198,10 @@ class _Watcher:
 
     def write_down(self) -> None:
         """Leaves the reason beside the slot's socket; a slot that has ended in order has taken its folder along."""
-        operator, line = turn.now() or ("", None)
         exit_status, by_signal = _status_of(self._pid)
         silence_ms = int(self._silent_s * 1000) if self._is_killed_for_silence else None
         crash = self._crash() if by_signal is not None else ""
-        ending = Ending(self._pid, exit_status, by_signal, silence_ms, operator, line, crash)
+        ending = Ending(self._pid, exit_status, by_signal, silence_ms, turn.now(), crash)
         path = _beside(self._order.socket_path, _REASON_FILE)
         with contextlib.suppress(OSError):
             with open(path + ".part", "w", encoding="ascii") as file:
@@ -231,8 +230,9 @@ def ending_of(socket_path: str) -> Ending | None:
         time.sleep(0.01)
     try:
         with open(path, encoding="ascii") as file:
-            return Ending(**json.loads(file.read(_MOST_REASON_BYTES)))
-    except (OSError, ValueError, TypeError):
+            written = json.loads(file.read(_MOST_REASON_BYTES))
+            return Ending(**{**written, "place": OperatorPlace(**written["place"])})
+    except (OSError, ValueError, TypeError, KeyError):
         return None
 
 

@@ -42,6 +42,8 @@ _LATE_COMPILER = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=20000 "
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
+# A job that streams has a task that only waits, as long as it runs; others must find a place beside it.
+_PLACES_FOR_JOBS = 32
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 # Half of a context or session that another thread starts must not be seen.
 _starting = threading.RLock()
@@ -120,7 +122,12 @@ def _spark_context(configuration: Mapping[str, str]) -> SparkContext:
     if not _is_local(context.master):
         context.setLogLevel("ERROR")
     _settings_of(context)
+    context._funke_started_with = _spark_settings(configuration)  # type: ignore[attr-defined]
     return context
+
+
+def _spark_settings(configuration: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in configuration.items() if key.startswith("spark.")}
 
 
 def _quieten_py4j() -> None:
@@ -151,9 +158,9 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     options = {
         "spark.app.name": configuration.get("pipeline.name", "funke"),
-        "spark.master": os.environ.get("FUNKE_SPARK_MASTER", f"local[{os.cpu_count() or 1}]"),
+        "spark.master": os.environ.get("FUNKE_SPARK_MASTER", f"local[{_cores() + _PLACES_FOR_JOBS}]"),
         **_DEFAULTS,
-        **{key: value for key, value in configuration.items() if key.startswith("spark.")},
+        **_spark_settings(configuration),
     }
     master = options["spark.master"]
     if not _is_local(master):
@@ -161,6 +168,7 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
             if key not in configuration and "127.0.0.1" not in master:
                 options.pop(key, None)
     else:
+        options.setdefault("spark.default.parallelism", str(_cores()))
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         # Spark's own ports answer only to itself, and its sockets for workers stand where nobody else can go.
         options.setdefault("spark.authenticate", "true")
@@ -168,6 +176,10 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
         java_options = f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION} {_LATE_COMPILER}"
         options.setdefault("spark.driver.defaultJavaOptions", java_options)
     return options
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1
 
 
 def _is_local(master: str | None) -> bool:
@@ -187,6 +199,12 @@ def use_storage_settings(configuration: Mapping[str, str]) -> None:
 def session_settings(spark: OnSpark) -> dict[str, str]:
     """What a session was started with."""
     return _settings_of(spark.sparkContext)
+
+
+def started_with(spark: OnSpark) -> dict[str, str]:
+    """What the job asked of Spark that has started the session; nothing when the program itself has."""
+    asked: dict[str, str] = getattr(spark.sparkContext, "_funke_started_with", {})
+    return asked
 
 
 def _settings_of(context: SparkContext) -> dict[str, str]:

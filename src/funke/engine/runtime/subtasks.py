@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.clock import SystemClock
@@ -24,11 +23,9 @@ from funke.engine.runtime.router import Router, senders_to
 from funke.engine.runtime.snapshot_taking import SnapshotTaker, WrittenSnapshots
 from funke.engine.runtime.state_restore import Place, restore_chain
 from funke.engine.runtime.worker_setup import JobPackage
+from funke.engine.types.driver_messages import DriverMessage
 
-__all__ = ["SendToDriver", "Subtask", "Subtasks"]
-
-# (channel, subtask, payload)
-SendToDriver = Callable[[str, int, Any], None]
+__all__ = ["Subtask", "Subtasks"]
 
 
 @dataclass
@@ -93,7 +90,7 @@ class Subtasks:
         package: JobPackage,
         folder: str,
         carry: Carrier,
-        send_to_driver: SendToDriver,
+        send_to_driver: Callable[[DriverMessage], None],
     ) -> None:
         self._slot = slot
         self._plan = plan
@@ -130,7 +127,7 @@ class Subtasks:
             )
         ]
         types = {exchange.id: self._plan.type_of(exchange) for exchange in inputs}
-        gate = InputGate(chain.head, head.name, head.user_line, channels, partial(self.fire_timers, chain), types)
+        gate = InputGate(chain.head, chain.places[head.node_id], channels, partial(self.fire_timers, chain), types)
         self.all.append(Subtask(segment, index, chain, gate, routers))  # before anything fails: it is closed with them
         place = Place(index, segment.parallelism, segment.max_parallelism)
         is_restored = restore_chain(chain, self._package.restore, place, self._folder, self._copies)
@@ -140,14 +137,12 @@ class Subtasks:
                 operator.announce()
 
     def _task_info(self, segment: Segment, index: int) -> TaskInfo:
-        def send_to_driver(channel: str, payload: Any) -> None:
-            self._send_to_driver(channel, index, payload)
-
         package = self._package
         return TaskInfo(
             job_id=package.job_id,
             job_name=package.job_name,
             task_name=segment.name,
+            vertex_id=segment.id,
             subtask=index,
             parallelism=segment.parallelism,
             max_parallelism=segment.max_parallelism,
@@ -158,17 +153,19 @@ class Subtasks:
             auto_watermark_interval_ms=package.auto_watermark_interval_ms,
             job_parameters=dict(package.job_parameters),
             cached_files=dict(package.cached_paths),
-            send_to_driver=send_to_driver,
+            send_to_driver=self._send_to_driver,
             staging_folder=package.staging_folder,
             backend=package.backend.within(self._folder),
         )
 
-    def fire_timers(self, chain: OperatorChain) -> None:
-        """Lets a chain act on the time, if it waits for it."""
+    def fire_timers(self, chain: OperatorChain) -> bool:
+        """Lets a chain act on the time, if it waits for it; whether it did."""
         # A time is over when its last millisecond is, as in Flink: until then records still belong to it.
         due = chain.next_wakeup_ms()
-        if due is not None and due < (now := self._clock.now_ms()):
-            chain.on_processing_time(now - 1)
+        if due is None or due >= (now := self._clock.now_ms()):
+            return False
+        chain.on_processing_time(now - 1)
+        return True
 
     def write(self, order: CheckpointOrder, known: dict[str, int | None], folder: str) -> WrittenSnapshots:
         """Writes the state of all subtasks into a folder; runs in a process of its own."""

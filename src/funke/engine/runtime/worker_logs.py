@@ -7,15 +7,14 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import FrameType
 
 from funke.engine.config.log_levels import LogLevels
 from funke.engine.operators.operator import Operator
+from funke.engine.types.driver_messages import LogLine
 
-__all__ = ["LOG_CHANNEL", "LogLine", "WorkerLogs", "log_in_driver", "worker_logs"]
+__all__ = ["WorkerLogs", "log_in_driver", "worker_logs"]
 
-LOG_CHANNEL = "log"
 # What libraries that Funke itself uses say below a warning is no concern of the user's, unless an override asks for it.
 _LIBRARIES = (
     *("asyncio", "boto3", "botocore", "fastavro", "funke", "fsspec", "kafka", "numpy", "pandas", "psycopg", "py4j"),
@@ -26,18 +25,6 @@ _MOST_AT_ONCE = 1000
 _PER_SECOND = 200.0
 _MOST_CHARACTERS = 8192
 _FORMAT = "%(asctime)s %(levelname)-5s %(name)s - %(message)s"
-
-
-@dataclass(frozen=True)
-class LogLine:
-    """A line that a function logged: where, when, and which subtask of which operator ran then."""
-
-    logger: str
-    level: int
-    text: str
-    created_s: float
-    # Empty when it was not an operator that logged: a source's reader, or a thread.
-    operator: str = ""
 
 
 class WorkerLogs(logging.Handler):

@@ -12,6 +12,7 @@ from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.graph.text_forms import to_text
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.planner.chaining import to_job_graph
+from funke.engine.planner.exchange_mode import exchange_mode
 from funke.engine.planner.explain import explain
 from funke.engine.planner.segments import to_plan
 
@@ -40,7 +41,13 @@ def info(program: Callable[[], None]) -> None:
 def describe_job(graph: StreamGraph) -> str:
     """All forms of a job: stream graph, job graph, execution graph, levels and Spark stages."""
     job_graph = to_job_graph(graph)
-    parts = [to_text(graph), to_text(job_graph), to_text(to_execution_graph(job_graph)), explain(to_plan(job_graph))]
+    mode = exchange_mode(job_graph)
+    parts = [
+        to_text(graph),
+        to_text(job_graph),
+        to_text(to_execution_graph(job_graph)),
+        explain(to_plan(job_graph), mode),
+    ]
     return "\n\n".join(parts)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from typing import Any
 
 from funke.engine.config.job_defaults import job_defaults
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, FunkeError, UnsupportedFeatureError
-from funke.engine.jobs.control import ask
+from funke.engine.jobs.job import Job
 from funke.engine.jobs.job_record import JobRecord, JobState, home_folder, read_records
+from funke.engine.jobs.job_view import JobView
+from funke.engine.jobs.recorded_job import RemoteJob, recorded_view
+from funke.engine.jobs.savepoints import Afterwards
 from funke.ops.cli.known_jobs import find_job
 
 __all__ = ["cancel_job", "home_of", "list_jobs", "new_parser", "show_status", "stop_job", "take_savepoint"]
@@ -85,28 +87,40 @@ def show_status(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     record = find_job(home_of(given.properties), given.job_id)
     state, owner = record.observed_state(), record.owner()
-    print(f"Job: {record.job_id} : {record.name}")
-    print(f"Status: {state.status.name}")
+    is_running = owner is not None and owner.is_alive and not state.status.is_globally_terminal_state()
+    view, error = _view_of(record, is_running)
+    print(f"Job: {view.job_id} : {view.name}")
+    print(f"Status: {view.status.name}")
     if owner is not None:
         alive = "runs" if owner.is_alive else "is gone"
         print(f"Driver: process {owner.pid} on {owner.host}, attempt {owner.attempt}, {alive}")
-    if owner is not None and owner.is_alive and not state.status.is_globally_terminal_state():
-        _show_answers(record)
+    _show_parts(view, error)
     print(f"Last checkpoint: {state.checkpoint or 'none'}")
-    for failure in state.failures:
-        print(f"Failure: {failure.splitlines()[0]}")
+    for failure in reversed(view.exceptions):
+        print(f"Failure: {failure.message.splitlines()[0]}")
 
 
-def _show_answers(record: JobRecord) -> None:
-    try:
-        tasks, checkpoints = ask(record.control_path, "tasks"), ask(record.control_path, "checkpoints")
-    except FunkeError as error:
-        print(f"Tasks: unknown, {error}")
+def _view_of(record: JobRecord, is_running: bool) -> tuple[JobView, FunkeError | None]:
+    """What the job's driver sees, if there is one; else what was written down last, and why the driver did not say."""
+    if is_running:
+        try:
+            return RemoteJob(record).view(), None
+        except FunkeError as error:
+            return recorded_view(record), error
+    return recorded_view(record), None
+
+
+def _show_parts(view: JobView, error: FunkeError | None) -> None:
+    if not view.vertices:
+        print(f"Tasks: unknown, {error or 'nothing was written down'}")
         return
-    print("Tasks: " + ", ".join(f"{number} {state}" for state, number in tasks.items()))
-    print("Checkpoints: " + ", ".join(f"{checkpoints[kind]} {kind}" for kind in ("completed", "failed", "in progress")))
-    if checkpoints["last failure"]:
-        print(f"Last failed checkpoint: {checkpoints['last failure']}")
+    if error is not None:
+        print(f"Seen: {max(0, time.time() - view.seen_ms / 1000):.0f} s ago, {error}")
+    print("Tasks: " + ", ".join(f"{number} {state.name}" for state, number in view.state_counts.items()))
+    found = view.checkpoints
+    print(f"Checkpoints: {found.completed} completed, {found.failed} failed, {found.in_progress} in progress")
+    if found.last_failure:
+        print(f"Last failed checkpoint: {found.last_failure}")
 
 
 def cancel_job(arguments: list[str]) -> None:
@@ -116,7 +130,7 @@ def cancel_job(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     record = find_job(home_of(given.properties), given.job_id)
     print(f"Cancelling job {record.job_id}.")
-    _ask(record, "cancel")
+    _commanded(record).cancel().result()
     print(f"Cancelled job {record.job_id}.")
 
 
@@ -130,7 +144,7 @@ def take_savepoint(arguments: list[str]) -> None:
     _refuse_native(given.type)
     record = find_job(home_of(given.properties), given.job_id)
     print(f"Triggering savepoint for job {record.job_id}.")
-    path = _ask(record, "savepoint", folder=_absolute(given.folder))
+    path = _commanded(record).savepoint(_absolute(given.folder)).result()
     print(f"Savepoint completed. Path: {path}")
     print(f"To start from it: funke run -s {path} program.py")
 
@@ -146,7 +160,8 @@ def stop_job(arguments: list[str]) -> None:
     _refuse_native(given.type)
     record = find_job(home_of(given.properties), given.job_id)
     print(f'Suspending job "{record.job_id}" with a CANONICAL savepoint.')
-    path = _ask(record, "stop", folder=_absolute(given.savepointPath), is_drain=given.drain)
+    afterwards: Afterwards = "drain and stop" if given.drain else "stop"
+    path = _commanded(record).savepoint(_absolute(given.savepointPath), afterwards).result()
     print(f"Savepoint completed. Path: {path}")
 
 
@@ -160,7 +175,7 @@ def _absolute(folder: str | None) -> str | None:
     return folder if folder is None or "://" in folder or folder.startswith("file:") else os.path.abspath(folder)
 
 
-def _ask(record: JobRecord, command: str, **arguments: Any) -> object:
+def _commanded(record: JobRecord) -> Job:
     owner, state = record.owner(), record.observed_state()
     if state.status.is_globally_terminal_state():
         raise ConfigurationError(f"job {record.job_id} has ended: {state.status.name}")
@@ -168,4 +183,4 @@ def _ask(record: JobRecord, command: str, **arguments: Any) -> object:
         raise ConfigurationError(
             f"the driver of job {record.job_id} is gone; `funke recover {record.job_id}` goes on with the job"
         )
-    return ask(record.control_path, command, **arguments)
+    return RemoteJob(record)

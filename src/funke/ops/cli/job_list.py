@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from concurrent.futures import wait
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from funke.datastream.job_submission import submit_to_engine as submit_job
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.graph.operations import WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs.recovery import EndedJob, ProgramRun
+from funke.engine.jobs.recorded_job import EndedJob
+from funke.engine.jobs.recovery import ProgramRun
 from funke.engine.jobs.settings import JobSettings
 
 if TYPE_CHECKING:
-    from funke.engine.jobs.running_job import RunningJob
+    from funke.engine.jobs.job import SubmittedJob
 
 __all__ = ["JobList"]
 
@@ -25,12 +26,12 @@ class JobList:
 
     def __init__(self, program_run: ProgramRun) -> None:
         self._program_run = program_run
-        self._jobs: list[tuple[RunningJob, bool]] = []
+        self._jobs: list[tuple[SubmittedJob, bool]] = []
 
-    def __call__(self, graph: StreamGraph, settings: JobSettings) -> RunningJob:
+    def __call__(self, graph: StreamGraph, settings: JobSettings) -> SubmittedJob:
         admitted = self._program_run.admit(settings)
         if isinstance(admitted, EndedJob):
-            return cast("RunningJob", admitted)  # it offers what callers use of a job
+            return admitted
         job = submit_job(graph, admitted)
         self._jobs.append((job, _is_collecting(graph)))
         return job
@@ -47,7 +48,7 @@ class JobList:
         """Cancel all jobs that still run."""
         wait([job.cancel() for job, _ in self._running()], _CANCEL_TIMEOUT_S)
 
-    def _running(self) -> list[tuple[RunningJob, bool]]:
+    def _running(self) -> list[tuple[SubmittedJob, bool]]:
         return [(job, is_collecting) for job, is_collecting in self._jobs if not job.result_future.done()]
 
 

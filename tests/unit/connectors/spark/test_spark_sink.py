@@ -9,6 +9,7 @@ import pytest
 
 from funke.engine.connectors.spark.sink import SparkSink
 from funke.engine.errors import ConfigurationError, SinkError
+from funke.engine.types.driver_messages import SparkRecords
 from funke.engine.types.row import Row
 from funke.engine.types.type_catalog import Types
 from tests.unit.connectors.sink_harness import SinkHarness
@@ -27,8 +28,8 @@ def send(sink, input_type, *epochs):
     for values in epochs:
         writer.write(values, None)
         writer.flush(False)
-    assert {channel for channel, _ in harness.sent} <= {sink.channel}
-    return [payload for _, payload in harness.sent]
+    assert all(isinstance(message, SparkRecords) and message.sink_id == sink.sink_id for message in harness.sent)
+    return [message.content for message in harness.sent]
 
 
 def test_batches_become_one_frame_with_the_streams_columns():
@@ -36,7 +37,7 @@ def test_batches_become_one_frame_with_the_streams_columns():
     sink = SparkSink(written.append, sink_id="s1")
     kind = Types.ROW_NAMED(["word", "count"], [Types.STRING(), Types.INT()])
     batches = send(sink, kind, [Row("a", 1), Row("b", 2)], [], [Row("c", None)])
-    assert sink.channel == "spark:s1" and len(batches) == 2
+    assert len(batches) == 2
     sink.write_epoch(FakeSpark(), batches, 4)
     (frame,) = written
     assert frame.to_pydict() == {"word": ["a", "b", "c"], "count": [1, 2, None]}
@@ -79,7 +80,7 @@ def test_the_users_function_stays_in_the_driver():
     lock = threading.Lock()  # cannot be pickled, like a Spark session
     sink = SparkSink(lambda frame: lock.acquire())
     copy = pickle.loads(pickle.dumps(sink))
-    assert copy.channel == sink.channel
+    assert copy.sink_id == sink.sink_id
     assert len(send(copy, Types.LONG(), [1])) == 1
 
 

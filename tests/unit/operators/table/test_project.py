@@ -28,6 +28,7 @@ from funke.engine.operators.table.column_functions import columns_in
 from funke.engine.operators.table.project import projected_type
 from funke.engine.types import RowKind, Types
 from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.operator_place import OperatorPlace
 from tests.harness.operator_harness import OperatorHarness, Recorder, Watermark
 
 A, B = Column("a"), Column("b")
@@ -36,7 +37,7 @@ A, B = Column("a"), Column("b")
 def run(operation: ProjectColumns, batch: ColumnBatch) -> list[Any]:
     """What comes out."""
     operator, receiver = OperatorHarness(operation).operator, Recorder(takes_columns=True)
-    operator.output.connect(receiver, "receiver", None)
+    operator.output.connect(receiver, OperatorPlace("receiver"))
     operator.process_columns(batch)
     return receiver.elements
 

@@ -12,11 +12,22 @@ from pathlib import Path
 import pytest
 
 from funke.engine.errors import ConfigurationError, JobExecutionError, UnsupportedFeatureError
+from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.control import ControlServer
 from funke.engine.jobs.job_record import OwnedRecord
+from funke.engine.jobs.job_view import (
+    CheckpointsView,
+    CheckpointView,
+    ExceptionView,
+    JobView,
+    OperatorView,
+    SubtaskView,
+    VertexView,
+)
 from funke.engine.jobs.recovery import RUN_VARIABLE, ProgramRun
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.types.job_status import JobStatus
+from funke.engine.types.json_form import to_json
 from funke.ops.cli.job_commands import cancel_job, list_jobs, show_status, stop_job, take_savepoint
 from funke.ops.cli.recover import recover, watch
 
@@ -74,36 +85,56 @@ def test_status_tells_driver_checkpoint_and_failures(running: OwnedRecord, capsy
     assert lines[2].startswith(f"Driver: process {os.getpid()} on ") and lines[2].endswith(", attempt 0, runs")
     assert lines[3].startswith("Tasks: unknown, the job's driver cannot be reached")
     assert lines[4:] == ["Last checkpoint: /checkpoints/chk-9", "Failure: bad row"]
-    checkpoints = {"completed": 2, "failed": 1, "in progress": 0, "last failure": "too slow"}
-    server = ControlServer(
-        running.record.control_path,
-        {"tasks": lambda: {"RUNNING": 3, "FINISHED": 1}, "checkpoints": lambda: checkpoints},
-    )
+    view = seen(running.job_id, JobStatus.RUNNING)
+    server = ControlServer(running.record.control_path, {"view": lambda: to_json(view)})
     show_status([running.job_id])
     server.close()
     out = capsys.readouterr().out
     assert "Tasks: 3 RUNNING, 1 FINISHED\nCheckpoints: 2 completed, 1 failed, 0 in progress\n" in out
     assert "Last failed checkpoint: too slow\n" in out
+    # The driver is there, but cannot be asked.
+    running.put_view(view)
+    show_status([running.job_id])
+    out = capsys.readouterr().out
+    assert "s ago, the job's driver cannot be reached" in out and "Tasks: 3 RUNNING, 1 FINISHED\n" in out
+
+
+def test_status_of_an_ended_job_tells_what_was_seen_last(capsys: pytest.CaptureFixture[str]) -> None:
+    ended = submit("x")
+    ended.put_view(seen(ended.job_id, JobStatus.RUNNING))
+    ended.put_status(JobStatus.CANCELED)
+    ended.release()
+    show_status([ended.job_id])
+    out = capsys.readouterr().out
+    assert "Status: CANCELED\n" in out
+    assert "Tasks: 3 RUNNING, 1 FINISHED\nCheckpoints: 2 completed, 1 failed, 0 in progress\n" in out
+    assert "Failure: it broke\n" in out
+
+
+def seen(job_id: str, status: JobStatus) -> JobView:
+    states = [ExecutionState.RUNNING] * 3 + [ExecutionState.FINISHED]
+    subtasks = tuple(SubtaskView(number, 0, state) for number, state in enumerate(states))
+    vertex = VertexView(1, "Map", (OperatorView("a", "Map"),), 4, 128, subtasks=subtasks)
+    failed = CheckpointView(3, "checkpoint", "FAILED", 0, failure="too slow")
+    checkpoints = CheckpointsView(completed=2, failed=1, last_failed=failed)
+    failure = ExceptionView(5, 0, "it broke\n  in your job: job.py:3")
+    return JobView(job_id, "orders", status, vertices=(vertex,), checkpoints=checkpoints, exceptions=(failure,))
 
 
 def test_commands_reach_the_driver(running: OwnedRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked: list[tuple[object, ...]] = []
 
-    def stop(folder: str | None, is_drain: bool) -> str:
-        asked.append(("stop", folder, is_drain))
-        return "/s/2"
+    def savepoint(folder: str | None, afterwards: str) -> str:
+        asked.append((afterwards, folder))
+        return f"/s/{len(asked)}"
 
-    def savepoint(folder: str | None) -> str:
-        asked.append(("savepoint", folder))
-        return "/s/1"
-
-    commands = {"cancel": lambda: asked.append(("cancel",)), "savepoint": savepoint, "stop": stop}
+    commands = {"cancel": lambda: asked.append(("cancel",)), "savepoint": savepoint}
     server = ControlServer(running.record.control_path, commands)
     take_savepoint([running.job_id, "relative"])
     stop_job(["--drain", "-p", "file:///s", running.job_id])
     cancel_job([running.job_id])
     server.close()
-    assert asked == [("savepoint", f"{os.getcwd()}/relative"), ("stop", "file:///s", True), ("cancel",)]
+    assert asked == [("go on", f"{os.getcwd()}/relative"), ("drain and stop", "file:///s"), ("cancel",)]
     out = capsys.readouterr().out
     assert "Savepoint completed. Path: /s/1\n" in out and "Savepoint completed. Path: /s/2\n" in out
     assert f'Suspending job "{running.job_id}" with a CANONICAL savepoint.\n' in out

@@ -19,6 +19,7 @@ from funke.engine.connectors.spark.spark_files import active_session
 from funke.engine.connectors.staging import Stager
 from funke.engine.errors import ConfigurationError
 from funke.engine.types.columns.arrow_records import TableEncoder, table_encoder
+from funke.engine.types.driver_messages import SparkRecords
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,13 +58,8 @@ class SparkSink(Sink):
         if self.mode not in _MODES:
             raise ConfigurationError(f"the mode of a Spark sink is one of {', '.join(_MODES)}, got {self.mode!r}")
 
-    @property
-    def channel(self) -> str:
-        """The channel on which batches reach the driver."""
-        return f"spark:{self.sink_id}"
-
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
-        return _SparkWriter(context, self.channel)
+        return _SparkWriter(context, self.sink_id)
 
     def create_committer(self) -> Committer:
         """The committer that writes what was staged, with the session that is active then."""
@@ -123,10 +119,10 @@ def _takes_epoch(write: Callable[..., None]) -> bool:
 class _SparkWriter(SinkWriter):
     """Gathers the records of an epoch into one Arrow message, to be sent or to be staged."""
 
-    def __init__(self, context: WriterContext, channel: str) -> None:
+    def __init__(self, context: WriterContext, sink_id: str) -> None:
         self._send = context.send_to_driver
         self._stager = Stager(context) if context.staging_folder is not None else None
-        self._channel = channel
+        self._sink_id = sink_id
         self._encode: TableEncoder = table_encoder(context.input_type)
         self._values: list[Any] = []
 
@@ -140,7 +136,7 @@ class _SparkWriter(SinkWriter):
         values, self._values = self._values, []
         message = to_message(self._encode(values))
         if self._stager is None:
-            self._send(self._channel, message)
+            self._send(SparkRecords(self._sink_id, message))
         else:
             self._stager.add(message)
 

@@ -145,6 +145,11 @@ class OutChannel:
         self.on_full: Callable[[int], None] = lambda change: None
         self._is_full = False
 
+    @property
+    def queued(self) -> int:
+        """How many blocks wait for the receiver."""
+        return 0
+
     def send(self, parts: list[Part]) -> int:
         """Sends a block; returns its size, or a guess of it."""
         raise NotImplementedError
@@ -198,6 +203,10 @@ class RemoteOut(OutChannel):
         self._segment_bytes = segment_bytes
         self.credit = credit
         self.queue: deque[tuple[int, bytes]] = deque()
+
+    @property
+    def queued(self) -> int:
+        return len(self.queue)
 
     def send(self, parts: list[Part]) -> int:
         payload = encode(parts)

@@ -12,9 +12,10 @@ import select
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from funke.engine.operators.operator import OperatorFailure
+from funke.engine.errors import JobExecutionError
 from funke.engine.planner.segments import Exchange, Plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.checkpoint_order import CheckpointNews
@@ -35,11 +36,12 @@ from funke.engine.runtime.pipelined.messages import (
 )
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.pipelined.task import Task
-from funke.engine.runtime.results import DriverMessage, to_failure
+from funke.engine.runtime.results import to_failure
 from funke.engine.runtime.router import senders_to
 from funke.engine.runtime.subtasks import Subtask, Subtasks
-from funke.engine.runtime.worker_logs import LOG_CHANNEL, worker_logs
+from funke.engine.runtime.worker_logs import worker_logs
 from funke.engine.runtime.worker_setup import JobPackage
+from funke.engine.types.driver_messages import DriverMessage, LoggedLines, PreparedCommits
 
 __all__ = ["SlotLoop", "channel_numbers"]
 
@@ -48,7 +50,6 @@ _SHORTEST_TICK_S = 0.05
 _LONGEST_WAIT_S = 1.0
 # While a snapshot is being written, somebody has to look whether it is done.
 _SNAPSHOT_WAIT_S = 0.005
-_COMMITTABLES = "committables"
 
 
 def channel_numbers(plan: Plan) -> dict[tuple[int, int, int], int]:
@@ -104,7 +105,7 @@ class SlotLoop:
         """Builds and opens all subtasks that belong to this slot."""
         self._subtasks.open()
         for subtask in self._subtasks.all:
-            task = Task(subtask, BufferPool(self._network.floating_buffers))
+            task = Task(subtask, BufferPool(self._network.floating_buffers), self._network.channel_buffers)
             self._tasks.append(task)
             if subtask.source is not None:
                 self._sources.append(task)
@@ -155,13 +156,12 @@ class SlotLoop:
     def _carry(self, exchange: Exchange, sender: int, receiver: int, parts: list[Any]) -> int:
         return self._outputs[self._numbers[exchange.id, sender, receiver]].send(parts)
 
-    def send_to_driver(self, channel: str, subtask: int, payload: Any) -> None:
+    def send_to_driver(self, message: DriverMessage) -> None:
         """Puts a message for the driver among those that leave at the end of this turn."""
-        kind, _, operator_id = channel.partition(":")
-        if kind == _COMMITTABLES:
-            self._tell(Prepared(self._preparing, operator_id, payload))
+        if isinstance(message, PreparedCommits):
+            self._tell(Prepared(self._preparing, message.operator_id, message.committables))
         else:
-            self._tell(DriverMessage(channel, subtask, payload))
+            self._tell(message)
 
     def _tell(self, message: Any) -> None:
         self._outbox.append(encode(message))
@@ -243,8 +243,9 @@ class SlotLoop:
     def _settle(self) -> bool:
         """Nothing waits: timers that are due fire, and what stands in buffers goes on its way."""
         for task in self._tasks:
-            if not task.has_ended and not task.is_held and task.has_room:
-                self._subtasks.fire_timers(task.subtask.chain)
+            may_run = not task.has_ended and not task.is_held and task.has_room
+            if may_run and self._subtasks.fire_timers(task.subtask.chain):
+                task.is_dirty = True
         return self._flush()
 
     def _flush(self) -> bool:
@@ -281,7 +282,7 @@ class SlotLoop:
         self._send_acks()
         lines = worker_logs.take(f"slot {self.number}")
         if lines:
-            self._tell(DriverMessage(LOG_CHANNEL, self.number, lines))
+            self._tell(LoggedLines(lines))
         for _, channel in self._inputs.values():
             channel.send_credit()
         assert self._driver is not None
@@ -334,7 +335,7 @@ class SlotLoop:
         elif isinstance(message, Finish):
             self._finish()
         else:
-            raise OperatorFailure(f"slot {self.number} does not know the order {type(message).__name__}", None)
+            raise JobExecutionError(f"slot {self.number} does not know the order {type(message).__name__}")
 
     def _take_orders(self, message: Orders) -> None:
         for order in message.orders:
@@ -412,8 +413,8 @@ class SlotLoop:
     def _report(self, tasks: list[Task]) -> None:
         reports = []
         for task in tasks:
-            busy_ms, task.subtask.busy_s = task.subtask.busy_s * 1000, 0.0
-            reports.append(task.subtask.report(busy_ms))
+            busy_ms = task.subtask.busy_s * 1000
+            reports.append(replace(task.subtask.report(busy_ms), task_metrics=task.measure()))
         self._tell(Reports(tuple(reports)))
 
     def fail(self, error: BaseException) -> None:
@@ -422,7 +423,7 @@ class SlotLoop:
         assert self._driver is not None
         lines = worker_logs.take(f"slot {self.number}")
         if lines:
-            self._tell(DriverMessage(LOG_CHANNEL, self.number, lines))
+            self._tell(LoggedLines(lines))
         for message in reversed(self._outbox):
             self._driver.send(MESSAGE, message)
         while not self._driver.flush():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from collections import deque
 from typing import Any
 
@@ -17,14 +18,17 @@ __all__ = ["Task"]
 class Task:
     """Takes blocks from its channels as long as those behind it have room."""
 
-    def __init__(self, subtask: Subtask, pool: BufferPool) -> None:
+    def __init__(self, subtask: Subtask, pool: BufferPool, channel_buffers: int) -> None:
         self.subtask = subtask
         self.pool = pool
+        self._buffers = channel_buffers
         self.ins: list[InChannel] = []
         self.outs: list[OutChannel] = []
         # Channels with something to take.
         self._ready: deque[InChannel] = deque()
         self._full = 0
+        self._full_since = self._measured_at = time.perf_counter()
+        self._pressed_s = 0.0
         self._ended = 0
         # The checkpoint whose barrier has come on some channels, or on all of them.
         self._aligning: TakeCheckpoint | None = None
@@ -44,7 +48,33 @@ class Task:
         self.outs.append(channel)
 
     def _on_full(self, change: int) -> None:
+        was_full = self._full > 0
         self._full += change
+        if (self._full > 0) is not was_full:
+            now = time.perf_counter()
+            if was_full:
+                self._pressed_s += now - self._full_since
+            self._full_since = now
+
+    def measure(self) -> dict[str, float]:
+        """Flink's metrics of a task: how it has spent the time since they were last asked for, and what waits.
+
+        The subtasks of a slot take turns, so that one is idle also while another is busy.
+        """
+        now = time.perf_counter()
+        if self._full > 0:
+            self._pressed_s += now - self._full_since
+            self._full_since = now
+        busy_s, pressed_s, period_s = self.subtask.busy_s, self._pressed_s, max(1e-3, now - self._measured_at)
+        self.subtask.busy_s, self._pressed_s, self._measured_at = 0.0, 0.0, now
+        busy, pressed = (min(1000.0, 1000 * spent_s / period_s) for spent_s in (busy_s, pressed_s))
+        return {
+            "busyTimeMsPerSecond": busy,
+            "backPressuredTimeMsPerSecond": min(pressed, 1000.0 - busy),
+            "idleTimeMsPerSecond": max(0.0, 1000.0 - busy - pressed),
+            "inPoolUsage": min(1.0, self.queued / max(1, self._buffers * len(self.ins) + self.pool.size)),
+            "outPoolUsage": min(1.0, sum(channel.queued for channel in self.outs) / max(1, len(self.outs))),
+        }
 
     @property
     def has_room(self) -> bool:

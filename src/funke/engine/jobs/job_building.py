@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from funke import alias
-from funke.datastream.rocksdb_options_factory import with_packed_factory
 from funke.engine.config import flink_options as options
 from funke.engine.config.option_values import parse_boolean, parse_map
 from funke.engine.config.settings import Settings
@@ -94,11 +93,11 @@ def _require_uids(graph: StreamGraph) -> None:
 def job_settings_of(
     graph: StreamGraph, settings: Settings, cached_files: Mapping[str, tuple[str, bool]]
 ) -> JobSettings:
-    """The environment's settings at this moment."""
+    """The environment's settings at this moment; objects among them are in the form in which they travel."""
     requirements = settings.get(options.PYTHON_REQUIREMENTS)
     return JobSettings(
         job_name=graph.job_name,
-        configuration=with_packed_factory(settings).to_text_dict(),
+        configuration=settings.to_text_dict(),
         job_parameters=settings.get(options.GLOBAL_JOB_PARAMETERS).copy(),
         auto_watermark_interval_ms=settings.get(options.AUTO_WATERMARK_INTERVAL).to_millis(),
         buffer_timeout_ms=_buffer_timeout_ms(graph, settings),

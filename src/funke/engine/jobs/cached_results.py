@@ -15,7 +15,7 @@ from funke.engine.graph.operations import ReadSource, WriteSink
 from funke.engine.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 
 if TYPE_CHECKING:
-    from funke.engine.jobs.running_job import RunningJob
+    from funke.engine.jobs.job import SubmittedJob
 
 
 class CachedResults:
@@ -60,14 +60,14 @@ class CachedResults:
             nodes[last + number] = _keeping(last + number, nodes[node_id])
         return replace(graph, nodes=nodes)
 
-    def fill_from(self, job: RunningJob, graph: StreamGraph) -> None:
+    def fill_from(self, job: SubmittedJob, graph: StreamGraph) -> None:
         """Keep what a job collects, once it has ended well."""
         for node_id in self._unfilled(graph):
             thread = threading.Thread(target=self._fill, args=(job, node_id), name="funke-cache", daemon=True)
             self._filling.append(thread)
             thread.start()
 
-    def _fill(self, job: RunningJob, node_id: int) -> None:
+    def _fill(self, job: SubmittedJob, node_id: int) -> None:
         try:
             elements = list(chain.from_iterable(job.collected(_channel(node_id))))
             job.result()

@@ -1,0 +1,61 @@
+"""What can be asked of a job, whoever runs it: this process, another one, or nobody any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from funke.engine.graph.execution_graph import ExecutionVertex
+from funke.engine.jobs.job_view import ExceptionView, JobView
+from funke.engine.jobs.savepoints import Afterwards
+from funke.engine.types.job_status import JobStatus
+from funke.engine.types.job_summary import JobSummary
+
+__all__ = ["Job", "SubmittedJob"]
+
+
+class Job(Protocol):
+    """A job as everybody sees and commands it; also spoken over the control socket."""
+
+    @property
+    def job_id(self) -> str:
+        """The identity of the job, the same in all its attempts."""
+
+    def status(self) -> JobStatus:
+        """Where the job stands."""
+
+    def view(self) -> JobView:
+        """All there is to see of it."""
+
+    def cancel(self) -> Future[None]:
+        """Asks the job to end; the future ends when it has."""
+
+    def savepoint(self, folder: str | None = None, afterwards: Afterwards = "go on") -> Future[str]:
+        """Asks for a savepoint, with which the job goes on or ends; the future ends with its path."""
+
+
+class SubmittedJob(Job, Protocol):
+    """A job in the hands of the program that has submitted it: its results too."""
+
+    @property
+    def result_future(self) -> Future[JobSummary]:
+        """Ends with the summary of the job, or with the error it failed with."""
+
+    def result(self) -> JobSummary:
+        """Waits for the end; raises what made the job fail."""
+
+    def collected(self, name: str) -> Iterator[list[Any]]:
+        """The batches sent to a collect sink, until the job ends; then its failure, if there was one."""
+
+    def exceptions(self) -> Sequence[ExceptionView]:
+        """The last failures of the job, newest first."""
+
+    def executions(self) -> Sequence[ExecutionVertex]:
+        """Every subtask with its attempt and state."""
+
+    def accumulators(self) -> dict[str, Any]:
+        """Named values that functions have accumulated."""
+
+    def metrics(self) -> dict[str, Any]:
+        """What the job and its operators report, by name; see `metrics_by_name`."""

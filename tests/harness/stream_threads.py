@@ -1,0 +1,171 @@
+"""Runs a streaming job without Spark: slots are threads of the test, connected by socket pairs."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+from uuid import uuid4
+
+from funke.engine.graph.stream_graph import StreamGraph
+from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoint_settings import CheckpointSettings
+from funke.engine.jobs.checkpoint_store import CheckpointStore
+from funke.engine.jobs.checkpoints import Checkpoint
+from funke.engine.jobs.job_code import pack_plan
+from funke.engine.jobs.job_executions import JobExecutions
+from funke.engine.jobs.job_sources import JobSources, create_feed
+from funke.engine.jobs.stream_coordinator import StreamCoordinator
+from funke.engine.planner.chaining import to_job_graph
+from funke.engine.planner.segments import Plan, to_plan
+from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.runtime.checkpoint_order import CheckpointOrder, SnapshotAck
+from funke.engine.runtime.pipelined.connection import MESSAGE, Connection
+from funke.engine.runtime.pipelined.messages import Ready
+from funke.engine.runtime.pipelined.network_settings import NetworkSettings
+from funke.engine.runtime.pipelined.slot_loop import SlotLoop
+from funke.engine.runtime.snapshot_taking import SnapshotTaker, WriteSnapshots
+from funke.engine.runtime.worker_setup import ControlAddress, JobPackage, unpack
+
+__all__ = ["StreamRun", "ThreadRunner", "run_stream", "write_at_once"]
+
+
+class ThreadRunner:
+    """What a coordinator needs of its slots, with threads in their place."""
+
+    def __init__(self, plan: Plan, package: JobPackage, around: Callable[[Callable[[], None]], None]) -> None:
+        self._plan = plan
+        self._ends: dict[int, Connection] = {}
+        self._waking, self._woken = os.pipe()
+        self.threads: list[threading.Thread] = []
+        folder = tempfile.mkdtemp()
+        loops = [SlotLoop(slot, unpack(package), package, folder) for slot in range(plan.slots)]
+        peers: dict[int, dict[int, socket.socket]] = {slot: {} for slot in range(plan.slots)}
+        for left, right in combinations(range(plan.slots), 2):
+            peers[left][right], peers[right][left] = socket.socketpair()
+        for slot, loop in enumerate(loops):
+            own, other = socket.socketpair()
+            self._ends[slot] = Connection(own)
+            thread = threading.Thread(target=_run, args=(loop, peers[slot], other, around), daemon=True)
+            self.threads.append(thread)
+        for thread in self.threads:
+            thread.start()
+
+    def wake(self) -> None:
+        os.write(self._woken, b"\0")
+
+    def send(self, slot: int, message: Any) -> None:
+        self._ends[slot].send(MESSAGE, encode(message))
+
+    def send_all(self, message: Any) -> None:
+        for slot in self._ends:
+            self.send(slot, message)
+
+    def receive(self, wait_s: float) -> Iterator[tuple[int, Any]]:
+        for connection in self._ends.values():
+            connection.flush()
+        ready = select.select([*self._ends.values(), self._waking], [], [], wait_s)[0]
+        if self._waking in ready:
+            os.read(self._waking, 1 << 10)
+        for slot, connection in self._ends.items():
+            if connection in ready:
+                for packet in connection.receive():
+                    message = decode(packet.payload)
+                    if not isinstance(message, Ready):
+                        yield slot, message
+
+    def close(self) -> None:
+        for connection in self._ends.values():
+            connection.shut_down()
+        for thread in self.threads:
+            thread.join(10)
+            assert not thread.is_alive(), "a slot does not end"
+
+
+def _run(loop: SlotLoop, peers: dict[int, socket.socket], driver: socket.socket, around: Any) -> None:
+    def run() -> None:
+        try:
+            loop.open()
+            loop.connect(peers)
+            loop.run(driver)
+        except ConnectionError:
+            pass
+        except BaseException as error:
+            loop.fail(error)
+        finally:
+            loop.close()
+
+    around(run)
+
+
+@dataclass
+class StreamRun:
+    """What came of a job."""
+
+    collected: list[Any]
+    coordinator: StreamCoordinator
+    keeper: CheckpointKeeper
+
+
+def run_stream(
+    graph: StreamGraph,
+    network: NetworkSettings | None = None,
+    settings: CheckpointSettings | None = None,
+    start: Checkpoint | None = None,
+    around: Callable[[Callable[[], None]], None] = lambda run: run(),
+    disturb: Callable[[CheckpointKeeper], None] = lambda keeper: None,
+) -> StreamRun:
+    """Runs a job to its end, from a checkpoint if there is one; `disturb` runs beside it."""
+    job_graph = to_job_graph(graph)
+    plan = to_plan(job_graph)
+    package = JobPackage(
+        uuid4().hex,
+        "job",
+        0,
+        b"s" * 32,
+        pack_plan(plan),
+        control=ControlAddress("nowhere"),
+        network=network or NetworkSettings(),
+        restore=start.located() if start is not None else (),
+    )
+    segments = [segment for segment in plan.segments if segment.is_source]
+    sources = JobSources([create_feed(segment, None, start) for segment in segments])  # type: ignore[arg-type]
+    settings = settings or CheckpointSettings()
+    store = CheckpointStore(tempfile.mkdtemp(), settings.retained)
+    store.make_folders()
+    keeper = CheckpointKeeper("job", settings, store)
+    collected: list[Any] = []
+    runner: Any = ThreadRunner(plan, package, around)
+    coordinator = StreamCoordinator(
+        runner,
+        sources,
+        keeper,
+        lambda epoch, items: None,
+        lambda records: collected.extend(records.values),
+        JobExecutions(job_graph, plan),
+        plan.slots,
+    )
+    disturbing = threading.Thread(target=disturb, args=(keeper,), daemon=True)
+    disturbing.start()
+    try:
+        coordinator.run()
+    finally:
+        runner.close()
+    disturbing.join(10)
+    return StreamRun(collected, coordinator, keeper)
+
+
+def write_at_once(taker: SnapshotTaker, order: CheckpointOrder, write: WriteSnapshots, stall_ms: float) -> None:
+    """In place of `SnapshotTaker.start`: threads do not fork."""
+    ack = SnapshotAck(order.checkpoint_id, taker._slot, folder=order.folder)
+    try:
+        handles, new_bytes = write(order.folder)
+        taker.acknowledge(replace(ack, handles=handles, new_bytes=new_bytes))
+    except OSError as error:
+        taker.acknowledge(replace(ack, failure=str(error)))

@@ -1,0 +1,159 @@
+"""Streams of many shapes, with tiny buffers, slow subtasks and checkpoints at any time, end with the right output."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from funke.datastream import KeyedProcessFunction
+from funke.datastream.state import ValueStateDescriptor
+from funke.engine.connectors.collect_sink import CollectSink
+from funke.engine.connectors.generator import GeneratorSource
+from funke.engine.connectors.sequence import SequenceSource
+from funke.engine.graph.operations import Map, Process, ReadSource, WriteSink
+from funke.engine.graph.partitioners import Broadcast, Forward, Hash, Partitioner, Rebalance, Rescale, Shuffle
+from funke.engine.graph.stream_graph import StreamNode
+from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoint_settings import CheckpointSettings
+from funke.engine.runtime.pipelined.network_settings import NetworkSettings
+from funke.engine.runtime.snapshot_taking import SnapshotTaker
+from funke.engine.types.type_catalog import Types
+from tests.harness.stream_threads import run_stream, write_at_once
+from tests.unit.graph.sample_graphs import GraphBuilder
+
+TINY = NetworkSettings(segment_bytes=64, channel_buffers=1, floating_buffers=1)
+PARTITIONERS: list[Callable[[], Partitioner]] = [
+    Rebalance,
+    Shuffle,
+    Rescale,
+    lambda: Hash(lambda value: value % 7),
+    Broadcast,
+]
+
+
+@pytest.fixture(autouse=True)
+def no_forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SnapshotTaker, "start", write_at_once)
+
+
+def slowly(seed: int, seconds: float) -> Callable[[Any], Any]:
+    """Now and then takes its time."""
+    chance = random.Random(seed)
+
+    def pass_on(value: Any) -> Any:
+        if seconds and chance.random() < 0.02:
+            time.sleep(seconds)
+        return value
+
+    return pass_on
+
+
+class Shape:
+    """A random graph, and how often each number of each source reaches the sink."""
+
+    def __init__(self, seed: int, parallelism: int, records: int) -> None:
+        chance = random.Random(seed)
+        self.builder = GraphBuilder(parallelism)
+        # Each stream with the number of copies that it has of every record.
+        streams: list[tuple[StreamNode, int]] = []
+        for number in range(chance.randint(1, 3)):
+            source = self.builder._add(ReadSource(SequenceSource(0, records - 1)), f"source {number}", [])
+            streams.append((source, 1))
+        for number in range(chance.randint(1, 5)):
+            inputs = chance.sample(streams, chance.randint(1, min(2, len(streams))))
+            partitioner = chance.choice(PARTITIONERS)()
+            width = chance.randint(1, parallelism)
+            seconds = chance.choice([0, 0, 0.0005])
+            node = self.builder._add(
+                Map(slowly(seed + number, seconds)),
+                f"map {number}",
+                [node for node, _ in inputs],
+                partitioner,
+                parallelism=width,
+            )
+            copies = sum(copies for _, copies in inputs) * (width if isinstance(partitioner, Broadcast) else 1)
+            streams.append((node, copies))
+        ends = streams[-chance.randint(1, 2) :]
+        self.builder._add(WriteSink(CollectSink("out")), "out", [node for node, _ in ends], Rebalance())
+        self.copies = sum(copies for _, copies in ends)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=some.integers(0, 10**6), parallelism=some.integers(1, 3), with_checkpoints=some.booleans())
+def test_no_shape_deadlocks_and_no_record_is_lost(seed: int, parallelism: int, with_checkpoints: bool) -> None:
+    shape = Shape(seed, parallelism, records=150)
+    checkpoints = CheckpointSettings(interval_ms=3, timeout_ms=60_000) if with_checkpoints else None
+    run = run_stream(shape.builder.graph, TINY, checkpoints)
+    assert Counter(run.collected) == {number: shape.copies for number in range(150)}
+
+
+class Count(KeyedProcessFunction):
+    def open(self, context: Any) -> None:
+        self._count = context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        count = (self._count.value() or 0) + 1
+        self._count.update(count)
+        yield value % 5, count
+
+
+def counting_graph(records: int, per_checkpoint: int | None = None) -> Any:
+    builder = GraphBuilder(2)
+    numbers = GeneratorSource(int, records, records_per_checkpoint=per_checkpoint)
+    source = builder._add(ReadSource(numbers), "numbers", [], uid="numbers")
+    slow = builder._add(Map(slowly(1, 0.003)), "slow", [source], Rebalance(), uid="slow")
+
+    def key(value: int) -> int:
+        return value % 5
+
+    counted = builder._add(Process(Count(), key), "count", [slow], Hash(key), uid="count")
+    builder._add(WriteSink(CollectSink("out")), "out", [counted], Forward(), uid="out")
+    return builder.graph
+
+
+def final_counts(results: list[tuple[int, int]]) -> dict[int, int]:
+    return {key: max(count for other, count in results if other == key) for key in range(5)}
+
+
+def test_every_checkpoint_is_a_cut_through_the_stream() -> None:
+    # A few at a time, so that there are checkpoints between them however slow the machine is.
+    first = run_stream(counting_graph(3_000, 300), TINY, CheckpointSettings(interval_ms=5, retained=1000))
+    assert final_counts(first.collected) == dict.fromkeys(range(5), 600)
+    made = [checkpoint for checkpoint in first.keeper.store.completed if checkpoint.kind == "checkpoint"]
+    assert len(made) > 3
+    for checkpoint in random.Random(3).sample(made, 4):
+        again = run_stream(counting_graph(3_000), TINY, start=checkpoint)
+        # Each key has been counted once for each of its records, before the checkpoint or behind it.
+        assert final_counts(again.collected) == dict.fromkeys(range(5), 600)
+        assert len(again.collected) < 3_000
+
+
+def test_a_checkpoint_that_is_given_up_stops_nothing() -> None:
+    def give_up(keeper: CheckpointKeeper) -> None:
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            for pending in list(keeper._pending.values()):
+                pending.started -= 1_000_000
+            time.sleep(0.002)
+
+    graph = counting_graph(2_000)
+    run = run_stream(graph, TINY, CheckpointSettings(interval_ms=5, tolerable_failures=10**6), disturb=give_up)
+    assert final_counts(run.collected) == dict.fromkeys(range(5), 400)
+    assert run.keeper.figures.failed > 0
+
+
+def test_a_failing_function_fails_the_job_with_its_name() -> None:
+    builder = GraphBuilder(2)
+    source = builder._add(ReadSource(SequenceSource(0, 1000)), "numbers", [])
+    builder._add(
+        WriteSink(CollectSink("out")), "out", [builder.map(source, "divide", function=lambda n: 1 // (n - 500))]
+    )
+    with pytest.raises(Exception, match="operator 'divide' failed: ZeroDivisionError"):
+        run_stream(builder.graph, TINY)
