@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from data import text_files
+from data import event_files, text_files
 from micro import epoch_latency_ms, memory_per_key, ten_elements_s
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,6 +35,7 @@ PYFLINK_WINDOW_ROWS = 100_000
 # The median counts: Funke's jobs take two seconds, and machines have moods.
 FUNKE_RUNS = 3
 START_RUNS = 5
+EVENTS = 3_000_000
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,24 @@ class Bench:
         if on_pyflink:
             return self.pyflink(job, keys, rows=PYFLINK_WINDOW_ROWS, program="windows.py")
         return self.funke(job, keys, rows=WINDOW_ROWS, program="windows.py")
+
+    def forms(self) -> tuple[float, float]:
+        """Rows per second of a projection and filter of CSV files, on columns and on rows; both find the same."""
+        arguments = [str(event_files(FOLDER / "data", rows)) for rows in (EVENTS, WARM_UP_ROWS)]
+        command = [sys.executable, "-m", "funke", "columns.py", arguments[0], "2", arguments[1], str(FUNKE_RUNS)]
+        result = subprocess.run(command, cwd=PROGRAMS, capture_output=True, text=True, check=True)
+        seconds: dict[str, list[float]] = {"rows": [], "columns": []}
+        counts: set[int] = set()
+        for run in result.stdout.split("RUN ")[1:]:
+            form, *lines = run.split("\n")
+            found = [line.split() for line in lines if line.startswith(("COUNT", "SECONDS"))]
+            counts.add(sum(int(value) for name, value in found if name == "COUNT"))
+            seconds[form] += [float(value) for name, value in found if name == "SECONDS"]
+        if len(counts) != 1:
+            raise SystemExit(f"columns and rows give different results: {sorted(counts)} records")
+        for form, each in seconds.items():
+            self.speeds[f"funke projection and filter, {form}"] = EVENTS / statistics.median(each)
+        return EVENTS / statistics.median(seconds["columns"]), EVENTS / statistics.median(seconds["rows"])
 
     def bytes_per_window(self) -> float:
         """Memory of an open incremental window: the larger of tumbling and session windows."""
@@ -247,6 +266,9 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
             "throughput at 20 M rows / at 2 M rows", bench.funke("keyed_count", rows=20_000_000), keyed(), 0.85
         ),
         "slots": lambda: ratio("2 slots / 1 slot", keyed(), bench.funke("keyed_count", parallelism=1), 1.6),
+        "columns": lambda: ratio(
+            "projection and filter on CSV columns, 3 M events: column path / row path", *bench.forms(), 4
+        ),
         "start": lambda: start_ratio(
             "ten-element program, whole process, second run on a machine: Funke / PyFlink", bench.start_seconds(), 0.6
         ),

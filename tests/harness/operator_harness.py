@@ -20,6 +20,7 @@ from funke.engine.operators.operator import (
 )
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.state.operator_state import share_of
+from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.driver_messages import DriverMessage
 from funke.engine.types.operator_place import OperatorPlace
 from funke.engine.types.output_tag import OutputTag
@@ -57,6 +58,12 @@ class Recorder:
     """The end of a wire: keeps what it is sent."""
 
     elements: list[Any] = field(default_factory=list)
+    takes_rows: bool = True
+    takes_columns: bool = False
+    wants_columns: bool = False
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        self.elements.append(batch)
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
         stamps = timestamps if timestamps is not None else [None] * len(values)

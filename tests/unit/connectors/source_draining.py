@@ -7,6 +7,7 @@ from typing import Any
 import cloudpickle
 
 from funke.engine.connectors.source import ReadOutcome, Source, Split, SplitEnumerator, SplitReader
+from funke.engine.types.columns.form_change import ColumnsToRows
 
 
 def read_split(reader: SplitReader, split: Split) -> tuple[list[Any], list[Any], Any]:
@@ -31,9 +32,19 @@ def run_epoch(source: Source, enumerator: SplitEnumerator, max_records: int) -> 
     found: list[Any] = []
     for split in enumerator.poll(max_records):
         values, _, result = read_split(source.create_reader(), split)
+        assert_columns_agree(source, split, values)
         enumerator.report(ReadOutcome(split, len(values), result))
         found += values
     return found
+
+
+def assert_columns_agree(source: Source, split: Split, values: list[Any]) -> None:
+    """A reader that can give columns gives the same records in the same order."""
+    batches = source.create_reader().read_columns(split)
+    if batches is not None:
+        to_rows = ColumnsToRows(source.produced_type)
+        found = [value for batch in batches for value in to_rows.convert(batch)[0]]
+        assert repr(found) == repr(values)
 
 
 def drain(source: Source, parallelism: int = 2, max_records: int = 1000, restored: Any = None) -> list[Any]:

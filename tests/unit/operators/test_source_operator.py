@@ -31,6 +31,8 @@ def fake_time(monkeypatch: pytest.MonkeyPatch) -> None:
 class Received:
     """Everything that comes out of the source, in order."""
 
+    takes_rows, takes_columns, wants_columns = True, False, False
+
     def __init__(self) -> None:
         self.values: list[Any] = []
         self.marks: list[Any] = []

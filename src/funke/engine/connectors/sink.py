@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from funke.engine.types.columns.column_batch import ColumnBatch
     from funke.engine.types.driver_messages import DriverMessage
     from funke.engine.types.type_information import TypeInformation
 
@@ -37,6 +38,10 @@ class SinkWriter(ABC):
     @abstractmethod
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Takes a batch in order."""
+
+    def write_columns(self, batch: ColumnBatch) -> None:
+        """Takes a batch of columns, if the sink does."""
+        raise NotImplementedError
 
     def flush(self, end_of_input: bool) -> None:
         """Called at the end of every epoch: nothing may stay in a buffer that a reader should see."""
@@ -102,6 +107,8 @@ class Sink(ABC):
 
     # Spark does the writing, once for each epoch.
     is_spark: bool = False
+    # Whether its writers take batches of columns as well as of rows.
+    takes_columns: bool = False
 
     @abstractmethod
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from funke.engine.types.columns.column_batch import ColumnBatch
     from funke.engine.types.type_information import TypeInformation
 
 # A batch is a list of values with their event timestamps in milliseconds (None when the source knows none).
@@ -59,6 +60,10 @@ class SplitReader(ABC):
     @abstractmethod
     def read(self, split: Split) -> Generator[Batch, None, Any]:
         """Yields batches of some ten thousand records; what it returns is handed to the enumerator's `report`."""
+
+    def read_columns(self, split: Split) -> Generator[ColumnBatch, None, Any] | None:
+        """The same records in the same order as columns, for receivers that want them; None if it cannot."""
+        return None
 
     def behind(self, split: Split, records: int) -> Split | None:
         """What is left of a split behind its first records, if that is known without reading them again."""

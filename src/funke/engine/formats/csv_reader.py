@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
-from funke.engine.formats.arrow_rows import rows_from_columns
+from funke.engine.errors import ConfigurationError, TypeMismatchError, UnsupportedFeatureError
 from funke.engine.formats.line_format import LineFormat
-from funke.engine.formats.record_chunks import LineEnds, QuotedLineEnds
+from funke.engine.formats.record_chunks import LineEnds, QuotedLineEnds, open_chunks
 from funke.engine.formats.text_values import TextReader, basic_reader, sql_reader
 from funke.engine.types.arrow_types import to_arrow
 from funke.engine.types.basic_types import BasicType, BasicTypeInfo
+from funke.engine.types.columns.arrow_records import column_of
+from funke.engine.types.columns.arrow_rows import rows_from_columns
 from funke.engine.types.decimal_type import DecimalTypeInfo
 from funke.engine.types.type_catalog import Types
 from funke.engine.types.type_information import TypeInformation
@@ -31,6 +32,8 @@ _COMMENT = re.compile(rb"(?:^|(?<=\r))[ \t]*#[^\r\n]*(?:\r\n|\n|\r|\Z)", re.MULT
 _ROW_NUMBER = re.compile(r"Row #\d+: ")
 _READ_FROM_TEXT = (BasicType.BOOLEAN, BasicType.BIG_INT, BasicType.BIG_DEC)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# Some ten thousand rows, for which the work per chunk does not count.
+_COLUMN_CHUNK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -95,15 +98,42 @@ class CsvFileFormat(LineFormat):
 
     def decode(self, data: bytes, is_first: bool) -> list[Any]:
         """Return the rows of a chunk."""
+        data = self._content(data, is_first)
+        if not data:
+            return []
+        return rows_from_columns([column.name for column in self.columns], self._values(data))
+
+    def read_columns(self, file: InputFile, start: int, end: int) -> Iterator[Any]:
+        """Yield the rows that begin in a range as columns."""
+        with open_chunks(file, start, end, self.ends) as chunks:
+            is_first = start == 0
+            while data := chunks.take(_COLUMN_CHUNK_BYTES):
+                data = self._content(data, is_first)
+                is_first = False
+                if data and len(batch := self._decode_columns(data)):
+                    yield batch
+
+    def _content(self, data: bytes, is_first: bool) -> bytes:
+        """Return a chunk without what are no records."""
         if is_first:
             data = data.removeprefix(_BYTE_ORDER_MARK)
         if self.allows_comments and b"#" in data:
             data = self._without_comments(data)
-        if is_first:
-            data = self._without_head(data)
-        if not data:
-            return []
-        return rows_from_columns([column.name for column in self.columns], self._values(data))
+        return self._without_head(data) if is_first else data
+
+    def _decode_columns(self, data: bytes) -> Any:
+        try:
+            arrays = [self._to_array(*pair) for pair in zip(self.columns, self._parse(data, _cell_type))]
+        except pa.ArrowInvalid:
+            texts = self._values_of_text(data)
+            arrays = [_array_of(column, values) for column, values in zip(self.columns, texts)]
+        return pa.RecordBatch.from_arrays(arrays, [column.name for column in self.columns])
+
+    def _to_array(self, column: CsvColumn, cells: Any) -> Any:
+        cells = cells.chunk(0) if cells.num_chunks == 1 else cells.combine_chunks()
+        if cells.type == to_arrow(column.produced_type):
+            return cells
+        return _to_booleans(cells) if _is_boolean(column) else _array_of(column, self._to_values(column, cells))
 
     def _values(self, data: bytes) -> list[list[Any]]:
         try:
@@ -121,8 +151,8 @@ class CsvFileFormat(LineFormat):
         return [self._read_texts(column, texts.to_pylist()) for column, texts in zip(self.columns, cells)]
 
     def _to_values(self, column: CsvColumn, cells: Any) -> list[Any]:
-        if column.array_separator is None and _basic_type(column) is BasicType.BOOLEAN:
-            cells = pc.equal(pc.utf8_lower(pc.utf8_trim_whitespace(cells)), "true")
+        if _is_boolean(column):
+            cells = _to_booleans(cells)
         elif column.array_separator is not None or _basic_type(column) in _READ_FROM_TEXT:
             return self._read_texts(column, cells.to_pylist())
         values: list[Any] = cells.to_pylist()
@@ -202,6 +232,21 @@ def _cell_type(column: CsvColumn) -> Any:
     """Return what Arrow parses a cell into; a string where Flink's rules differ from Arrow's."""
     is_text = column.array_separator is not None or _basic_type(column) in _READ_FROM_TEXT
     return pa.string() if is_text else to_arrow(column.value_type)
+
+
+def _is_boolean(column: CsvColumn) -> bool:
+    return column.array_separator is None and _basic_type(column) is BasicType.BOOLEAN
+
+
+def _to_booleans(cells: Any) -> Any:
+    return pc.equal(pc.utf8_lower(pc.utf8_trim_whitespace(cells)), "true")
+
+
+def _array_of(column: CsvColumn, values: list[Any]) -> Any:
+    try:
+        return column_of(column.name, values, column.produced_type)
+    except TypeMismatchError as error:
+        raise ValueError(str(error)) from None
 
 
 def _text_reader(column: CsvColumn) -> TextReader:

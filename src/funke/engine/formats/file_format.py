@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
     from funke.engine.types.type_information import TypeInformation
 
-__all__ = ["BATCH_RECORDS", "FileFormat", "in_batches"]
+__all__ = ["BATCH_RECORDS", "COLUMN_BATCH_RECORDS", "FileFormat", "in_batches"]
 
 # Long enough that the work per batch does not count, short enough that a batch stays in the processor's cache.
 BATCH_RECORDS = 4_096
+# The work for a batch of columns does not depend on its length; Arrow's own readers take as many.
+COLUMN_BATCH_RECORDS = 1 << 15
 
 
 class FileFormat(ABC):
@@ -44,6 +46,10 @@ class FileFormat(ABC):
     @abstractmethod
     def read(self, file: InputFile, start: int, end: int) -> Iterator[list[Any]]:
         """Yield the records of a range in batches; problems are raised as OSError, ValueError or Arrow's errors."""
+
+    def read_columns(self, file: InputFile, start: int, end: int) -> Iterator[Any] | None:
+        """Yield the same records as Arrow record batches with the columns of the produced type; None if it cannot."""
+        return None
 
 
 def in_batches(values: list[Any]) -> Iterator[list[Any]]:

@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from funke.engine.formats.arrow_rows import rows_from_columns
 from funke.engine.formats.json_format import JsonRowReader
 from funke.engine.formats.line_format import LineFormat
 from funke.engine.types.basic_types import INTEGER_BITS, BasicType, BasicTypeInfo
+from funke.engine.types.columns.arrow_rows import rows_from_columns
 from funke.engine.types.composite_types import RowTypeInfo
 from funke.engine.types.type_information import TypeInformation
 

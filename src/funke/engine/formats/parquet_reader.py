@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from funke.engine.formats.arrow_rows import ArrowRows, row_type_of
 from funke.engine.formats.column_cast import cast
-from funke.engine.formats.file_format import BATCH_RECORDS, FileFormat
+from funke.engine.formats.file_format import BATCH_RECORDS, COLUMN_BATCH_RECORDS, FileFormat
 from funke.engine.types.arrow_types import to_arrow
+from funke.engine.types.columns.arrow_rows import ArrowRows, row_type_of
 from funke.engine.types.composite_types import RowTypeInfo
 from funke.engine.types.time_types import ZonedTimestampTypeInfo
 from funke.engine.types.type_information import TypeInformation
@@ -54,16 +54,25 @@ class ParquetFileFormat(FileFormat):
 
     def read(self, file: InputFile, start: int, end: int) -> Iterator[list[Any]]:
         """Yield the rows of some row groups."""
+        to_rows = None if self.row_type is None else ArrowRows(self.row_type)
+        for batch in self._batches(file, range(start, end), self.batch_size):
+            to_rows = to_rows or ArrowRows(row_type_of(batch.schema))
+            yield to_rows.rows(batch)
+
+    def read_columns(self, file: InputFile, start: int, end: int) -> Iterator[Any] | None:
+        """Yield the rows of some row groups as columns; files whose type is not known may differ from each other."""
+        if self.row_type is None:
+            return None
+        return self._batches(file, range(start, end), max(self.batch_size, COLUMN_BATCH_RECORDS))
+
+    def _batches(self, file: InputFile, groups: range, batch_size: int) -> Iterator[Any]:
         with file.open() as raw:
             # Other tasks use the other cores.
             parquet = pq.ParquetFile(raw, pre_buffer=False)
             columns = self._columns(parquet.schema_arrow)
-            row_type = self.row_type or row_type_of(parquet.schema_arrow)
-            to_rows = ArrowRows(row_type)
             instants = set() if self.is_utc_timestamp else _instant_columns(parquet)
-            groups = list(range(start, end))
-            for batch in parquet.iter_batches(self.batch_size, groups, columns, use_threads=False):
-                yield to_rows.rows(self._fitted(batch, columns, instants))
+            for batch in parquet.iter_batches(batch_size, list(groups), columns, use_threads=False):
+                yield self._fitted(batch, columns, instants)
 
     def _columns(self, schema: Any) -> list[str]:
         """Return the names in the file of the columns to read."""
@@ -91,7 +100,7 @@ class ParquetFileFormat(FileFormat):
             elif self.is_utc_timestamp and isinstance(field_type, ZonedTimestampTypeInfo):
                 values = _as_local_time(values)
             arrays.append(cast(values, name, wanted))
-        return pa.record_batch(arrays, names=columns)
+        return pa.record_batch(arrays, names=self.row_type.get_field_names())
 
 
 _DATE_AND_TIME = pa.timestamp("us")

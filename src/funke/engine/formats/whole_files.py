@@ -32,5 +32,12 @@ class WholeFileFormat(FileFormat):
 
     def read(self, file: InputFile, start: int, end: int) -> Iterator[list[Any]]:
         """Yield the records of the file."""
+        return self._inner.read(file, *self._range(file, start, end))
+
+    def read_columns(self, file: InputFile, start: int, end: int) -> Iterator[Any] | None:
+        """Yield the records of the file as columns, if the format can."""
+        return self._inner.read_columns(file, *self._range(file, start, end))
+
+    def _range(self, file: InputFile, start: int, end: int) -> tuple[int, int]:
         units = self._inner.units(file)
-        return self._inner.read(file, start, end) if units is None else self._inner.read(file, 0, len(units))
+        return (start, end) if units is None else (0, len(units))

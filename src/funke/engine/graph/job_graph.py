@@ -32,6 +32,8 @@ class ChainedOperator:
     has_side_outputs: bool = False
     # The next function gets results as they are, whatever type is declared.
     passes_unchanged: bool = False
+    # Batches reach it in the form of columns; known where its operation is still packed.
+    takes_columns: bool = False
 
     def place(self, vertex_id: int | None = None, subtask: int | None = None) -> OperatorPlace:
         """The operator as something that can fail: in a subtask, or in the driver."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
+    from funke.engine.graph.column_expressions import Expression
     from funke.engine.types.output_tag import OutputTag
     from funke.engine.types.watermark_spec import WatermarkSpec
 
@@ -20,6 +21,9 @@ KeySelector = Callable[[Any], Any]
 @dataclass(frozen=True)
 class Operation:
     """Base of all operations."""
+
+    # Whether batches reach it in the form of columns, not of rows.
+    takes_columns: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
@@ -188,6 +192,16 @@ class AsyncWait(Operation):
     capacity: int
     retry_strategy: Any
     is_ordered: bool
+
+
+@dataclass(frozen=True)
+class ProjectColumns(Operation):
+    """Computes columns by name, for the rows for which the condition is true (neither false nor null)."""
+
+    takes_columns: ClassVar[bool] = True
+
+    columns: tuple[tuple[str, Expression], ...]
+    condition: Expression | None = None
 
 
 @dataclass(frozen=True)

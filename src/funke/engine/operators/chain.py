@@ -13,6 +13,7 @@ from funke.engine.operators.turn import turn
 from funke.engine.operators.type_watch import TypeWatch
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.type_information import TypeInformation
 
 T = TypeVar("T")
 
@@ -30,6 +31,8 @@ class Exit:
     name: str
     user_line: str | None = None
     operator_id: str = ""
+    # What the records are.
+    edge_type: TypeInformation | None = None
 
 
 class OperatorChain:
@@ -63,10 +66,10 @@ class OperatorChain:
             self.operators[spec.node_id] = operator
             if spec.fed_by is not None:
                 tag_id = spec.fed_by_tag.tag_id if spec.fed_by_tag is not None else None
-                self.outputs[spec.fed_by].connect(operator, self.places[spec.node_id], tag_id)
+                self.outputs[spec.fed_by].connect(operator, self.places[spec.node_id], tag_id, spec.input_type)
         for way_out in exits:
             receiver = OperatorPlace(way_out.name, way_out.user_line, way_out.operator_id, task.vertex_id, task.subtask)
-            self.outputs[way_out.node_id].connect(way_out.target, receiver, way_out.tag_id)
+            self.outputs[way_out.node_id].connect(way_out.target, receiver, way_out.tag_id, way_out.edge_type)
 
     @property
     def head(self) -> Operator:

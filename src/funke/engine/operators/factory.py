@@ -22,6 +22,7 @@ from funke.engine.graph.operations import (
     OneByOne,
     Operation,
     Process,
+    ProjectColumns,
     ReadSplits,
     Reduce,
     Window,
@@ -94,6 +95,12 @@ def _create_window(operation: Window, task: TaskInfo) -> Operator:
     return create_window(operation, is_in_memory=task.is_batch or task.backend.name == "hashmap")
 
 
+def _create_projection(operation: ProjectColumns, task: TaskInfo) -> Operator:
+    from funke.engine.operators.table.project import ProjectColumnsOperator
+
+    return ProjectColumnsOperator(operation)
+
+
 _OPERATORS: dict[type[Operation], Callable[[Any, TaskInfo], Operator]] = {
     Map: lambda operation, task: create_map(operation),
     BuiltInMap: lambda operation, task: create_map(operation),
@@ -112,6 +119,7 @@ _OPERATORS: dict[type[Operation], Callable[[Any, TaskInfo], Operator]] = {
     AsyncWait: _create_async_wait,
     OneByOne: _create_one_by_one,
     Window: _create_window,
+    ProjectColumns: _create_projection,
     WriteSink: lambda operation, task: SinkOperator(operation.sink),
     CustomOperator: lambda operation, task: operation.create(task),
 }

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorFailure
 from funke.engine.operators.slice_pacer import SlicePacer
 from funke.engine.operators.turn import turn
+from funke.engine.types.columns.edge_forms import EdgeForms
 from funke.engine.types.operator_place import OperatorPlace
 
-# What a block holds, in order: ("r", values, timestamps) | ("w", watermark) | ("s", is_idle)
+if TYPE_CHECKING:
+    from funke.engine.types.columns.column_batch import ColumnBatch
+    from funke.engine.types.type_information import TypeInformation
+
+# What a block holds, in order: ("r", values, timestamps) | ("c", column batch) | ("w", watermark) | ("s", is_idle)
 Part = tuple[Any, ...]
 
 
@@ -23,18 +28,25 @@ class InputGate:
         place: OperatorPlace,
         channels: Iterable[tuple[int, int, int]],
         between_slices: Callable[[], Any] = lambda: None,
+        edge_types: Mapping[int, TypeInformation | None] | None = None,
     ) -> None:
-        """`channels` are (exchange id, upstream subtask, input index); `between_slices` lets timers fire in time."""
+        """`channels` are (exchange id, upstream subtask, input index); `between_slices` lets timers fire in time.
+
+        `edge_types` are the types of the records by exchange, for those that come in another form than they are taken.
+        """
         self._between_slices = between_slices
         self._head = head
         self._place = place
         self._number = turn.number_of(place)
-        self._handlers = {}
+        self._handlers: dict[int, RowsHandler] = {}
+        self._columns_handlers: dict[int, ColumnsHandler] = {}
         self._watermarks: dict[tuple[int, int], int] = {}
         self._idle: set[tuple[int, int]] = set()
         for exchange_id, upstream, input_index in channels:
             self._watermarks[exchange_id, upstream] = MIN_WATERMARK
-            self._handlers[exchange_id] = head.input_handler(input_index)
+            forms = EdgeForms(None if edge_types is None else edge_types[exchange_id])
+            self._handlers[exchange_id] = _rows_handler(head, input_index, forms)
+            self._columns_handlers[exchange_id] = _columns_handler(head, input_index, forms)
         self._current = MIN_WATERMARK
         self._is_idle = False
         self._pacer = SlicePacer()
@@ -67,8 +79,16 @@ class InputGate:
                 self._between_slices()
         elif kind == "w":
             self._on_watermark((exchange_id, upstream), part[1])
-        else:
+        elif kind == "c":
+            self.records_in += len(part[1])
+            handle_columns = self._columns_handlers[exchange_id]
+            for batch in self._pacer.column_slices(part[1]):
+                handle_columns(batch)
+                self._between_slices()
+        elif kind == "s":
             self._on_status((exchange_id, upstream), part[1])
+        else:
+            raise ValueError(f"a block with a part of unknown kind {kind!r}")
 
     def _on_watermark(self, channel: tuple[int, int], watermark: int) -> None:
         self._watermarks[channel] = max(self._watermarks[channel], watermark)
@@ -97,3 +117,21 @@ class InputGate:
     def snapshot(self) -> Any:
         """Watermarks and idleness by channel (kept while a subtask lives; Flink does not persist them)."""
         return dict(self._watermarks), set(self._idle)
+
+
+RowsHandler = Callable[[list[Any], list[int] | None], None]
+ColumnsHandler = Callable[["ColumnBatch"], None]
+
+
+def _rows_handler(head: Operator, input_index: int, forms: EdgeForms) -> RowsHandler:
+    if head.takes_rows:
+        return head.input_handler(input_index)
+    handle = head.columns_handler(input_index)
+    return lambda values, timestamps: handle(forms.columns_of(values, timestamps))
+
+
+def _columns_handler(head: Operator, input_index: int, forms: EdgeForms) -> ColumnsHandler:
+    if head.takes_columns:
+        return head.columns_handler(input_index)
+    handle = head.input_handler(input_index)
+    return lambda batch: handle(*forms.rows_of(batch))

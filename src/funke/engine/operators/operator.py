@@ -10,11 +10,13 @@ from funke.engine.operators.clock import Clock, SystemClock
 from funke.engine.operators.record_copy import copies_of
 from funke.engine.operators.turn import turn
 from funke.engine.state.backend_choice import BackendChoice
+from funke.engine.types.columns.edge_forms import EdgeForms
 from funke.engine.types.operator_place import OperatorPlace
 
 if TYPE_CHECKING:
     from funke.engine.state.snapshot.file_format import GroupPart
     from funke.engine.state.snapshot.native_files import LocalFile
+    from funke.engine.types.columns.column_batch import ColumnBatch
     from funke.engine.types.driver_messages import DriverMessage
     from funke.engine.types.type_information import TypeInformation
 
@@ -28,8 +30,27 @@ Timestamps = list  # event times in milliseconds, as many as there are values
 class Target(Protocol):
     """Where batches and watermarks go: an operator, or an exit of the segment."""
 
+    @property
+    def takes_rows(self) -> bool:
+        """Whether it takes batches in the form of rows."""
+        ...
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether it takes batches in the form of columns."""
+        ...
+
+    @property
+    def wants_columns(self) -> bool:
+        """Whether it, or somebody whom it hands batches to, would have to make columns of rows."""
+        ...
+
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Takes records in order; `timestamps` is None when they have none."""
+        ...
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Takes records in order, if it takes columns."""
         ...
 
     def process_watermark(self, watermark: int) -> None:
@@ -93,8 +114,8 @@ class Output:
     """Hands an operator's results to the operators chained behind it and to the exits of the segment."""
 
     def __init__(self, has_side_outputs: bool = False) -> None:
-        self._main: list[_Wire] = []
-        self._sides: dict[str, list[_Wire]] = {}
+        self._main = _Port()
+        self._sides: dict[str, _Port] = {}
         # Once the program asked for a side output, pairs with a tag are no records, whether or not this job reads it.
         self.has_side_outputs = has_side_outputs
         self.records_out = 0
@@ -103,10 +124,16 @@ class Output:
         self.inspect: Callable[[Any], None] | None = None
         self.current_watermark = MIN_WATERMARK
 
-    def connect(self, target: Target, place: OperatorPlace, tag_id: str | None = None) -> None:
-        """Adds a receiver of the main output, or of the side output `tag_id`."""
-        wires = self._main if tag_id is None else self._sides.setdefault(tag_id, [])
-        wires.append(_Wire(target, place))
+    def connect(
+        self,
+        target: Target,
+        place: OperatorPlace,
+        tag_id: str | None = None,
+        edge_type: TypeInformation | None = None,
+    ) -> None:
+        """Adds a receiver of the main output, or of the side output `tag_id`; the type is that of the records."""
+        port = self._main if tag_id is None else self._sides.setdefault(tag_id, _Port())
+        port.connect(_Wire(target, place), edge_type)
         self.has_side_outputs = self.has_side_outputs or tag_id is not None
 
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
@@ -118,11 +145,27 @@ class Output:
             self.inspect(values[0])
         if self.coerce is not None:
             values = self.coerce(values)
-        _deliver(self._main, values, timestamps)
+        _deliver(self._main.by_rows, values, timestamps)
+
+    def emit_columns(self, batch: ColumnBatch) -> None:
+        """Sends a batch of columns to the main output; those who take rows get it as rows."""
+        if len(batch):
+            self.records_out += len(batch)
+            self._main.send_columns(batch)
+
+    def rows_of(self, batch: ColumnBatch) -> tuple[list[Any], list[int] | None]:
+        """The values and timestamps of columns that are about to be sent here, for those who look at records."""
+        return self._main.forms.rows_of(batch)
+
+    @property
+    def wants_columns(self) -> bool:
+        """Whether somebody would have to make columns of the rows that are sent here."""
+        return any(wire.target.wants_columns for wire in self._main.wires)
 
     def emit_side(self, tag_id: str, values: list[Any], timestamps: list[int] | None) -> None:
         """Sends a batch to a side output; one that nobody reads is dropped."""
-        _deliver(self._sides.get(tag_id, []), values, timestamps)
+        port = self._sides.get(tag_id)
+        _deliver([] if port is None else port.by_rows, values, timestamps)
 
     def emit_watermark(self, watermark: int) -> None:
         """Sends a watermark everywhere, side outputs included."""
@@ -136,10 +179,10 @@ class Output:
             wire.target.process_status(is_idle)
 
     def _wires(self) -> list[_Wire]:
-        return [*self._main, *(wire for wires in self._sides.values() for wire in wires)]
+        return [*self._main.wires, *(wire for port in self._sides.values() for wire in port.wires)]
 
 
-def _deliver(wires: list[_Wire], values: list[Any], timestamps: list[int] | None) -> None:
+def _deliver(wires: list[_Receiver], values: list[Any], timestamps: list[int] | None) -> None:
     if len(wires) == 1:
         wires[0].batch(values, timestamps)
         return
@@ -168,11 +211,17 @@ class _Wire:
             raise OperatorFailure(self.place) from cause
         cell[0] = before
 
+    def columns(self, batch: ColumnBatch) -> None:
+        self._run(self.target.process_columns, batch)
+
     def watermark(self, watermark: int) -> None:
+        self._run(self.target.process_watermark, watermark)
+
+    def _run(self, process: Callable[[Any], None], element: Any) -> None:
         cell = turn.cell
         before, cell[0] = cell[0], self._number
         try:
-            self.target.process_watermark(watermark)
+            process(element)
         except OperatorFailure:
             raise
         except BaseException as cause:
@@ -180,11 +229,73 @@ class _Wire:
         cell[0] = before
 
 
+class _ToColumns:
+    """Stands for the receivers that take columns alone: rows are converted once for all of them."""
+
+    def __init__(self, forms: EdgeForms) -> None:
+        self._forms = forms
+        self.wires: list[_Wire] = []
+
+    def batch(self, values: list[Any], timestamps: list[int] | None) -> None:
+        batch = self._forms.columns_of(values, timestamps)
+        for wire in self.wires:
+            wire.columns(batch)
+
+
+_Receiver = _Wire | _ToColumns
+
+
+class _Port:
+    """The receivers of an output by the form that they take."""
+
+    def __init__(self) -> None:
+        self.wires: list[_Wire] = []
+        self.by_rows: list[_Receiver] = []
+        self._by_columns: list[_Wire] = []
+        self._only_by_rows: list[_Receiver] = []
+        self._to_columns: _ToColumns | None = None
+        self.forms = EdgeForms(None)
+
+    def connect(self, wire: _Wire, edge_type: TypeInformation | None) -> None:
+        """Adds a receiver."""
+        target = wire.target
+        if not self.wires:
+            self.forms = EdgeForms(edge_type)
+        self.wires.append(wire)
+        if target.takes_columns:
+            self._by_columns.append(wire)
+        if target.takes_rows:
+            self.by_rows.append(wire)
+            if not target.takes_columns:
+                self._only_by_rows.append(wire)
+            return
+        if self._to_columns is None:
+            self._to_columns = _ToColumns(self.forms)
+            self.by_rows.append(self._to_columns)
+        self._to_columns.wires.append(wire)
+
+    def send_columns(self, batch: ColumnBatch) -> None:
+        """Hands a batch on as it is, and converts it once for those that take rows alone."""
+        for wire in self._by_columns:
+            wire.columns(batch)
+        if self._only_by_rows:
+            _deliver(self._only_by_rows, *self.forms.rows_of(batch))
+
+
 class Operator:
     """Base of all operators; a subclass overrides what it needs."""
 
     context: OperatorContext
     output: Output
+
+    # The forms of batches that it takes; what comes in the other one is converted before.
+    takes_rows: bool = True
+    takes_columns: bool = False
+
+    @property
+    def wants_columns(self) -> bool:
+        """Whether rows would have to be made columns for it; those who hand on what they get ask their receivers."""
+        return not self.takes_rows
 
     def setup(self, context: OperatorContext) -> None:
         """Called once, before state is restored and before `open`."""
@@ -202,6 +313,14 @@ class Operator:
     def input_handler(self, input_index: int) -> Callable[[list[Any], list[int] | None], None]:
         """The method that takes batches of one input; operators with two inputs override it."""
         return self.process_batch
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Takes a batch of columns of the only input."""
+        raise NotImplementedError
+
+    def columns_handler(self, input_index: int) -> Callable[[ColumnBatch], None]:
+        """The method that takes columns of one input; operators with two inputs override it."""
+        return self.process_columns
 
     def process_watermark(self, watermark: int) -> None:
         """Event time has advanced (the minimum over all inputs): fire timers, then pass it on."""

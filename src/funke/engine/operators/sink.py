@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.sink import Sink, SinkWriter, WriterContext
 from funke.engine.operators.operator import MIN_WATERMARK, Operator
 from funke.engine.types.driver_messages import PreparedCommits
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["SinkOperator"]
 
@@ -16,6 +19,7 @@ class SinkOperator(Operator):
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
+        self.takes_columns = sink.takes_columns
         self._restored: Any = None
         self._writer: SinkWriter | None = None
         self._state: Any = None
@@ -48,6 +52,11 @@ class SinkOperator(Operator):
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
         self.records_in += len(values)
         self.writer.write(values, timestamps)
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Writes a batch of columns."""
+        self.records_in += len(batch)
+        self.writer.write_columns(batch)
 
     def process_watermark(self, watermark: int) -> None:
         """A stream ends here."""

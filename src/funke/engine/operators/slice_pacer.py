@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["SlicePacer"]
 
@@ -36,6 +39,16 @@ class SlicePacer:
                 yield values[start:end], None if timestamps is None else timestamps[start:end]
             self._learn(min(end, len(values)) - start, time.perf_counter() - began)
             start = end
+
+    def column_slices(self, batch: ColumnBatch) -> Iterator[ColumnBatch]:
+        """The same for a batch of columns."""
+        start = 0
+        while start < len(batch):
+            length = min(self._records, len(batch) - start)
+            began = time.perf_counter()
+            yield batch if length == len(batch) else batch.slice(start, length)
+            self._learn(length, time.perf_counter() - began)
+            start += length
 
     def _learn(self, records: int, seconds: float) -> None:
         if seconds > _SLOW_S:

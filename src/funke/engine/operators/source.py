@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from funke.engine.connectors.source import ReadOutcome, Split, SplitReader
+from funke.engine.connectors.source import Batch, ReadOutcome, Split, SplitReader
 from funke.engine.operators.operator import Operator, OperatorContext
 from funke.engine.operators.slice_pacer import SlicePacer
 from funke.engine.operators.timestamps import SplitWatermarks
+from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.watermark_spec import WatermarkSpec
 
 __all__ = ["ReadOrder", "ReadReport", "SourceOperator"]
@@ -130,27 +131,40 @@ class SourceOperator(Operator):
         split, skip = reading.split, reading.records
         self._marks.start_split(split.id)
         rest = self._reader.behind(split, skip)
-        batches = self._reader.read(split if rest is None else rest)
+        batches = self._batches(split if rest is None else rest)
         skip = skip if rest is None else 0
         while True:
             try:
-                values, timestamps = next(batches)
+                batch = next(batches)
             except StopIteration as end:
                 result = end.value
                 break
             if skip:
-                known = min(skip, len(values))
+                known = min(skip, _length(batch))
                 skip -= known
-                values, timestamps = values[known:], None if timestamps is None else timestamps[known:]
-            for some, stamps in self._pacer.slices(values, timestamps):
+                batch = _behind(batch, known)
+            for piece in self._slices(batch):
                 # First: whatever the functions behind it do, these records are on their way.
-                reading.records += len(some)
-                self._records += len(some)
-                self._marks.process_batch(some, stamps)
+                reading.records += _length(piece)
+                self._records += _length(piece)
+                if isinstance(piece, ColumnBatch):
+                    self._marks.process_columns(piece)
+                else:
+                    self._marks.process_batch(*piece)
                 yield
         if split.is_last:
             self._marks.end_split(split.id)
         self._outcomes.append(ReadOutcome(split, reading.records, result))
+
+    def _batches(self, split: Split) -> Iterator[Batch | ColumnBatch]:
+        """The records of a split, as columns if somebody wants them so and the reader can."""
+        columns = self._reader.read_columns(split) if self.output.wants_columns else None
+        return self._reader.read(split) if columns is None else columns
+
+    def _slices(self, batch: Batch | ColumnBatch) -> Iterator[Batch] | Iterator[ColumnBatch]:
+        if isinstance(batch, ColumnBatch):
+            return self._pacer.column_slices(batch)
+        return self._pacer.slices(*batch)
 
     def report(self) -> ReadReport:
         """What was read since the last report."""
@@ -197,3 +211,15 @@ class SourceOperator(Operator):
             self._is_open = False
             self._waiting.clear()
             self._reader.close()
+
+
+def _length(batch: Batch | ColumnBatch) -> int:
+    return len(batch) if isinstance(batch, ColumnBatch) else len(batch[0])
+
+
+def _behind(batch: Batch | ColumnBatch, records: int) -> Batch | ColumnBatch:
+    """A batch without its first records."""
+    if isinstance(batch, ColumnBatch):
+        return batch.slice(records)
+    values, timestamps = batch
+    return values[records:], None if timestamps is None else timestamps[records:]

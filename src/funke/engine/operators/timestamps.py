@@ -6,12 +6,17 @@ batch. A user's own generator is shown each record, and what it emits there take
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, Operator, OperatorContext, Output, TaskInfo
 from funke.engine.operators.watermark_trackers import BoundedTracker, CustomTracker, create_tracker
+from funke.engine.types.columns.event_time import ColumnTimestampAssigner
 from funke.engine.types.watermark_spec import NO_TIMESTAMP, WatermarkSpec
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["AssignTimestampsOperator", "SplitWatermarks", "assign_timestamps"]
 
@@ -87,36 +92,75 @@ class SplitWatermarks:
         if tracker is None:
             self._output.emit(values, timestamps)
             return
-        tracker.last_event_ms = self._now_ms()
-        if tracker.is_idle and not isinstance(tracker, CustomTracker):
-            tracker.is_idle = False
-            self._report_status()
+        self._see_records(tracker)
         if isinstance(tracker, CustomTracker):
-            self._process_one_by_one(tracker, values, timestamps)
+            for start, end in self._cuts(tracker, values, timestamps):
+                self._emit_slice(values, timestamps, start, end)
         else:
             self._output.emit(values, timestamps)
             if timestamps is not None:
-                tracker.observe(timestamps)
+                tracker.observe(max(timestamps))
         self._emit_if_due()
 
-    def _process_one_by_one(self, tracker: CustomTracker, values: list[Any], timestamps: list[int] | None) -> None:
-        on_event = tracker.on_event
-        start = 0
-        if self._spec.idle_timeout_ms is not None and tracker.is_idle:
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Does the same for a batch of columns: timestamps and watermarks are those of its rows."""
+        if not len(batch):
+            return
+        batch, values = self._with_timestamps(batch)
+        tracker = self._current
+        if tracker is None:
+            self._output.emit_columns(batch)
+            return
+        self._see_records(tracker)
+        if isinstance(tracker, CustomTracker):
+            timestamps = None if batch.timestamps is None else batch.timestamps.tolist()
+            for start, end in self._cuts(tracker, values or self._output.rows_of(batch)[0], timestamps):
+                self._output.emit_columns(batch.slice(start, end - start))
+        else:
+            self._output.emit_columns(batch)
+            if batch.timestamps is not None:
+                tracker.observe(int(batch.timestamps.max()))
+        self._emit_if_due()
+
+    def _with_timestamps(self, batch: ColumnBatch) -> tuple[ColumnBatch, list[Any] | None]:
+        """The batch with the timestamps of the assigner, and its rows if they had to be made for that."""
+        assigner = self._spec.timestamp_assigner
+        if assigner is None:
+            return batch, None
+        if isinstance(assigner, ColumnTimestampAssigner):
+            return batch.with_timestamps(assigner.timestamps_of(batch)), None
+        import numpy as np
+
+        values, timestamps = self._output.rows_of(batch)
+        assigned = assign_timestamps(self._spec, values, timestamps)
+        return batch.with_timestamps(np.array(assigned, np.int64)), values
+
+    def _see_records(self, tracker: BoundedTracker | CustomTracker) -> None:
+        """Takes note that the split is not idle; the user's generator says so itself unless there is a time limit."""
+        tracker.last_event_ms = self._now_ms()
+        if tracker.is_idle and (self._spec.idle_timeout_ms is not None or not isinstance(tracker, CustomTracker)):
             tracker.is_idle = False
             self._report_status()
+
+    def _cuts(
+        self, tracker: CustomTracker, values: list[Any], timestamps: list[int] | None
+    ) -> Iterator[tuple[int, int]]:
+        """Shows each record to the user's generator; yields the runs of records that a watermark follows."""
+        on_event = tracker.on_event
+        start = 0
         stamps = [NO_TIMESTAMP] * len(values) if timestamps is None else timestamps
         for position, (value, timestamp) in enumerate(zip(values, stamps, strict=True), 1):
             if on_event(value, timestamp):
-                self._emit_slice(values, timestamps, start, position)
+                yield start, position
                 start = position
                 self._advance()
-        self._emit_slice(values, timestamps, start, len(values))
+        if start < len(values):
+            yield start, len(values)
 
     def _emit_slice(self, values: list[Any], timestamps: list[int] | None, start: int, end: int) -> None:
         if start == 0 and end == len(values):
             self._output.emit(values, timestamps)
-        elif start < end:
+        else:
             self._output.emit(values[start:end], None if timestamps is None else timestamps[start:end])
 
     def end_epoch(self) -> None:
@@ -205,6 +249,13 @@ class AssignTimestampsOperator(Operator):
     def __init__(self, spec: WatermarkSpec) -> None:
         self._spec = spec
 
+    takes_columns = True
+
+    @property
+    def wants_columns(self) -> bool:
+        """Whether those behind it want them."""
+        return self.output.wants_columns
+
     def setup(self, context: OperatorContext) -> None:
         """Makes the generator."""
         super().setup(context)
@@ -218,6 +269,11 @@ class AssignTimestampsOperator(Operator):
         """Sends the records with their timestamps."""
         self.records_in += len(values)
         self._marks.process_batch(values, timestamps)
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Sends the rows with their timestamps."""
+        self.records_in += len(batch)
+        self._marks.process_columns(batch)
 
     def process_watermark(self, watermark: int) -> None:
         """Only the end of input counts."""

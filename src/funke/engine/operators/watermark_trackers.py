@@ -26,9 +26,8 @@ class BoundedTracker:
         self.is_idle = False
         self.last_event_ms: int | None = None
 
-    def observe(self, timestamps: list[int]) -> None:
-        """Takes note of the timestamps of a batch."""
-        highest = max(timestamps)
+    def observe(self, highest: int) -> None:
+        """Takes note of the highest timestamp of a batch."""
         if self._highest is None or highest > self._highest:
             self._highest = highest
 

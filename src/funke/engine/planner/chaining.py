@@ -136,6 +136,7 @@ def _vertex(
                 node.uid,
                 node.has_side_outputs,
                 node_id in unchanged,
+                node.operation.takes_columns,
             )
         )
         waiting[:0] = [(out.target, out) for out in outgoing[node_id] if id(out) in chained]

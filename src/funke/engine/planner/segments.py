@@ -12,6 +12,7 @@ from funke.engine.graph.partitioners import Partitioner
 
 if TYPE_CHECKING:
     from funke.engine.types.output_tag import OutputTag
+    from funke.engine.types.type_information import TypeInformation
 
 SOURCE_LEVEL = 0
 
@@ -69,6 +70,13 @@ class Plan:
             for segment in self.segments
         )
         return Plan(segments, self.exchanges, self.slots, self.levels, self.is_batch)
+
+    def type_of(self, exchange: Exchange) -> TypeInformation | None:
+        """The type of the records that travel over an exchange, if it was declared."""
+        if exchange.tag is not None:
+            return exchange.tag.type_info
+        senders = self.by_id[exchange.source_segment].operators
+        return next(sender.output_type for sender in senders if sender.node_id == exchange.source_node)
 
     def inputs_of(self, segment_id: int) -> list[Exchange]:
         """The exchanges that arrive at a segment."""

@@ -10,6 +10,7 @@ from funke.engine.operators.chain import Exit
 from funke.engine.operators.operator import OperatorFailure
 from funke.engine.planner.segments import Exchange, Plan, Segment
 from funke.engine.runtime.router import Router, create_router
+from funke.engine.types.columns.edge_forms import EdgeForms
 
 __all__ = ["Carrier", "make_exits"]
 
@@ -26,7 +27,15 @@ def make_exits(plan: Plan, segment: Segment, subtask: int, carry: Carrier) -> tu
         tag_id = exchange.tag.tag_id if exchange.tag else None
         routers.append(router)
         exits.append(
-            Exit(exchange.source_node, tag_id, router, receiver.name, receiver.user_line, receiver.operator_id)
+            Exit(
+                exchange.source_node,
+                tag_id,
+                router,
+                receiver.name,
+                receiver.user_line,
+                receiver.operator_id,
+                plan.type_of(exchange),
+            )
         )
     return routers, exits
 
@@ -42,5 +51,11 @@ def _make_router(plan: Plan, segment: Segment, exchange: Exchange, subtask: int,
             raise OperatorFailure(sender.place(segment.id, subtask)) from cause
 
     return create_router(
-        exchange.partitioner, subtask, segment.parallelism, target.parallelism, target.max_parallelism, send
+        exchange.partitioner,
+        subtask,
+        segment.parallelism,
+        target.parallelism,
+        target.max_parallelism,
+        send,
+        EdgeForms(plan.type_of(exchange), wants_columns=target.operators[0].takes_columns),
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funke.engine.errors import JobExecutionError
+from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.partitioners import (
     Broadcast,
     Custom,
@@ -19,6 +20,8 @@ from funke.engine.graph.partitioners import (
     Rescale,
     Shuffle,
 )
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns.edge_forms import EdgeForms
 from funke.engine.types.stable_hash import key_group
 
 # send(receiving subtask, parts of a block) -> the block's size in bytes
@@ -29,24 +32,42 @@ _TARGET_BLOCK_BYTES = 1 << 20
 # of a keyed count with 32 768.
 _MOST_ROWS_PER_BLOCK = 4_096
 _FIRST_BLOCK_ROWS = 2_048
+# Columns cost per block (30 µs for encoding and decoding), hardly per row (0.03 µs).
+_MOST_COLUMN_ROWS_PER_BLOCK = 1 << 16
+_FIRST_BLOCK_COLUMN_ROWS = 1 << 13
 _MOST_CACHED_KEYS = 1 << 20
 
 
 class _Channel:
     """What waits to be sent to one receiving subtask."""
 
-    __slots__ = ("_limit", "_parts", "_send", "_to", "timestamps", "values")
+    __slots__ = (
+        "_column_limit",
+        "_column_rows",
+        "_columns",
+        "_limit",
+        "_parts",
+        "_send",
+        "_to",
+        "timestamps",
+        "values",
+    )
 
     def __init__(self, to: int, send: Send) -> None:
         self._to = to
         self._send = send
         self._parts: list[Any] = []
         self._limit = _FIRST_BLOCK_ROWS
+        self._column_limit = _FIRST_BLOCK_COLUMN_ROWS
+        self._columns: list[ColumnBatch] = []
+        self._column_rows = 0
         self.values: list[Any] = []
         self.timestamps: list[int] | None = None
 
     def prepare(self, with_timestamps: bool) -> None:
         """Makes the open lists fit records with, or without, timestamps."""
+        if self._columns:
+            self._close_part()
         if (self.timestamps is not None) != with_timestamps:
             self._close_part()
             self.timestamps = [] if with_timestamps else None
@@ -58,6 +79,14 @@ class _Channel:
         if timestamps is not None and self.timestamps is not None:
             self.timestamps += timestamps
 
+    def add_columns(self, batch: ColumnBatch) -> None:
+        """Appends a batch of columns."""
+        waiting = self._columns
+        if self.values or (waiting and not _is_alike(waiting[0], batch)):
+            self._close_part()
+        self._columns.append(batch)
+        self._column_rows += len(batch)
+
     def add_mark(self, mark: tuple[str, Any]) -> None:
         """Appends a watermark or a status at this very position."""
         self._close_part()
@@ -68,9 +97,14 @@ class _Channel:
         if len(self.values) >= self._limit:
             self.flush()
 
+    def send_columns_if_full(self) -> None:
+        """Sends a block once enough rows of columns wait."""
+        if self._column_rows >= self._column_limit:
+            self.flush()
+
     def flush(self) -> None:
         """Sends what waits."""
-        rows = len(self.values)
+        rows, column_rows = len(self.values), self._column_rows
         self._close_part()
         if not self._parts:
             return
@@ -79,19 +113,42 @@ class _Channel:
         if rows:
             per_row = max(1, size // rows)
             self._limit = max(1, min(_MOST_ROWS_PER_BLOCK, _TARGET_BLOCK_BYTES // per_row))
+        elif column_rows:
+            per_row = max(1, size // column_rows)
+            self._column_limit = max(1, min(_MOST_COLUMN_ROWS_PER_BLOCK, _TARGET_BLOCK_BYTES // per_row))
 
     def _close_part(self) -> None:
         if self.values:
             self._parts.append(("r", self.values, self.timestamps))
             self.values = []
             self.timestamps = [] if self.timestamps is not None else None
+        if self._columns:
+            self._parts.append(("c", ColumnBatch.concat(self._columns)))
+            self._columns = []
+            self._column_rows = 0
+
+
+def _is_alike(first: ColumnBatch, second: ColumnBatch) -> bool:
+    """Whether the rows of both can stand in one batch."""
+    has_stamps = (first.timestamps is None) == (second.timestamps is None)
+    return has_stamps and bool(first.data.schema.equals(second.data.schema))
 
 
 class Router:
     """Base: sends every record to the channels that `receivers` names; marks go to all of them."""
 
-    def __init__(self, receivers: list[int], send: Send) -> None:
+    # Batches travel in the form in which they come.
+    takes_rows = True
+    takes_columns = True
+
+    def __init__(self, receivers: list[int], send: Send, forms: EdgeForms) -> None:
         self._channels = [_Channel(receiver, send) for receiver in receivers]
+        self._forms = forms
+
+    @property
+    def wants_columns(self) -> bool:
+        """Whether the receiver takes columns alone."""
+        return self._forms.wants_columns
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Spreads a batch over the channels."""
@@ -103,6 +160,17 @@ class Router:
         """To all channels, unless a subclass knows better."""
         for channel in self._channels:
             channel.add(values, timestamps)
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Spreads a batch of columns over the channels."""
+        self.spread_columns(batch)
+        for channel in self._channels:
+            channel.send_columns_if_full()
+
+    def spread_columns(self, batch: ColumnBatch) -> None:
+        """To all channels, unless a subclass knows better."""
+        for channel in self._channels:
+            channel.add_columns(batch)
 
     def process_watermark(self, watermark: int) -> None:
         """A watermark is broadcast."""
@@ -126,6 +194,9 @@ class _First(Router):
     def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
         self._channels[0].add(values, timestamps)
 
+    def spread_columns(self, batch: ColumnBatch) -> None:
+        self._channels[0].add_columns(batch)
+
 
 class _RoundRobin(Router):
     _next = 0
@@ -136,6 +207,15 @@ class _RoundRobin(Router):
             channel = self._channels[(self._next + offset) % count]
             channel.add(values[offset::count], None if timestamps is None else timestamps[offset::count])
         self._next = (self._next + len(values)) % count
+
+    def spread_columns(self, batch: ColumnBatch) -> None:
+        from numpy import arange
+
+        count = len(self._channels)
+        for offset in range(min(count, len(batch))):
+            channel = self._channels[(self._next + offset) % count]
+            channel.add_columns(batch if count == 1 else batch.take(arange(offset, len(batch), count)))
+        self._next = (self._next + len(batch)) % count
 
 
 class _Indexed(Router):
@@ -158,23 +238,53 @@ class _Indexed(Router):
     def indices(self, values: list[Any]) -> list[int]:
         raise NotImplementedError
 
+    def spread_columns(self, batch: ColumnBatch) -> None:
+        indices = self.column_indices(batch)
+        if indices is None:
+            # Only a record can tell where it goes.
+            self.process_batch(*self._forms.rows_of(batch))
+            return
+        from numpy import bincount
+
+        # One sorted copy for all receivers; sorting keeps the order of those that go to the same one.
+        ordered = batch.take(indices.argsort(kind="stable"))
+        start = 0
+        for channel, length in zip(self._channels, bincount(indices, minlength=len(self._channels)).tolist()):
+            if length:
+                channel.add_columns(ordered.slice(start, length))
+            start += length
+
+    def column_indices(self, batch: ColumnBatch) -> Any:
+        """The channel of each row of columns, as an array of small integers; None if it takes records to tell."""
+        return None
+
 
 class _Random(_Indexed):
-    def __init__(self, receivers: list[int], send: Send) -> None:
-        super().__init__(receivers, send)
+    def __init__(self, receivers: list[int], send: Send, forms: EdgeForms) -> None:
+        super().__init__(receivers, send, forms)
         self._random = random.Random()
 
     def indices(self, values: list[Any]) -> list[int]:
         return self._random.choices(range(len(self._channels)), k=len(values))
+
+    def column_indices(self, batch: ColumnBatch) -> Any:
+        from numpy import array, uint16
+
+        return array(self._random.choices(range(len(self._channels)), k=len(batch)), uint16)
 
 
 class _ByKey(_Indexed):
     """Key group, then subtask = key group x parallelism / max parallelism, remembered per key."""
 
     def __init__(
-        self, receivers: list[int], send: Send, key_selector: Callable[[Any], Any], max_parallelism: int
+        self,
+        receivers: list[int],
+        send: Send,
+        forms: EdgeForms,
+        key_selector: Callable[[Any], Any],
+        max_parallelism: int,
     ) -> None:
-        super().__init__(receivers, send)
+        super().__init__(receivers, send, forms)
         self._key_selector = key_selector
         self._max_parallelism = max_parallelism
         self._known: dict[Any, int] = {}
@@ -185,6 +295,15 @@ class _ByKey(_Indexed):
             return list(map(self._known.__getitem__, keys))
         except (KeyError, TypeError):
             return [self._index(key) for key in keys]
+
+    def column_indices(self, batch: ColumnBatch) -> Any:
+        if not isinstance(self._key_selector, ColumnKey):
+            return None
+        from funke.engine.types.columns.column_hash import key_groups_of_columns
+
+        groups = key_groups_of_columns(batch, self._key_selector.names, self._forms.edge_type, self._max_parallelism)
+        # Numbers of two bytes are sorted by radix: 9 instead of 35 ns for each.
+        return (groups * len(self._channels) // self._max_parallelism).astype("uint16")
 
     def _index(self, key: Any) -> int:
         try:
@@ -202,8 +321,8 @@ class _ByKey(_Indexed):
 
 
 class _ByUser(_Indexed):
-    def __init__(self, receivers: list[int], send: Send, partitioner: Custom) -> None:
-        super().__init__(receivers, send)
+    def __init__(self, receivers: list[int], send: Send, forms: EdgeForms, partitioner: Custom) -> None:
+        super().__init__(receivers, send, forms)
         self._partitioner = partitioner
 
     def indices(self, values: list[Any]) -> list[int]:
@@ -230,25 +349,27 @@ def create_router(
     receivers: int,
     max_parallelism: int,
     send: Send,
+    forms: EdgeForms | None = None,
 ) -> Router:
     """The router of one sending subtask (`subtask` of `parallelism`) towards `receivers` subtasks."""
     everyone = list(range(receivers))
+    forms = forms or EdgeForms(None)
     if isinstance(partitioner, Hash):
-        return _ByKey(everyone, send, partitioner.key_selector, max_parallelism)
+        return _ByKey(everyone, send, forms, partitioner.key_selector, max_parallelism)
     if isinstance(partitioner, Custom):
-        return _ByUser(everyone, send, partitioner)
+        return _ByUser(everyone, send, forms, partitioner)
     if isinstance(partitioner, Forward):
-        return Router([subtask], send)
+        return Router([subtask], send, forms)
     if isinstance(partitioner, Global):
-        return _First(everyone, send)
+        return _First(everyone, send, forms)
     if isinstance(partitioner, Broadcast):
-        return Router(everyone, send)
+        return Router(everyone, send, forms)
     if isinstance(partitioner, Rescale):
-        return _RoundRobin(rescale_receivers(subtask, parallelism, receivers), send)
+        return _RoundRobin(rescale_receivers(subtask, parallelism, receivers), send, forms)
     if isinstance(partitioner, Shuffle):
-        return _Random(everyone, send)
+        return _Random(everyone, send, forms)
     if isinstance(partitioner, Rebalance):
-        return _RoundRobin(everyone, send)
+        return _RoundRobin(everyone, send, forms)
     raise TypeError(f"no router for {type(partitioner).__name__}")
 
 

@@ -115,9 +115,10 @@ class Subtasks:
         routers, exits = make_exits(self._plan, segment, index, self._carry)
         chain = OperatorChain(segment.operators, exits, self._task_info(segment, index), create_operator)
         head = segment.operators[0]
+        inputs = self._plan.inputs_of(segment.id)
         channels = [
             (exchange.id, sender, exchange.input_index)
-            for exchange in self._plan.inputs_of(segment.id)
+            for exchange in inputs
             for sender in senders_to(
                 exchange.partitioner,
                 index,
@@ -125,7 +126,8 @@ class Subtasks:
                 segment.parallelism,
             )
         ]
-        gate = InputGate(chain.head, chain.places[head.node_id], channels, partial(self.fire_timers, chain))
+        types = {exchange.id: self._plan.type_of(exchange) for exchange in inputs}
+        gate = InputGate(chain.head, chain.places[head.node_id], channels, partial(self.fire_timers, chain), types)
         self.all.append(Subtask(segment, index, chain, gate, routers))  # before anything fails: it is closed with them
         place = Place(index, segment.parallelism, segment.max_parallelism)
         is_restored = restore_chain(chain, self._package.restore, place, self._folder, self._copies)

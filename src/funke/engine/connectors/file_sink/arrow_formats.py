@@ -6,8 +6,8 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from funke.engine.connectors.arrow_records import table_encoder
 from funke.engine.connectors.file_sink.bulk_format import BulkFormat, BulkWriter
+from funke.engine.types.columns.arrow_records import table_encoder
 from funke.engine.types.type_information import TypeInformation
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 from funke.engine.connectors.files.file_enumerator import FileRange, FileSplitEnumerator
@@ -11,6 +11,7 @@ from funke.engine.errors import ConfigurationError, SourceError, at_user_line
 from funke.engine.formats.file_format import FileFormat
 from funke.engine.formats.input_file import reading_errors
 from funke.engine.operators.clock import Clock, SystemClock
+from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["FileSource", "FileSplitReader"]
 
@@ -64,14 +65,25 @@ class FileSplitReader(SplitReader):
     def read(self, split: Split) -> Generator[Batch, None, Any]:
         """Yield the records of a range; no format knows timestamps."""
         part: FileRange = split.payload
-        batches = iter(self._format.read(part.file, part.start, part.end))
-        while True:
-            try:
-                values = next(batches)
-            except StopIteration:
-                return None
-            except FileNotFoundError:
-                raise SourceError(f"file '{part.file.name}' was there and has disappeared") from None
-            except reading_errors() as error:
-                raise SourceError(f"cannot read file '{part.file.name}': {error}") from error
+        for values in _reporting_errors(part, self._format.read(part.file, part.start, part.end)):
             yield values, None
+
+    def read_columns(self, split: Split) -> Generator[ColumnBatch, None, Any] | None:
+        """Return the records of a range as columns, if the format has them."""
+        part: FileRange = split.payload
+        batches = self._format.read_columns(part.file, part.start, part.end)
+        return None if batches is None else (ColumnBatch(batch) for batch in _reporting_errors(part, batches))
+
+
+def _reporting_errors(part: FileRange, batches: Iterable[Any]) -> Iterator[Any]:
+    iterator = iter(batches)
+    while True:
+        try:
+            batch = next(iterator)
+        except StopIteration:
+            return
+        except FileNotFoundError:
+            raise SourceError(f"file '{part.file.name}' was there and has disappeared") from None
+        except reading_errors() as error:
+            raise SourceError(f"cannot read file '{part.file.name}': {error}") from error
+        yield batch

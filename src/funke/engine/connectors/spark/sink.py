@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from funke.engine.connectors.arrow_records import TableEncoder, table_encoder
 from funke.engine.connectors.sink import Committer, Sink, SinkWriter, WriterContext
 from funke.engine.connectors.spark.arrow_messages import to_frame, to_message
 from funke.engine.connectors.spark.committer import SparkCommitter
 from funke.engine.connectors.spark.spark_files import active_session
 from funke.engine.connectors.staging import Stager
 from funke.engine.errors import ConfigurationError
+from funke.engine.types.columns.arrow_records import TableEncoder, table_encoder
 from funke.engine.types.driver_messages import SparkRecords
 
 if TYPE_CHECKING:

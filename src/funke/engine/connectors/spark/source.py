@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from funke.engine.connectors.source import Batch, Source, Split, SplitReader
 from funke.engine.errors import SourceError, UnsupportedFeatureError
-from funke.engine.formats.arrow_rows import ArrowRows, row_type_of
 from funke.engine.formats.file_format import in_batches
+from funke.engine.types.columns.arrow_rows import ArrowRows, row_type_of
+from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.spark_types import from_spark_json
 
 if TYPE_CHECKING:
@@ -67,6 +68,10 @@ class ArrowReader(SplitReader):
                 to_rows = ArrowRows(row_type_of(batch.schema))
             for rows in in_batches(to_rows.rows(batch)):
                 yield rows, None
+
+    def read_columns(self, split: Split) -> Generator[ColumnBatch, None, None]:
+        """Yield what Spark has read as it is."""
+        return (ColumnBatch(batch) for batch in split.payload if len(batch))
 
 
 class SparkBatchSource(SparkSource):

@@ -7,13 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from funke.engine.types.arrow_types import from_arrow
+from funke.engine.types.arrow_types import field_names, from_arrow
 from funke.engine.types.arrow_values import from_arrow_value
-from funke.engine.types.composite_types import RowTypeInfo
+from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
 from funke.engine.types.row import Row, RowKind
 from funke.engine.types.type_catalog import Types
 
-__all__ = ["ArrowRows", "row_type_of", "rows_from_columns"]
+__all__ = ["ArrowRows", "row_type_of", "rows_from_columns", "to_python"]
 
 
 def row_type_of(schema: Any) -> RowTypeInfo:
@@ -22,24 +22,31 @@ def row_type_of(schema: Any) -> RowTypeInfo:
 
 
 class ArrowRows:
-    """Converts record batches whose columns are those of a row type, in its order."""
+    """Converts record batches whose columns are those of a row or tuple type, in its order."""
 
-    def __init__(self, row_type: RowTypeInfo) -> None:
-        self._names = list(row_type.get_field_names())
+    def __init__(self, row_type: RowTypeInfo | TupleTypeInfo) -> None:
+        self._names = list(field_names(row_type))
         self._types = row_type.get_field_types()
         self._converters = [from_arrow_value(field_type) for field_type in self._types]
 
     def rows(self, batch: Any) -> list[Row]:
         """Return the rows of a record batch."""
-        columns = [self._values(column, convert) for column, convert in zip(batch.columns, self._converters)]
-        return rows_from_columns(self._names, columns)
+        return rows_from_columns(self._names, self._columns(batch))
+
+    def tuples(self, batch: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a record batch as tuples."""
+        return list(zip(*self._columns(batch), strict=True))
+
+    def _columns(self, batch: Any) -> list[list[Any]]:
+        return [self._values(column, convert) for column, convert in zip(batch.columns, self._converters)]
 
     def _values(self, column: Any, convert: Any) -> list[Any]:
-        values: list[Any] = _to_python(column)
+        values: list[Any] = to_python(column)
         return values if convert is None else list(map(convert, values))
 
 
-def _to_python(column: Any) -> Any:
+def to_python(column: Any) -> Any:
+    """Return the values of a column as Arrow gives them."""
     if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
         # Python's datetimes end at microseconds.
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)

@@ -17,7 +17,7 @@ from funke.engine.types.type_information import ExternalTypeInfo, PickledBytesTy
 if TYPE_CHECKING:
     from funke.engine.types.type_information import TypeInformation
 
-__all__ = ["SINGLE_COLUMN", "TableEncoder", "table_encoder"]
+__all__ = ["SINGLE_COLUMN", "TableEncoder", "column_of", "table_encoder"]
 
 SINGLE_COLUMN = "value"
 """The column of records that are single values, as Spark names it."""
@@ -60,6 +60,12 @@ def _fields_encoder(input_type: RowTypeInfo | TupleTypeInfo) -> TableEncoder:
         return pa.Table.from_arrays(arrays, schema=schema)
 
     return encode
+
+
+def column_of(name: str, values: list[Any], type_info: TypeInformation) -> Any:
+    """Return values of a type as an Arrow array."""
+    convert = to_arrow_value(type_info)
+    return _column(name, values if convert is None else list(map(convert, values)), to_arrow(type_info))
 
 
 def _column(name: str, values: Any, arrow_type: Any) -> Any:

@@ -1,0 +1,1 @@
+"""Operators for tables: they work on columns."""

@@ -1,0 +1,1 @@
+"""Batches of columns: Arrow record batches with row kinds and event times, their rows, and the hashes of their keys."""

@@ -1,0 +1,43 @@
+"""Where a file whose lines may stand between quotes is cut: at the end of the first record that reaches far enough."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from funke.engine.formats import record_chunks
+from funke.engine.formats.record_chunks import QuotedLineEnds
+
+
+@pytest.fixture
+def small_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record_chunks, "_SEEK_BYTES", 3)
+    monkeypatch.setattr(record_chunks, "_COUNTED_BYTES", 5)
+
+
+def record_ends(ends: QuotedLineEnds, data: bytes) -> list[int]:
+    found = [0]
+    while found[-1] < len(data):
+        found.append(found[-1] + ends.first_record(data[found[-1] :]))
+    return found
+
+
+@pytest.mark.usefixtures("small_reads")
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(some.lists(some.sampled_from([b"ab", b'"', b"\n", b"\r", b"\r\n", b","]), min_size=1).map(b"".join), some.data())
+def test_a_cut_is_the_first_end_that_reaches_far_enough(content: bytes, data: Any) -> None:
+    ends = QuotedLineEnds(b'"')
+    known = record_ends(ends, content)
+    start = data.draw(some.sampled_from(known[:-1]))
+    wanted = data.draw(some.integers(start + 1, len(content)))
+    cut = ends.cut_at(io.BytesIO(content), start, wanted, len(content))
+    assert cut == min(end for end in known if end >= wanted)
+
+
+def test_an_escaped_quote_does_not_count() -> None:
+    content = b'1,"a\\"\nb"\n2,c\n'
+    assert QuotedLineEnds(b'"', b"\\").cut_at(io.BytesIO(content), 0, 2, len(content)) in (10, len(content))
