@@ -77,10 +77,18 @@ def parents() -> dict[int, int]:
     return found
 
 
+def addresses_of(client: Any) -> dict[int, Any]:
+    """Where the slots are that run now."""
+    runner = client._job._attempts._runner
+    return {} if runner is None else runner.addresses
+
+
 def wait_for_mark(folder: Path, client: Any) -> None:
     end = time.monotonic() + 40
     while not (
-        folder.is_dir() and any("." in path.name for path in folder.iterdir()) and client._job._attempts._runner.addresses
+        folder.is_dir()
+        and any("." in path.name for path in folder.iterdir())
+        and client._job._attempts._runner.addresses
     ):
         assert time.monotonic() < end and not client.get_job_status().result().is_terminal_state(), "never reached"
         time.sleep(0.005)
@@ -99,7 +107,7 @@ def test_somebody_dies_at_a_step(spark: Any, tmp_path: Path, point: str, victim:
     fault = f"{point}:{1 if point in ONCE else 2}:hold@{marks}"
     client = start(tmp_path, **{"funke.fault": fault, "funke.exchange": exchange})
     wait_for_mark(marks, client)
-    slots = [pid for address in client._job._attempts._runner.addresses.values() for pid in children_of(address.pid)]
+    slots = [pid for address in addresses_of(client).values() for pid in children_of(address.pid)]
     for pid in workers() if victim == "worker" else slots[:1]:
         os.kill(pid, signal.SIGKILL)
     (marks / "go").touch()
