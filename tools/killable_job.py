@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from funke.engine.jobs.job_record import JobRecord, read_records
+from funke.engine.jobs.records.job_record import JobRecord, read_records
 from tools import soak_job
 
 Victim = Literal["slot", "watcher", "worker", "executor", "driver", "snapshot"]

@@ -20,7 +20,7 @@ from funke.datastream.connectors.python import PythonSink, PythonSinkWriter, Pyt
 from funke.datastream.state import ValueStateDescriptor
 from funke.datastream.window import TumblingEventTimeWindows
 from funke.engine.errors import JobExecutionError
-from funke.engine.jobs.checkpoints import read_checkpoint
+from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
 from tests.harness.exact_files import committed, sink, wait_until
 
 pytestmark = pytest.mark.spark

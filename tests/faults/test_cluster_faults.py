@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from funke.engine.jobs.job_record import JobRecord
+from funke.engine.jobs.records.job_record import JobRecord
 from tests.harness.standalone_cluster import StandaloneCluster
 from tools import soak_job
 from tools.killable_job import KillableJob

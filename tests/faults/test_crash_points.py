@@ -19,7 +19,7 @@ import pytest
 
 from funke.common import Configuration
 from funke.datastream import StreamExecutionEnvironment
-from funke.engine.jobs.epoch_pacer import EpochPacer
+from funke.engine.jobs.attempts.epoch_pacer import EpochPacer
 from funke.engine.runtime.fault_points import POINTS, arm
 from funke.engine.runtime.process_ties import children_of
 from tools import soak_job

@@ -20,7 +20,7 @@ from funke.engine.connectors.remote.access import access_of, install_access
 from funke.engine.connectors.sink import WriterContext
 from funke.engine.connectors.staging import Stager
 from funke.engine.errors import StateError
-from funke.engine.jobs.checkpoints import read_checkpoint
+from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
 from funke.engine.runtime.snapshot_files import list_folder
 from funke.state_api import SavepointReader
 from tests.harness.exact_files import committed, sink, wait_until

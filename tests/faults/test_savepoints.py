@@ -27,7 +27,7 @@ from funke.datastream.functions import CheckpointedFunction
 from funke.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from funke.datastream.window import TumblingEventTimeWindows
 from funke.engine.errors import JobCancelledError, StateError
-from funke.engine.jobs.checkpoints import read_checkpoint
+from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
 from tests.harness.exact_files import committed, sink, wait_until
 
 pytestmark = pytest.mark.spark

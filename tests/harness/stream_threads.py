@@ -14,14 +14,14 @@ from typing import Any
 from uuid import uuid4
 
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
-from funke.engine.jobs.checkpoint_settings import CheckpointSettings
-from funke.engine.jobs.checkpoint_store import CheckpointStore
-from funke.engine.jobs.checkpoints import Checkpoint
-from funke.engine.jobs.job_code import pack_plan
-from funke.engine.jobs.job_executions import JobExecutions
-from funke.engine.jobs.job_sources import JobSources, create_feed
-from funke.engine.jobs.stream_coordinator import StreamCoordinator
+from funke.engine.jobs.attempts.job_executions import JobExecutions
+from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
+from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
+from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
+from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
+from funke.engine.jobs.sources.job_sources import JobSources, create_feed
+from funke.engine.jobs.submission.job_code import pack_plan
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.segments import Plan, to_plan
 from funke.engine.runtime.block_codec import decode, encode

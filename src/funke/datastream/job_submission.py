@@ -24,7 +24,7 @@ def submit_to_engine(graph: StreamGraph, settings: JobSettings) -> SubmittedJob:
     from funke.engine.runtime.spark_session import prepare_spark
 
     prepare_spark(settings.configuration)
-    from funke.engine.jobs.submission import submit_job
+    from funke.engine.jobs.submission.submission import submit_job
 
     return submit_job(graph, settings)
 

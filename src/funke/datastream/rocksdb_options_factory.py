@@ -14,7 +14,7 @@ from funke.engine.config import flink_options as options
 from funke.engine.config import rocksdb_options
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
-from funke.engine.jobs.backend_settings import PICKLED_FACTORY
+from funke.engine.jobs.checkpoints.backend_settings import PICKLED_FACTORY
 
 __all__ = ["ConfigurableRocksDBOptionsFactory", "RocksDBOptionsFactory"]
 

@@ -22,8 +22,8 @@ from funke.engine.errors import GraphError, at_user_line
 from funke.engine.graph.operations import WriteSink
 from funke.engine.graph.plan_json import to_plan_json
 from funke.engine.graph.stream_graph import StreamGraph, StreamNode
-from funke.engine.jobs.cached_results import CachedResults
-from funke.engine.jobs.job_building import DEFAULT_JOB_NAME, job_graph_of, job_settings_of
+from funke.engine.jobs.submission.cached_results import CachedResults
+from funke.engine.jobs.submission.job_building import DEFAULT_JOB_NAME, job_graph_of, job_settings_of
 from funke.engine.types.type_information import TypeInformation
 from funke.passed_on_names import pass_on_names
 

@@ -19,8 +19,8 @@ from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.errors import GraphError, at_user_line
 from funke.engine.graph.operations import CustomOperator, ReadSource, WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs.checkpoints import OperatorEntry
-from funke.engine.jobs.job_building import job_graph_of, job_settings_of
+from funke.engine.jobs.checkpoints.checkpoints import OperatorEntry
+from funke.engine.jobs.submission.job_building import job_graph_of, job_settings_of
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.state_processor.bootstrap_operator import Bootstrap
 from funke.state_api.operator_identifier import OperatorIdentifier

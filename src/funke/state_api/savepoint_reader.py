@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from funke.datastream.data_stream import DataStream
 from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 from funke.engine.errors import StateError, at_user_line
-from funke.engine.jobs.checkpoints import OperatorEntry
-from funke.engine.jobs.savepoint_files import Savepoint, open_savepoint
+from funke.engine.jobs.checkpoints.checkpoints import OperatorEntry
+from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_savepoint
 from funke.engine.operators.windowing.assigner import WindowAssigner
 from funke.engine.runtime.spark_session import spark_session, use_storage_settings
 from funke.engine.state.descriptors import StateDescriptor

@@ -9,7 +9,7 @@ from funke.datastream.operator_settings import require_max_parallelism
 from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 from funke.engine.config.job_defaults import job_defaults
 from funke.engine.errors import StateError, at_user_line
-from funke.engine.jobs.savepoint_files import Savepoint, open_savepoint
+from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_savepoint
 from funke.engine.runtime.snapshot_files import SnapshotHandle, delete_folder, list_folder
 from funke.engine.runtime.spark_session import spark_session, use_storage_settings
 from funke.engine.state_processor.savepoint_writing import (

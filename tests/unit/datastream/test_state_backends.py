@@ -19,7 +19,7 @@ from funke.datastream.state_backend import (
     RocksDBStateBackend,
 )
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
-from funke.engine.jobs.backend_settings import backend_choice
+from funke.engine.jobs.checkpoints.backend_settings import backend_choice
 from funke.engine.state.backend_choice import BackendChoice
 
 

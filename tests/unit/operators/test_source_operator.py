@@ -15,7 +15,7 @@ from funke.engine.operators.operator import MAX_WATERMARK, OperatorContext, Outp
 from funke.engine.operators.source import ReadOrder, SourceOperator
 from funke.engine.types.operator_place import OperatorPlace
 from funke.engine.types.watermark_spec import WatermarkSpec
-from tests.unit.jobs.test_pacing import FakeTime
+from tests.unit.jobs.attempts.test_pacing import FakeTime
 
 CLOCK = FakeTime()
 CALLS: list[int] = []

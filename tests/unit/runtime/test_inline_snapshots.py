@@ -9,8 +9,14 @@ from typing import BinaryIO
 import pytest
 
 from funke.engine.connectors.named_file import open_to_write
-from funke.engine.jobs.checkpoints import Checkpoint, OperatorEntry, read_checkpoint, verify_files, write_checkpoint
-from funke.engine.jobs.savepoint_files import Savepoint, open_savepoint
+from funke.engine.jobs.checkpoints.checkpoints import (
+    Checkpoint,
+    OperatorEntry,
+    read_checkpoint,
+    verify_files,
+    write_checkpoint,
+)
+from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_savepoint
 from funke.engine.runtime import chain_snapshot
 from funke.engine.runtime.chain_snapshot import ChainSnapshot
 from funke.engine.runtime.checkpoint_order import CheckpointOrder

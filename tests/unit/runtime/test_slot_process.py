@@ -21,7 +21,7 @@ from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.errors import UntrustedError
 from funke.engine.graph.operations import WriteSink
 from funke.engine.graph.partitioners import Rebalance
-from funke.engine.jobs.job_code import pack_plan
+from funke.engine.jobs.submission.job_code import pack_plan
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.segments import Plan, to_plan
 from funke.engine.runtime.block_codec import decode, encode

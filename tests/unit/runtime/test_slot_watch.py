@@ -17,7 +17,7 @@ import cloudpickle
 import pytest
 
 from funke.engine.graph.partitioners import Rebalance
-from funke.engine.jobs.job_code import pack_plan
+from funke.engine.jobs.submission.job_code import pack_plan
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.segments import to_plan
 from funke.engine.runtime.block_codec import decode, encode

@@ -14,7 +14,7 @@ from funke.datastream.state import ValueStateDescriptor
 from funke.datastream.window import TumblingEventTimeWindows
 from funke.engine.errors import ConfigurationError, GraphError, StateError
 from funke.engine.graph.operations import Process, Window
-from funke.engine.jobs.checkpoints import read_checkpoint
+from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
 from funke.engine.planner.chaining import to_job_graph
 from funke.state_api import (
     KeyedStateBootstrapFunction,

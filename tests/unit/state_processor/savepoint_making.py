@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from funke.engine.graph.operations import Operation
-from funke.engine.jobs.checkpoints import Checkpoint, OperatorEntry, write_checkpoint
-from funke.engine.jobs.savepoint_files import Savepoint, open_savepoint
+from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry, write_checkpoint
+from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_savepoint
 from funke.engine.operators.operator import OperatorContext, Output, TaskInfo
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.state.backend_choice import BackendChoice

@@ -20,7 +20,7 @@ from funke.datastream.state import (
 )
 from funke.engine.errors import StateError
 from funke.engine.graph.operations import Process
-from funke.engine.jobs.savepoint_files import Savepoint
+from funke.engine.jobs.checkpoints.savepoint_files import Savepoint
 from funke.engine.state_processor.key_reading import KeyReading
 from funke.engine.state_processor.state_parts import keyed_pieces, own_pieces
 from funke.engine.state_processor.state_source import StateEnumerator, StateNames, StateSource

@@ -15,7 +15,7 @@ from funke.datastream.state import MapStateDescriptor, ReducingStateDescriptor, 
 from funke.datastream.window import EventTimeTrigger, TumblingEventTimeWindows
 from funke.engine.errors import StateError
 from funke.engine.graph.operations import Operation, Process, Window
-from funke.engine.jobs.savepoint_files import Savepoint, open_savepoint, write_snapshot
+from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_savepoint, write_snapshot
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.operator import OperatorContext, Output, TaskInfo
 from funke.engine.operators.windowing.window_operator import CONTENTS

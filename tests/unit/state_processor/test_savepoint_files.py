@@ -13,8 +13,8 @@ from funke.datastream import RuntimeContext
 from funke.datastream.state import ValueStateDescriptor
 from funke.engine.errors import StateError
 from funke.engine.graph.operations import Process
-from funke.engine.jobs.checkpoints import OperatorEntry, read_checkpoint, write_checkpoint
-from funke.engine.jobs.savepoint_files import Savepoint, open_savepoint, write_snapshot
+from funke.engine.jobs.checkpoints.checkpoints import OperatorEntry, read_checkpoint, write_checkpoint
+from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_savepoint, write_snapshot
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.state.snapshot.file_format import GroupPart, SnapshotWriter, TableId
 from funke.engine.state_processor.savepoint_writing import (
@@ -100,7 +100,7 @@ def two_operators(tmp_path: Path) -> Savepoint:
 
 
 def _checkpoint(*handles: SnapshotHandle) -> Any:
-    from funke.engine.jobs.checkpoints import Checkpoint
+    from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
 
     entries = {name: OperatorEntry(name, name.upper(), 1, MAX_PARALLELISM) for name in ("one", "two", "source")}
     return Checkpoint("job", 7, 30, "checkpoint", handles, operators=entries)
@@ -184,7 +184,7 @@ def test_damaged_metadata_is_told(savepoint: Savepoint) -> None:
 
 
 def test_a_remote_target_is_written_through_a_spool_file(savepoint: Savepoint, tmp_path: Path) -> None:
-    from funke.engine.jobs.savepoint_files import copy_snapshot
+    from funke.engine.jobs.checkpoints.savepoint_files import copy_snapshot
 
     source = savepoint.snapshots[0].path
     copy_snapshot(source, f"file://{tmp_path}/a/copy")

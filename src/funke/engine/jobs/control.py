@@ -17,8 +17,8 @@ from concurrent.futures import Future, wait
 from typing import Any, TypeAlias
 
 from funke.engine.errors import FunkeError, JobExecutionError, StateError
+from funke.engine.jobs.checkpoints.savepoints import Afterwards
 from funke.engine.jobs.job import Job
-from funke.engine.jobs.savepoints import Afterwards
 from funke.engine.trust.peers import connect_to_own, listen_at, require_same_user
 from funke.engine.types.json_form import to_json
 

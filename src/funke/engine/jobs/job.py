@@ -7,8 +7,8 @@ from concurrent.futures import Future
 from typing import Any, Protocol
 
 from funke.engine.graph.execution_graph import ExecutionVertex
-from funke.engine.jobs.job_view import ExceptionView, JobView
-from funke.engine.jobs.savepoints import Afterwards
+from funke.engine.jobs.checkpoints.savepoints import Afterwards
+from funke.engine.jobs.views.job_view import ExceptionView, JobView
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
 

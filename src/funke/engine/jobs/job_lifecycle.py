@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from funke.engine.jobs.job_view import ExceptionView, JobView, StatusEntry
+from funke.engine.jobs.views.job_view import ExceptionView, JobView, StatusEntry
 from funke.engine.types.job_status import JobStatus
 
 __all__ = ["JobLifecycle"]

@@ -13,19 +13,19 @@ from typing import Any
 from funke.engine.errors import JobCancelledError, LeaseLostError, StateError
 from funke.engine.graph.execution_graph import ExecutionVertex
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs.job_attempts import JobAttempts, SuspendedError
-from funke.engine.jobs.job_failure import to_job_error
+from funke.engine.jobs.attempts.job_attempts import JobAttempts, SuspendedError
+from funke.engine.jobs.attempts.job_failure import to_job_error
+from funke.engine.jobs.attempts.result_queues import ResultQueues
+from funke.engine.jobs.checkpoints.savepoints import Afterwards, SavepointRequest, savepoint_folder
 from funke.engine.jobs.job_lifecycle import JobLifecycle
-from funke.engine.jobs.job_metrics import checkpoint_metrics, job_metrics
-from funke.engine.jobs.job_planning import plan_job
-from funke.engine.jobs.job_view import ExceptionView, JobView, MetricsView
-from funke.engine.jobs.metric_names import metrics_by_name
 from funke.engine.jobs.notices import notice
-from funke.engine.jobs.result_queues import ResultQueues
-from funke.engine.jobs.savepoints import Afterwards, SavepointRequest, savepoint_folder
 from funke.engine.jobs.settings import JobSettings
-from funke.engine.jobs.view_making import planned_view, with_executions, with_status
-from funke.engine.jobs.view_writer import ViewWriter
+from funke.engine.jobs.submission.job_planning import plan_job
+from funke.engine.jobs.views.job_metrics import checkpoint_metrics, job_metrics
+from funke.engine.jobs.views.job_view import ExceptionView, JobView, MetricsView
+from funke.engine.jobs.views.metric_names import metrics_by_name
+from funke.engine.jobs.views.view_making import planned_view, with_executions, with_status
+from funke.engine.jobs.views.view_writer import ViewWriter
 from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.local_copies import remove_copies
 from funke.engine.runtime.spark_session import use_storage_settings

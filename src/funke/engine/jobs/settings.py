@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     # Workers load this module and never see a record.
-    from funke.engine.jobs.job_record import OwnedRecord
+    from funke.engine.jobs.records.job_record import OwnedRecord
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from funke.engine.graph.operations import Operation
-from funke.engine.jobs.savepoint_files import write_snapshot
+from funke.engine.jobs.checkpoints.savepoint_files import write_snapshot
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.operator import Operator, OperatorContext, Output, TaskInfo
 from funke.engine.runtime.snapshot_files import SnapshotHandle, join_path

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 from itertools import groupby
 from typing import Any, cast
 
-from funke.engine.jobs.savepoint_files import open_snapshot
+from funke.engine.jobs.checkpoints.savepoint_files import open_snapshot
 from funke.engine.operators.operator import OperatorContext, Output, TaskInfo
 from funke.engine.operators.runtime_context import StreamingRuntimeContext
 from funke.engine.state.descriptors import StateDescriptor

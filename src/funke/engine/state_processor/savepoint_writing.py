@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from funke.engine.errors import StateError
-from funke.engine.jobs.checkpoints import METADATA, Checkpoint, OperatorEntry, write_checkpoint
-from funke.engine.jobs.savepoint_files import Savepoint, copy_snapshot, write_snapshot
+from funke.engine.jobs.checkpoints.checkpoints import METADATA, Checkpoint, OperatorEntry, write_checkpoint
+from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, copy_snapshot, write_snapshot
 from funke.engine.runtime.snapshot_files import SnapshotHandle, file_size, join_path
 from funke.engine.state.snapshot.file_format import SnapshotWriter
 from funke.engine.state_processor.state_parts import piece_of, pieces_of_file, read_chunks, read_own

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from funke.engine.jobs.savepoint_files import Savepoint, open_snapshot
+from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_snapshot
 from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state_processor.native_state import native_parts

@@ -9,11 +9,11 @@ import time
 from funke.engine.config.job_defaults import job_defaults
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, FunkeError, UnsupportedFeatureError
+from funke.engine.jobs.checkpoints.savepoints import Afterwards
 from funke.engine.jobs.job import Job
-from funke.engine.jobs.job_record import JobRecord, JobState, home_folder, read_records
-from funke.engine.jobs.job_view import JobView
-from funke.engine.jobs.recorded_job import RemoteJob, recorded_view
-from funke.engine.jobs.savepoints import Afterwards
+from funke.engine.jobs.records.job_record import JobRecord, JobState, home_folder, read_records
+from funke.engine.jobs.records.recorded_job import RemoteJob, recorded_view
+from funke.engine.jobs.views.job_view import JobView
 from funke.ops.cli.known_jobs import find_job
 
 __all__ = ["cancel_job", "home_of", "list_jobs", "new_parser", "show_status", "stop_job", "take_savepoint"]

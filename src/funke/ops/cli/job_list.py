@@ -9,8 +9,8 @@ from funke.datastream.job_submission import submit_to_engine as submit_job
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.graph.operations import WriteSink
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs.recorded_job import EndedJob
-from funke.engine.jobs.recovery import ProgramRun
+from funke.engine.jobs.records.recorded_job import EndedJob
+from funke.engine.jobs.records.recovery import ProgramRun
 from funke.engine.jobs.settings import JobSettings
 
 if TYPE_CHECKING:

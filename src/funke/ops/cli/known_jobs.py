@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from funke.engine.errors import ConfigurationError
-from funke.engine.jobs.job_record import JobRecord, read_records
+from funke.engine.jobs.records.job_record import JobRecord, read_records
 
 __all__ = ["find_job"]
 

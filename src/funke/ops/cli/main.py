@@ -113,7 +113,7 @@ def _run_with(arguments: list[str]) -> Callable[[ProgramCall], None]:
 def run(program: Callable[[], None], command: list[str]) -> None:
     """Run the program and wait for the jobs it has left running; when it is interrupted, cancel them."""
     from funke.datastream.job_submission import submitting_with
-    from funke.engine.jobs.recovery import ProgramRun
+    from funke.engine.jobs.records.recovery import ProgramRun
     from funke.ops.cli.job_list import JobList
 
     jobs = JobList(ProgramRun.of_this_process(command))

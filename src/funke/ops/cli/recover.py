@@ -9,8 +9,8 @@ import time
 from collections.abc import Sequence
 
 from funke.engine.errors import ConfigurationError, JobExecutionError
-from funke.engine.jobs.job_record import JobRecord
-from funke.engine.jobs.recovery import interrupted_runs, recovery_command
+from funke.engine.jobs.records.job_record import JobRecord
+from funke.engine.jobs.records.recovery import interrupted_runs, recovery_command
 from funke.ops.cli.job_commands import home_of, new_parser
 from funke.ops.cli.known_jobs import find_job
 

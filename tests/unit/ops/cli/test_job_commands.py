@@ -14,8 +14,10 @@ import pytest
 from funke.engine.errors import ConfigurationError, JobExecutionError, UnsupportedFeatureError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.control import ControlServer
-from funke.engine.jobs.job_record import OwnedRecord
-from funke.engine.jobs.job_view import (
+from funke.engine.jobs.records.job_record import OwnedRecord
+from funke.engine.jobs.records.recovery import RUN_VARIABLE, ProgramRun
+from funke.engine.jobs.settings import JobSettings
+from funke.engine.jobs.views.job_view import (
     CheckpointsView,
     CheckpointView,
     ExceptionView,
@@ -24,8 +26,6 @@ from funke.engine.jobs.job_view import (
     SubtaskView,
     VertexView,
 )
-from funke.engine.jobs.recovery import RUN_VARIABLE, ProgramRun
-from funke.engine.jobs.settings import JobSettings
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.json_form import to_json
 from funke.ops.cli.job_commands import cancel_job, list_jobs, show_status, stop_job, take_savepoint

@@ -20,8 +20,8 @@ from funke.engine.connectors.sequence import SequenceSource
 from funke.engine.graph.operations import Map, Process, ReadSource, WriteSink
 from funke.engine.graph.partitioners import Broadcast, Forward, Hash, Partitioner, Rebalance, Rescale, Shuffle
 from funke.engine.graph.stream_graph import StreamNode
-from funke.engine.jobs.checkpoint_keeper import CheckpointKeeper
-from funke.engine.jobs.checkpoint_settings import CheckpointSettings
+from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.snapshot_taking import SnapshotTaker
 from funke.engine.types.type_catalog import Types

@@ -1,0 +1,270 @@
+"""The attempts of a job: each begins at the last completed checkpoint, and the restart strategy asks for the next."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+
+from funke.engine.config import flink_options as options
+from funke.engine.errors import (
+    ConfigurationError,
+    GraphError,
+    JobCancelledError,
+    LeaseLostError,
+    SerializationError,
+    SparkUnavailableError,
+    StateError,
+    StorageUnavailableError,
+    UnsupportedFeatureError,
+)
+from funke.engine.graph.execution_graph import ExecutionState
+from funke.engine.jobs.attempts.coordinator import Coordinator, JobFigures
+from funke.engine.jobs.attempts.epoch_watch import EpochWatch
+from funke.engine.jobs.attempts.job_executions import JobExecutions
+from funke.engine.jobs.attempts.job_failure import DamagedCheckpointError, is_worker_loss, to_job_error
+from funke.engine.jobs.attempts.job_sinks import JobCommits, epoch_writers
+from funke.engine.jobs.attempts.result_queues import ResultQueues
+from funke.engine.jobs.attempts.slot_limit import require_slots
+from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
+from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
+from funke.engine.jobs.job_lifecycle import JobLifecycle
+from funke.engine.jobs.notices import notice
+from funke.engine.jobs.sources.job_sources import JobSources
+from funke.engine.jobs.sources.source_feed import SourceFeed
+from funke.engine.jobs.submission.job_planning import PlannedJob
+from funke.engine.jobs.submission.session_differences import warn_of_other_session
+from funke.engine.runtime.dependencies import distribute
+from funke.engine.runtime.epoch_holders import epoch_holders
+from funke.engine.runtime.epoch_runner import EpochRunner
+from funke.engine.runtime.pipelined.stream_runner import StreamRunner
+from funke.engine.runtime.spark_session import JobSpark, is_embedded, session_settings, spark_session, started_with
+from funke.engine.types.job_status import JobStatus
+
+__all__ = ["JobAttempts", "SuspendedError"]
+
+_CANCEL_GRACE_S = 1.0
+# Trying again would end the same way.
+_FINAL_FAILURES = (
+    ConfigurationError,
+    GraphError,
+    JobCancelledError,
+    LeaseLostError,
+    SerializationError,
+    StateError,
+    UnsupportedFeatureError,
+)
+
+
+class SuspendedError(StateError):
+    """This driver cannot go on; another one may."""
+
+
+class JobAttempts:
+    """Runs a planned job until it has finished, has failed for good or is cancelled."""
+
+    def __init__(self, planned: PlannedJob, lifecycle: JobLifecycle, results: ResultQueues) -> None:
+        self._planned = planned
+        self._keeper = planned.keeper
+        self._record = planned.settings.record
+        self._lifecycle = lifecycle
+        self._results = results
+        self.executions = JobExecutions(planned.graph, planned.plan)
+        self.package = planned.package
+        self._commits = JobCommits(
+            planned.graph,
+            partial(spark_session, planned.settings.configuration),
+            planned.configured.get(options.COMMITTER_RETRIES),
+        )
+        self._coordinator: Coordinator | StreamCoordinator | None = None
+        self._runner: EpochRunner | StreamRunner | None = None
+        self.has_run = False
+        self._cancelling = threading.Event()
+        # Held where a job that is cancelled and one that begins to run, or ends, could miss each other.
+        self.lock = threading.Lock()
+
+    @property
+    def is_cancelling(self) -> bool:
+        """Whether somebody wants the job to end."""
+        return self._cancelling.is_set()
+
+    @property
+    def figures(self) -> JobFigures | None:
+        """What the latest attempt has counted, once there is one."""
+        return self._coordinator.figures if self._coordinator is not None else None
+
+    @property
+    def hosts(self) -> dict[int, str]:
+        """Where slots are."""
+        return self._runner.hosts if self._runner is not None else {}
+
+    def cancel(self) -> None:
+        """Lets no attempt begin; the lock is held."""
+        self._cancelling.set()
+        self._lifecycle.enter(JobStatus.CANCELLING)
+
+    def give_up(self, thread: threading.Thread) -> None:
+        """Ends the attempt that a thread runs: an epoch that is about to end may do so, a long one is given up."""
+        coordinator, runner = self._coordinator, self._runner
+        if coordinator is None or runner is None:
+            return
+        coordinator.cancel()
+        if thread is not threading.current_thread():
+            thread.join(_CANCEL_GRACE_S)
+        if thread.is_alive():
+            with contextlib.suppress(Exception):  # Spark may be gone, and its epoch with it
+                runner.cancel()
+
+    def run(self) -> None:
+        """Runs the job, again after failures as long as the restart strategy says so."""
+        if self._record is not None and self._record.restored.status is JobStatus.CANCELLING:
+            self._cancelling.set()
+        while True:
+            try:
+                self.run_once()
+                return
+            except Exception as failure:
+                self._keeper.end_attempt(to_job_error(failure))
+                self.executions.fail(failure)
+                if not self._is_restarting_after(failure):
+                    raise
+                attempt = self._next_attempt(failure)
+            self.package = replace(self.package, attempt=attempt, secret=secrets.token_bytes(32))
+            self._lifecycle.enter(JobStatus.CREATED)
+
+    def _next_attempt(self, failure: Exception) -> int:
+        if self._record is None:
+            return self.package.attempt + 1
+        try:
+            return self._record.advance()
+        except (StateError, OSError) as error:
+            raise SuspendedError(f"the job cannot be restarted: {error}; it had failed with: {failure}") from error
+
+    def _is_restarting_after(self, failure: Exception) -> bool:
+        """Waits as long as the restart strategy says; False when the job is to fail."""
+        if isinstance(failure, JobCancelledError):
+            self._cancelling.set()
+        if self._cancelling.is_set():
+            self._lifecycle.enter(JobStatus.CANCELLING)
+            return False
+        self._lifecycle.enter(JobStatus.FAILING)
+        self._remember(failure)
+        if isinstance(failure, DamagedCheckpointError):
+            self._keeper.store.discard(failure)
+            delay_ms: int | None = 0
+        elif not self._may_restart_after(failure):
+            return False
+        else:
+            delay_ms = self._planned.restart.next_delay_ms()
+        if delay_ms is None:
+            return False
+        self._lifecycle.enter(JobStatus.RESTARTING)
+        first_line = str(to_job_error(failure)).splitlines()[0] if str(failure) else type(failure).__name__
+        notice(f"restarting the job in {delay_ms} ms after: {first_line}")
+        return not self._cancelling.wait(delay_ms / 1000)
+
+    def _may_restart_after(self, failure: Exception) -> bool:
+        """Whether another attempt could end otherwise: what fails before the job ever ran mostly fails again."""
+        has_run = self.has_run or self._planned.is_recovered
+        if isinstance(failure, (SparkUnavailableError, StorageUnavailableError)):
+            return has_run
+        return not isinstance(failure, _FINAL_FAILURES) and (has_run or is_worker_loss(failure))
+
+    def _remember(self, failure: Exception) -> None:
+        self._lifecycle.record(self.package.attempt, failure)
+        if self._record is not None:
+            self._record.put_failure(failure)
+
+    def run_once(self) -> None:
+        """Runs one attempt."""
+        self._raise_if_cancelled()
+        start = self._keeper.last_savepoint or self._keeper.store.latest()
+        if start is not None:
+            self._commits.recover(start)
+            if start.is_final or start is self._keeper.last_savepoint:
+                return
+            self.package = replace(self.package, restore=start.located(), restored_checkpoint_id=start.checkpoint_id)
+            self._keeper.note_restored(start)
+        self._keeper.attempt = self.package.attempt
+        self.executions.begin(self.package.attempt)
+        settings = self._planned.settings
+        with ExitStack() as cleaning:
+            spark = JobSpark(settings.configuration)
+            self._check_against(spark)
+            distribute(spark, self._planned.dependencies, settings.jars)
+            feeds: list[SourceFeed] = []
+            for feed in JobSources.of_plan(self._planned.plan, spark, start):
+                feeds.append(feed)
+                cleaning.callback(feed.enumerator.close)
+            runner, coordinator = self._prepare(spark, JobSources(feeds), start)
+            cleaning.callback(runner.close)
+            self.executions.enter(ExecutionState.DEPLOYING)
+            runner.deploy()
+            self.executions.enter(ExecutionState.INITIALIZING)
+            with self.lock:
+                self._raise_if_cancelled()
+                self._lifecycle.enter(JobStatus.RUNNING)
+            self.has_run = True
+            coordinator.run()
+            self.executions.enter(ExecutionState.FINISHED)
+
+    def _check_against(self, spark: JobSpark) -> None:
+        """What the job asks for, and what Spark's session allows."""
+        configured = self._planned.configured
+        require_slots(self._planned.plan.slots, configured, is_embedded(spark))
+        if not self.has_run:
+            warn_of_other_session(configured, session_settings(spark), started_with(spark))
+
+    def _raise_if_cancelled(self) -> None:
+        if self._cancelling.is_set():
+            raise JobCancelledError("the job was cancelled")
+
+    def _prepare(
+        self, spark: JobSpark, sources: JobSources, start: Checkpoint | None
+    ) -> tuple[EpochRunner | StreamRunner, Coordinator | StreamCoordinator]:
+        prepare = self._prepare_stream if self._planned.mode.is_pipelined else self._prepare_epochs
+        runner, coordinator = prepare(spark, sources, start)
+        with self.lock:
+            self._runner, self._coordinator = runner, coordinator
+        return runner, coordinator
+
+    @property
+    def _wanted_hosts(self) -> dict[int, str] | None:
+        # Where local copies of the state are, it need not be fetched.
+        return self.hosts if self._runner is not None and self.package.local_folders else None
+
+    def _prepare_stream(
+        self, spark: JobSpark, sources: JobSources, start: Checkpoint | None
+    ) -> tuple[StreamRunner, StreamCoordinator]:
+        plan = self._planned.plan
+        runner = StreamRunner(spark, plan, self.package, self._wanted_hosts)
+        coordinator = StreamCoordinator(
+            runner, sources, self._keeper, self._commits.commit, self._results.put, self.executions, plan.slots
+        )
+        coordinator.figures.epochs = start.epoch if start is not None else 0
+        return runner, coordinator
+
+    def _prepare_epochs(
+        self, spark: JobSpark, sources: JobSources, start: Checkpoint | None
+    ) -> tuple[EpochRunner, Coordinator]:
+        plan, keeper = self._planned.plan, self._keeper
+        runner = EpochRunner(spark, plan, self.package, self._wanted_hosts)
+        holders = partial(epoch_holders, spark, plan, self.package.key)
+        coordinator = Coordinator(
+            runner,
+            {segment.id: segment.level for segment in plan.segments},
+            sources,
+            self._commits.commit,
+            epoch_writers(self._planned.graph, spark),
+            self._results.put,
+            self._planned.settings.buffer_timeout_ms,
+            keeper,
+            plan.slots,
+            self.executions,
+            EpochWatch(partial(keeper.expire, holders), runner.cancel, keeper.settings.timeout_ms),
+            start.epoch if start is not None else 0,
+        )
+        return runner, coordinator

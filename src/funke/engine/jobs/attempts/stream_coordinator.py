@@ -1,0 +1,274 @@
+"""The coordinator of a job that streams: hands out splits, orders checkpoints, hears what slots have to say."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from funke.engine.errors import JobCancelledError, JobExecutionError
+from funke.engine.graph.execution_graph import ExecutionState
+from funke.engine.jobs.attempts.coordinator import JobFigures, raise_failure
+from funke.engine.jobs.attempts.job_executions import JobExecutions
+from funke.engine.jobs.attempts.message_delivery import MessageDelivery
+from funke.engine.jobs.attempts.progress import ProgressLine
+from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper, CommitAll
+from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
+from funke.engine.jobs.sources.job_sources import JobSources
+from funke.engine.operators.operator import MAX_WATERMARK
+from funke.engine.runtime.checkpoint_order import CheckpointOrder, SnapshotAck
+from funke.engine.runtime.fault_points import reach
+from funke.engine.runtime.pipelined.messages import (
+    Cut,
+    Finish,
+    Finished,
+    GoOn,
+    News,
+    Orders,
+    Prepared,
+    Reports,
+    TakeCheckpoint,
+)
+from funke.engine.runtime.pipelined.stream_runner import StreamRunner
+from funke.engine.runtime.results import Failure
+from funke.engine.types.driver_messages import CollectedRecords, DriverMessage
+
+__all__ = ["StreamCoordinator"]
+
+_LONGEST_WAIT_S = 1.0
+# Subtasks are given so many records at first, and then as many as take them about so long.
+_FIRST_RECORDS = 5_000
+_MOST_RECORDS = 1 << 20
+_SHORT_S, _LONG_S = 0.3, 2.0
+# Who fails because of another's failure may be heard first.
+_OTHER_FAILURES_S = 0.5
+
+
+class StreamCoordinator:
+    """Drives a job from its first record to its last."""
+
+    def __init__(
+        self,
+        runner: StreamRunner,
+        sources: JobSources,
+        keeper: CheckpointKeeper,
+        commit: CommitAll,
+        collect: Callable[[CollectedRecords], None],
+        executions: JobExecutions,
+        slots: int,
+    ) -> None:
+        self._runner = runner
+        self._sources = sources
+        self._keeper = keeper
+        self._commit = commit
+        self._executions = executions
+        self._slots = range(slots)
+        self._cancelled = threading.Event()
+        self._progress = ProgressLine()
+        # What Spark writes comes in epochs: no message here is for it.
+        self._messages = MessageDelivery(collect, sources.take_feedback, {}, self._progress)
+        self._records = _FIRST_RECORDS
+        self._handed_out_at = 0.0
+        # The checkpoint whose barriers are on their way through the sources.
+        self._cutting: CheckpointOrder | None = None
+        self._early_acks: list[SnapshotAck] = []
+        self._ending: SavepointRequest | None = None
+        self._finished: set[int] = set()
+        self.figures = JobFigures(records_read=sources.records)
+
+    def cancel(self) -> None:
+        """Asks the job to end."""
+        self._cancelled.set()
+        self._runner.wake()
+
+    def run(self) -> None:
+        """Runs until all input is read and processed, or the job is told to end."""
+        try:
+            self._keeper.slots_are_ready()
+            self._executions.enter(ExecutionState.RUNNING)
+            self._sources.wake_with(self._runner.wake)
+            self._keeper.requests.on_ask = self._runner.wake
+            self._hand_out(is_first=True)
+            while not self._run_on():
+                pass
+        finally:
+            self._progress.clear()
+
+    def _run_on(self) -> bool:
+        """Goes on a little; whether that was the end."""
+        if self._cancelled.is_set():
+            raise JobCancelledError("the job was cancelled")
+        self._hand_out()
+        self._order_checkpoint()
+        self._listen(self._wait_s())
+        self._settle_checkpoints()
+        self._progress.show(self.figures.records_read, self.figures.epochs, self.figures.watermark)
+        if self._ending is not None:
+            return self._ends_with(self._ending)
+        if self._sources.is_over and not self._keeper.requests and self._cutting is None:
+            if self._keeper.has_pending and self._keeper.has_savepoints:
+                return False
+            self._finish()
+            return True
+        return False
+
+    # Sources
+
+    def _hand_out(self, is_first: bool = False) -> None:
+        """Gives sources that have little left to read more splits."""
+        if self._ending is not None:
+            return
+        self._keeper.is_in_backlog = self._sources.is_processing_backlog
+        polled = self._sources.poll_hungry(self._records)
+        if polled and not is_first:
+            self._pace()
+        told: dict[int, list[Any]] = {}
+        for slot, order in self._sources.new_orders(polled, is_first):
+            told.setdefault(slot, []).append(order)
+        for slot, orders in told.items():
+            self._runner.send(slot, Orders(tuple(orders)))
+
+    def _pace(self) -> None:
+        """Splits that are read in no time are too small, and those that take long are unfair to other subtasks."""
+        now = time.monotonic()
+        took_s, self._handed_out_at = now - self._handed_out_at, now
+        if took_s < _SHORT_S:
+            self._records = min(self._records * 2, _MOST_RECORDS)
+        elif took_s > _LONG_S:
+            self._records = max(self._records // 2, 1)
+
+    def _wait_s(self) -> float:
+        wait_s = _LONGEST_WAIT_S
+        poll_ms = self._sources.ms_until_poll()
+        if poll_ms is not None and self._ending is None:
+            wait_s = min(wait_s, poll_ms / 1000)
+        due_ms = None if self._cutting is not None else self._keeper.ms_until_due()
+        if due_ms is not None:
+            wait_s = min(wait_s, due_ms / 1000)
+        return max(0.0, wait_s)
+
+    # What slots say
+
+    def _listen(self, wait_s: float) -> None:
+        for _, message in self._runner.receive(wait_s):
+            self._hear(message)
+
+    def _hear(self, message: Any) -> None:
+        if isinstance(message, Reports):
+            self._take_reports(message)
+        elif isinstance(message, DriverMessage):
+            self._pass_on(message)
+        elif isinstance(message, SnapshotAck):
+            if self._cutting is not None and message.checkpoint_id == self._cutting.checkpoint_id:
+                self._early_acks.append(message)
+            else:
+                self._keeper.take([message])
+        elif isinstance(message, Cut):
+            self._take_cut(message)
+        elif isinstance(message, Prepared):
+            self._keeper.prepared_with(message.checkpoint_id, message.operator_id, message.committables)
+        elif isinstance(message, Finished):
+            self._finished.add(len(self._finished))
+        elif isinstance(message, Failure):
+            self._fail(message)
+        else:
+            raise JobExecutionError(f"a slot has said something unknown: {type(message).__name__}")
+
+    def _fail(self, first: Failure) -> None:
+        failures = [first]
+        end = time.monotonic() + _OTHER_FAILURES_S
+        while failures[-1].is_slot_lost and time.monotonic() < end:
+            for _, message in self._runner.receive(_OTHER_FAILURES_S / 10):
+                if isinstance(message, Failure):
+                    failures.append(message)
+                elif isinstance(message, DriverMessage):
+                    self._pass_on(message)
+        raise_failure(failures)
+
+    def _take_reports(self, message: Reports) -> None:
+        figures = self.figures
+        for report in message.reports:
+            figures.subtasks[report.segment_id, report.subtask] = report
+            if report.reading is not None:
+                self._sources.accept(report.segment_id, report.subtask, report.reading)
+        figures.records_read = self._sources.records
+        marks = [report.watermark for report in figures.subtasks.values() if report.reading is None]
+        figures.watermark = min(marks or self._sources.watermarks(), default=MAX_WATERMARK)
+        over = self._sources.ended_vertices
+        if over:
+            self._executions.enter(ExecutionState.FINISHED, lambda each: each.vertex_id in over)
+
+    def _pass_on(self, message: DriverMessage) -> None:
+        self._messages.deliver((message,), self.figures.epochs)
+
+    # Checkpoints
+
+    def _order_checkpoint(self) -> None:
+        if self._cutting is not None or self._ending is not None or not self._keeper.is_due():
+            return
+        found = self._keeper.next_order()
+        if found is None:
+            return
+        order, request = found
+        self._cutting = order
+        is_last = request is not None and request.ends_job
+        self._ending = request if is_last else None
+        is_draining = request is not None and request.is_draining
+        self._sources.begin_cut()
+        self._runner.send_all(TakeCheckpoint(order, is_draining, is_last))
+
+    def _take_cut(self, cut: Cut) -> None:
+        order = self._cutting
+        if order is None or cut.checkpoint_id != order.checkpoint_id:
+            self._sources.accept(cut.segment_id, cut.subtask, cut.report)
+            return
+        if self._sources.cut(cut.segment_id, cut.subtask, cut.report):
+            reach("after-barriers")
+            self.figures.epochs += 1
+            self._keeper.begin(order, self.figures.epochs, self._sources.snapshot(), self._slots)
+            self._end_cut()
+
+    def _end_cut(self) -> None:
+        self._cutting = None
+        self._sources.end_cut()
+        self.figures.records_read = self._sources.records
+        self._keeper.take(self._early_acks)
+        self._early_acks.clear()
+
+    def _settle_checkpoints(self) -> None:
+        self._keeper.advance(self._commit, "; its barriers have not come through")
+        if self._cutting is not None and not self._keeper.is_pending(self._cutting):
+            self._end_cut()
+        if self._keeper.has_news:
+            news = self._keeper.take_news()
+            self._sources.learn(news)
+            self._runner.send_all(News(news))
+
+    def _ends_with(self, request: SavepointRequest) -> bool:
+        """Whether the savepoint that the job is to end with is there; if it failed, the job goes on."""
+        if self._keeper.last_savepoint is not None:
+            if request.afterwards == "cancel":
+                raise JobCancelledError("the job was cancelled with a savepoint")
+            return True
+        if not request.future.done():
+            return False
+        if request.is_draining:
+            raise JobExecutionError(f"the job was drained, but {request.future.exception()}")
+        self._ending = None
+        self._runner.send_all(GoOn())
+        return False
+
+    def _finish(self) -> None:
+        """All input is read: everybody ends, then what is left is committed."""
+        order, _ = self._keeper.next_order(is_final=True) or (None, None)
+        self._runner.send_all(Finish())
+        while len(self._finished) < len(self._slots):
+            if self._cancelled.is_set():
+                raise JobCancelledError("the job was cancelled")
+            self._listen(_LONGEST_WAIT_S)
+        self.figures.epochs += 1
+        if order is not None:
+            self._keeper.begin(order, self.figures.epochs, self._sources.snapshot(), self._slots)
+        self._keeper.advance(self._commit)
+        self._keeper.commit_rest(self.figures.epochs, self._commit)

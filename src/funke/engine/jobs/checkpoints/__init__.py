@@ -1,0 +1,1 @@
+"""When checkpoints are taken, what they hold, where they are kept; savepoints."""

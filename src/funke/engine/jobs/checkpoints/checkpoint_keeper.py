@@ -1,0 +1,461 @@
+"""Decides when to take checkpoints, gathers what slots acknowledge, completes or gives up, and commits."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from funke.engine.connectors.staging import self_contained
+from funke.engine.errors import FunkeError, JobExecutionError, StateError
+from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
+from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
+from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry, mark_committed, write_checkpoint
+from funke.engine.jobs.checkpoints.savepoints import SavepointRequest, SavepointRequests
+from funke.engine.jobs.notices import notice
+from funke.engine.jobs.views.job_view import CheckpointsView, CheckpointView, SlotSnapshotView
+from funke.engine.runtime.block_codec import encode
+from funke.engine.runtime.checkpoint_order import CheckpointKind, CheckpointNews, CheckpointOrder, SnapshotAck
+from funke.engine.runtime.fault_points import reach
+from funke.engine.runtime.snapshot_files import SnapshotHandle, delete_folder
+
+__all__ = ["CheckpointKeeper", "Guard"]
+
+# Makes visible what sinks have prepared up to an epoch, by operator id.
+CommitAll = Callable[[int, dict[str, list[Any]]], None]
+
+
+class Guard(Protocol):
+    """Who may say that this driver no longer runs the job; and who must know what a restart would start from."""
+
+    def check(self) -> None:
+        """Raises when another driver runs the job."""
+
+    def put_checkpoint(self, folder: str, is_last: bool) -> None:
+        """A checkpoint is complete; the job ends with the last one."""
+
+
+@dataclass
+class _Pending:
+    """A checkpoint that was ordered: its epoch runs, then it waits for acknowledgements."""
+
+    order: CheckpointOrder
+    started: float
+    request: SavepointRequest | None = None
+    has_run: bool = False
+    epoch: int = 0
+    sources: dict[str, bytes] = field(default_factory=dict)
+    waiting: set[int] = field(default_factory=set)
+    acks: list[SnapshotAck] = field(default_factory=list)
+
+    @property
+    def handles(self) -> tuple[SnapshotHandle, ...]:
+        """All state that was written."""
+        return tuple(handle for ack in self.acks for handle in ack.handles)
+
+    def to_view(self, now: float, **settings: Any) -> CheckpointView:
+        """What there is to see of it when it has ended."""
+        duration_ms = (now - self.started) * 1000
+        return CheckpointView(
+            self.order.checkpoint_id,
+            self.order.kind,
+            triggered_ms=int(time.time() * 1000 - duration_ms),
+            duration_ms=duration_ms,
+            size=sum(ack.new_bytes for ack in self.acks),
+            stall_ms=max((ack.stall_ms for ack in self.acks), default=0.0),
+            slots=tuple(SlotSnapshotView(ack.slot, ack.write_ms, ack.stall_ms, ack.new_bytes) for ack in self.acks),
+            **settings,
+        )
+
+
+class CheckpointKeeper:
+    """The checkpoints of a job, from one attempt to the next."""
+
+    def __init__(
+        self,
+        job_id: str,
+        settings: CheckpointSettings,
+        store: CheckpointStore,
+        operators: dict[str, OperatorEntry] | None = None,
+        guard: Guard | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.job_id = job_id
+        self.settings = settings
+        self.store = store
+        self.requests = SavepointRequests(settings.timeout_ms)
+        self.figures = CheckpointsView()
+        # Told whenever the figures have changed.
+        self.on_change: Callable[[], None] = lambda: None
+        self.attempt = 0
+        # Whether a source reads old data just now.
+        self.is_in_backlog = False
+        # A job that was stopped with a savepoint ends with it, and commits once more if that failed.
+        self.last_savepoint: Checkpoint | None = None
+        self._last_request: SavepointRequest | None = None
+        self.operators = operators or {}
+        self._guard = guard
+        self._clock = clock
+        self._last_id = store.highest_id()
+        self._last_started = clock()
+        self._last_ended = -1e9
+        self._failures = 0
+        self._pending: dict[int, _Pending] = {}
+        self._uncommitted: list[tuple[int, str, list[Any]]] = []
+        self._completed_news: list[int] = []
+        self._aborted_news: list[int] = []
+        # Folders of checkpoints that were given up, into which slots that have not heard of it may still write.
+        self._given_up: list[str] = []
+
+    # When
+
+    @property
+    def is_periodic(self) -> bool:
+        """Whether checkpoints are taken by themselves."""
+        return self.settings.interval_ms is not None
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether a checkpoint is under way."""
+        return bool(self._pending)
+
+    @property
+    def has_savepoints(self) -> bool:
+        """Whether somebody waits for a savepoint, begun or not."""
+        return bool(self.requests) or any(pending.request is not None for pending in self._pending.values())
+
+    def is_due(self) -> bool:
+        """Whether the next epoch should come now, to be a checkpoint."""
+        return bool(self.requests) or self._is_checkpoint_due()
+
+    def ms_until_due(self) -> float | None:
+        """How long nothing is due; None if nothing will be by itself."""
+        until_due_ms = self._signed_ms_until_due()
+        return None if until_due_ms is None else max(0.0, until_due_ms)
+
+    def _signed_ms_until_due(self) -> float | None:
+        """Less than zero for one that has been due for a while."""
+        interval_ms = self._interval_ms()
+        if interval_ms is None or self._checkpoints_under_way() >= self.settings.max_concurrent:
+            return None
+        now = self._clock()
+        since_start, since_end = (now - self._last_started) * 1000, (now - self._last_ended) * 1000
+        return max(interval_ms - since_start, self.settings.min_pause_ms - since_end)
+
+    def _interval_ms(self) -> int | None:
+        if self.is_periodic and self.is_in_backlog and self.settings.backlog_interval_ms is not None:
+            return self.settings.backlog_interval_ms or None
+        return self.settings.interval_ms
+
+    def _is_checkpoint_due(self) -> bool:
+        return self.ms_until_due() == 0.0
+
+    def _checkpoints_under_way(self) -> int:
+        return sum(pending.order.kind == "checkpoint" for pending in self._pending.values())
+
+    # Begin
+
+    def next_order(self, is_final: bool = False) -> tuple[CheckpointOrder, SavepointRequest | None] | None:
+        """What the next epoch is to be: a savepoint somebody waits for, a checkpoint that is due, or none."""
+        request = None if is_final else self.requests.take()
+        if is_final:
+            # What the last epoch prepares must not be committed twice either.
+            order = self._new_order("final") if self.is_periodic else None
+        elif request is not None:
+            order = self._new_order("savepoint", request.folder)
+        else:
+            order = self._new_order("checkpoint") if self._is_checkpoint_due() else None
+        if order is None:
+            return None
+        # From now on: whatever becomes of the epoch, whoever asked for it hears of it.
+        self._pending[order.checkpoint_id] = _Pending(order, self._clock(), request)
+        return order, request
+
+    def _new_order(self, kind: CheckpointKind, folder: str | None = None) -> CheckpointOrder:
+        if kind == "checkpoint":
+            self._last_started = self._clock()
+        self._last_id = self._last_id + 1 if folder is not None else self.store.reserve(self._last_id + 1)
+        # A savepoint stands for itself: it shares no files.
+        is_incremental = self.settings.is_incremental and kind == "checkpoint"
+        target = folder or self.store.folder_of(self._last_id)
+        settings = self.settings
+        sizes = settings.inline_bytes, settings.buffer_bytes
+        return CheckpointOrder(self._last_id, target, kind, settings.compress, is_incremental, *sizes)
+
+    def begin(self, order: CheckpointOrder, epoch: int, sources: dict[str, bytes], slots: Iterable[int]) -> None:
+        """The epoch has run; now the slots write, in vain if the checkpoint was given up meanwhile."""
+        pending = self._pending.get(order.checkpoint_id)
+        if pending is not None:
+            pending.has_run, pending.epoch, pending.sources = True, epoch, sources
+            pending.waiting = set() if order.kind == "final" else set(slots)
+
+    def slots_are_ready(self) -> None:
+        """The first epoch of an attempt has run: what its slots took to start and to restore is not counted."""
+        now, interval_ms = self._clock(), self._interval_ms()
+        for pending in self._pending.values():
+            pending.started = now
+        if interval_ms is not None:
+            self._last_started = max(self._last_started, now - interval_ms / 1000)
+
+    def prepared(self, order: CheckpointOrder | None, committables: dict[str, list[Any]]) -> None:
+        """Sinks have prepared something, by operator id: it is committed with this checkpoint, or else the next one."""
+        number = self._last_id + 1 if order is None else order.checkpoint_id
+        self._uncommitted.extend((number, operator_id, items) for operator_id, items in committables.items())
+
+    def prepared_with(self, checkpoint_id: int | None, operator_id: str, items: list[Any]) -> None:
+        """A sink has prepared something for a checkpoint, or for the next one."""
+        self._uncommitted.append((self._last_id + 1 if checkpoint_id is None else checkpoint_id, operator_id, items))
+
+    def is_pending(self, order: CheckpointOrder) -> bool:
+        """Whether a checkpoint is still wanted."""
+        return order.checkpoint_id in self._pending
+
+    # Acknowledge
+
+    def take(self, acks: Iterable[SnapshotAck]) -> None:
+        """Takes answers of slots; repeated ones and those of given-up checkpoints do no harm."""
+        for ack in acks:
+            pending = self._pending.get(ack.checkpoint_id)
+            if pending is None or ack.slot not in pending.waiting:
+                continue
+            if ack.failure is not None:
+                self._give_up(pending, f"slot {ack.slot} could not write its state: {ack.failure}")
+                continue
+            pending.waiting.discard(ack.slot)
+            if not pending.waiting:
+                reach("after-acknowledgement")
+            pending.acks.append(ack)
+
+    def advance(self, commit: CommitAll, held: str = "") -> None:
+        """Completes what is acknowledged by all, in order, and gives up what takes too long; `held` says why it may."""
+        for pending in list(self._pending.values()):
+            if pending.has_run and not pending.waiting and pending.order.checkpoint_id in self._pending:
+                self._complete(pending, commit)
+        self._expire_pending(held)
+
+    def expire(self, holders: Callable[[], str]) -> None:
+        """While an epoch runs: gives up what takes too long; `holders` tells whom the epoch waits for.
+
+        One that is due and cannot even begin because the epoch before it does not end has failed as well. Called by
+        another thread, while the one that runs the job waits.
+        """
+        timeout_ms, until_due_ms = self.settings.timeout_ms, self._signed_ms_until_due()
+        is_due_for_long = until_due_ms is not None and -until_due_ms > timeout_ms
+        if not is_due_for_long and not any(map(self._is_late, self._pending.values())):
+            return
+        held = f"; the epoch waits for {found}" if (found := holders()) else ""
+        self._expire_pending(held)
+        if is_due_for_long:
+            # The next one is due at once, as it is when a checkpoint that has begun fails.
+            self._last_ended = self._clock()
+            self._last_started = self._last_ended - (self._interval_ms() or 0) / 1000
+            number = self._last_id + 1
+            message = f"checkpoint {number} failed: it could not begin within {timeout_ms} ms{held}"
+            now_ms = int(time.time() * 1000)
+            self._put_figures(
+                self.figures.with_failed(CheckpointView(number, "checkpoint", "FAILED", now_ms, failure=message))
+            )
+            self._count_failure(message)
+
+    def _is_late(self, pending: _Pending) -> bool:
+        # With the last one the job ends, and there is no later one that could take its place.
+        is_limited = pending.order.kind != "final"
+        return is_limited and (self._clock() - pending.started) * 1000 > self.settings.timeout_ms
+
+    def _expire_pending(self, held: str) -> None:
+        for pending in [pending for pending in self._pending.values() if self._is_late(pending)]:
+            slots = ", ".join(map(str, sorted(pending.waiting)))
+            writing = f"; no answer from slot {slots}, which writes its state" if slots else ""
+            self._give_up(pending, f"it was not complete after {self.settings.timeout_ms} ms{writing or held}")
+
+    def _complete(self, pending: _Pending, commit: CommitAll) -> None:
+        order, request = pending.order, pending.request
+        committables = self._committables_up_to(order.checkpoint_id)
+        # A savepoint may outlive the job's folder, where sinks keep what waits for its commit.
+        kept = {name: self_contained(items) for name, items in committables.items()} if request else committables
+        made = Checkpoint(
+            self.job_id,
+            order.checkpoint_id,
+            pending.epoch,
+            order.kind,
+            pending.handles,
+            pending.sources,
+            {operator_id: encode(items) for operator_id, items in kept.items()},
+            self.operators,
+            self.attempt,
+            is_drained=request is not None and request.is_draining,
+        )
+        try:
+            reach("before-metadata")
+            if self._guard is not None:
+                self._guard.check()
+            written = write_checkpoint(order.folder, made)
+        except StateError as error:
+            self._give_up(pending, str(error))
+            return
+        reach("after-final-metadata" if order.kind == "final" else "after-metadata")
+        del self._pending[order.checkpoint_id]
+        commits = request is None or request.commits
+        if commits and self._guard is not None:
+            # The pointer, then the check, then what counts: older checkpoints go, sinks commit.
+            try:
+                self._guard.put_checkpoint(written.path, is_last=request is not None)
+            except StateError as error:  # its files stay: nobody knows how much of the pointer was written
+                self._note_failure(pending, str(error))
+                return
+            self._guard.check()
+        self._note(pending, written)
+        if request is None:
+            self._accept(written)
+        elif request.ends_job:
+            self.last_savepoint, self._last_request = written, request
+        if commits:
+            self._commit_up_to(order.checkpoint_id, pending.epoch, committables, commit)
+            if request is not None:
+                with contextlib.suppress(FunkeError, OSError):  # then a job that starts from it commits again
+                    mark_committed(written)
+            self._completed_news.append(order.checkpoint_id)
+        if request is not None and not request.ends_job:
+            request.succeed(written.path)
+
+    def _accept(self, written: Checkpoint) -> None:
+        self._failures = 0
+        self.store.add(written)
+        self._tidy_up()
+        # Checkpoints that were begun before have become pointless.
+        for older in [p for p in self._pending.values() if p.order.checkpoint_id < written.checkpoint_id]:
+            if older.request is None:
+                self._drop(older)
+        # Nothing newer was begun: what else is among the shared files belongs to checkpoints that were given up.
+        if written.checkpoint_id == self._last_id:
+            self._sweep()
+
+    def _tidy_up(self) -> None:
+        """All slots have heard by now which checkpoints were given up, or are gone."""
+        folders, self._given_up = self._given_up, []
+        for folder in folders:
+            with contextlib.suppress(FunkeError, OSError):
+                delete_folder(folder)
+
+    def _sweep(self) -> None:
+        if self.settings.is_incremental:
+            with contextlib.suppress(FunkeError, OSError):
+                self.store.sweep(self._guard.check if self._guard is not None else lambda: None)
+
+    def _note(self, pending: _Pending, written: Checkpoint) -> None:
+        self._last_ended = self._clock()
+        made = pending.to_view(self._last_ended, status="COMPLETED", full_size=written.state_size, path=written.path)
+        self._put_figures(self.figures.with_completed(made))
+
+    def note_restored(self, start: Checkpoint) -> None:
+        """An attempt starts from a checkpoint."""
+        source = CheckpointView(
+            start.checkpoint_id, start.kind, "COMPLETED", start.created_ms, full_size=start.state_size, path=start.path
+        )
+        self._put_figures(self.figures.with_restored(source))
+
+    def _put_figures(self, figures: CheckpointsView) -> None:
+        self.figures = figures
+        self.on_change()
+
+    # Commit
+
+    def commit_rest(self, epoch: int, commit: CommitAll) -> None:
+        """At the end of a job without checkpoints: commits everything."""
+        last = self._last_id + 1
+        self._commit_up_to(last, epoch, self._committables_up_to(last), commit)
+
+    def _committables_up_to(self, checkpoint_id: int) -> dict[str, list[Any]]:
+        found: dict[str, list[Any]] = {}
+        for number, operator_id, items in self._uncommitted:
+            if number <= checkpoint_id:
+                found.setdefault(operator_id, []).extend(items)
+        return found
+
+    def _commit_up_to(
+        self, checkpoint_id: int, epoch: int, committables: dict[str, list[Any]], commit: CommitAll
+    ) -> None:
+        commit(epoch, committables)
+        reach("after-commits")
+        self._uncommitted = [entry for entry in self._uncommitted if entry[0] > checkpoint_id]
+
+    # Give up
+
+    def _give_up(self, pending: _Pending, reason: str) -> None:
+        """A checkpoint has failed."""
+        self._drop(pending)
+        self._note_failure(pending, reason)
+
+    def _note_failure(self, pending: _Pending, reason: str) -> None:
+        message = f"checkpoint {pending.order.checkpoint_id} failed: {reason}"
+        self._last_ended = self._clock()
+        self._put_figures(self.figures.with_failed(pending.to_view(self._last_ended, status="FAILED", failure=message)))
+        if pending.request is None:
+            self._count_failure(message, pending.order.kind == "final")
+        else:
+            pending.request.fail(StateError(f"the savepoint failed: {reason}"))
+
+    def _count_failure(self, message: str, is_final: bool = False) -> None:
+        """Too many failures in a row fail the job."""
+        self._failures += 1
+        if is_final or self._failures > self.settings.tolerable_failures:
+            tolerated = self.settings.tolerable_failures
+            raise JobExecutionError(f"{message} ({self._failures} in a row, {tolerated} are tolerated)")
+        notice(f"warning: {message}; the job goes on")
+
+    def _drop(self, pending: _Pending) -> None:
+        del self._pending[pending.order.checkpoint_id]
+        self._aborted_news.append(pending.order.checkpoint_id)
+        self._given_up.append(pending.order.folder)
+        with contextlib.suppress(FunkeError, OSError):
+            delete_folder(pending.order.folder)
+
+    # Tell
+
+    @property
+    def has_news(self) -> bool:
+        """Whether there is something that slots and sources have not been told."""
+        return bool(self._completed_news or self._aborted_news)
+
+    def take_news(self) -> CheckpointNews:
+        """What slots have to be told; each thing once."""
+        news = CheckpointNews(tuple(self._completed_news), tuple(self._aborted_news))
+        self._completed_news, self._aborted_news = [], []
+        return news
+
+    def end_attempt(self, reason: FunkeError) -> None:
+        """The slots are gone: nothing that was begun will be completed."""
+        for pending in list(self._pending.values()):
+            self._drop(pending)
+            if pending.request is not None:
+                pending.request.fail(StateError(f"the savepoint failed: the job did ({reason})"))
+        self._tidy_up()
+        self._sweep()
+        self._uncommitted = []
+        self._completed_news, self._aborted_news = [], []
+        self._failures = 0
+        self._last_started = self._clock()
+
+    def answer_requests(self) -> None:
+        """The job has ended: whoever wanted it to end with a savepoint learns where that is, the others that it has."""
+        if self.last_savepoint is not None and self._last_request is not None:
+            self._last_request.succeed(self.last_savepoint.path)
+        self.requests.close(JobExecutionError("the job has ended"))
+
+    def remove_temporary(self) -> None:
+        """Removes checkpoints that have no place of their own."""
+        if self.settings.is_temporary:
+            delete_folder(self.settings.folder)
+
+    def remove_unneeded(self, is_cancelled: bool, has_failed: bool) -> None:
+        """The job has ended: removes what nobody will need, as the retention says."""
+        settings = self.settings
+        is_kept = (is_cancelled and settings.is_kept_on_cancellation) or (has_failed and settings.is_kept_on_failure)
+        if settings.is_temporary:
+            self.remove_temporary()
+        elif self.is_periodic and is_kept:
+            notice(f"note: checkpoints are kept in {self.store.folder}")
+        elif self.is_periodic:
+            delete_folder(self.store.folder)

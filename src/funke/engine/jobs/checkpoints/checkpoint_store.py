@@ -1,0 +1,152 @@
+"""The completed checkpoints of a job on disk: the newest are kept, and found again after a crash."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from funke.engine.errors import StateError, StorageUnavailableError
+from funke.engine.jobs.checkpoints.checkpoints import METADATA, Checkpoint, read_checkpoint, verify_files
+from funke.engine.jobs.notices import notice
+from funke.engine.runtime.snapshot_files import (
+    create_folder,
+    delete_file,
+    delete_folder,
+    join_path,
+    list_folder,
+    local_path,
+)
+
+__all__ = ["CheckpointStore"]
+
+_NAME = re.compile(r"chk-(\d+)")
+_SHARED = "../shared/"
+
+
+@dataclass
+class CheckpointStore:
+    """Folders `chk-<number>` below the job's folder, oldest first."""
+
+    folder: str
+    retained: int = 1
+    completed: list[Checkpoint] = field(default_factory=list)
+    # A checkpoint of another job, which this one starts from; it may delete it only if it has claimed it.
+    origin: Checkpoint | None = None
+    is_origin_claimed: bool = False
+    _has_lost: bool = False
+
+    def make_folders(self) -> None:
+        """Makes the folders beside the checkpoints: for files that several share, and for those that slots own.
+
+        On other file systems they come with the first file.
+        """
+        for name in ("shared", "taskowned") if local_path(self.folder) is not None else ():
+            create_folder(join_path(self.folder, name))
+
+    def folder_of(self, checkpoint_id: int) -> str:
+        """Where a checkpoint is kept."""
+        return join_path(self.folder, f"chk-{checkpoint_id}")
+
+    def add(self, checkpoint: Checkpoint) -> None:
+        """Takes in a completed checkpoint; those that are not needed any more go."""
+        self.completed.append(checkpoint)
+        if self.origin is not None and self.is_origin_claimed and len(self.completed) >= self.retained:
+            self._delete(self.origin)
+            self.origin = None
+        dropped = self.completed[: -self.retained]
+        del self.completed[: -self.retained]
+        for old in dropped:
+            self._delete(old)
+
+    def _delete(self, old: Checkpoint) -> None:
+        # A checkpoint that is still being written loses nothing: what it shares, the newest complete one shares too.
+        still_used = {path for kept in self.completed for path in _shared_files(kept)}
+        for path in _shared_files(old) - still_used:
+            delete_file(path)
+        delete_folder(old.path)
+
+    def sweep(self, check: Callable[[], None]) -> None:
+        """Removes shared files that no checkpoint kept refers to: those of checkpoints that were given up.
+
+        Nothing may be under way. The check, that this driver still runs the job, comes after the listing: what another
+        driver's slots write is not in it.
+        """
+        folder = join_path(self.folder, "shared")
+        found = {join_path(folder, name) for name in list_folder(folder)}
+        check()
+        for path in found - {path for kept in self.completed for path in _shared_files(kept)}:
+            delete_file(path)
+
+    def highest_id(self) -> int:
+        """The highest number that was ever used here, by a complete checkpoint or another."""
+        numbers = [int(found.group(1)) for name in list_folder(self.folder) if (found := _NAME.fullmatch(name))]
+        return max([0, *numbers, *(checkpoint.checkpoint_id for checkpoint in self.completed)])
+
+    def reserve(self, checkpoint_id: int) -> int:
+        """This number or the next one that is free; its folder is made here, so that it belongs to this driver alone.
+
+        One that was stopped and replaced may still write to, or remove, what it has begun.
+        """
+        while not create_folder(self.folder_of(checkpoint_id)):
+            checkpoint_id += 1
+        return checkpoint_id
+
+    def find(self, newest: str | None = None) -> None:
+        """Finds the checkpoints that an earlier driver has completed; none after `newest` counts."""
+        is_elsewhere = newest is not None and newest.rstrip("/").rpartition("/")[0] != self.folder.rstrip("/")
+        limit = None if newest is None else _number(newest)
+        names = [name for name in list_folder(self.folder) if _NAME.fullmatch(name)]
+        for name in sorted(names, key=_number):
+            path = join_path(self.folder, name)
+            if METADATA not in list_folder(path) or (limit is not None and _number(name) > limit):
+                continue
+            try:
+                self.completed.append(read_checkpoint(path))
+            except StorageUnavailableError:
+                raise
+            except StateError as error:
+                self._warn(error)
+        if newest is not None and is_elsewhere:
+            # The configuration has changed since; or it is a savepoint.
+            self.completed.append(read_checkpoint(newest))
+
+    def latest(self) -> Checkpoint | None:
+        """The newest checkpoint whose files are all there, else the origin; None when there never was one.
+
+        StateError when there was one and none can be used: to start from nothing would repeat all output.
+        """
+        while self.completed:
+            try:
+                verify_files(self.completed[-1])
+                return self.completed[-1]
+            except StorageUnavailableError:  # it may be there, and will be found when its place can be reached
+                raise
+            except StateError as error:
+                self.discard(error)
+        if self.origin is not None:
+            return self.origin
+        if self._has_lost:
+            raise StateError(f"no intact checkpoint is left in '{self.folder}'")
+        return None
+
+    def discard(self, reason: Exception) -> None:
+        """The newest checkpoint turned out to be damaged: the one before it counts from now on."""
+        if not self.completed:
+            raise StateError(f"the job cannot be restored: {reason}") from reason
+        self.completed.pop()
+        self._warn(reason)
+
+    def _warn(self, reason: Exception) -> None:
+        self._has_lost = True
+        notice(f"warning: {reason}; going back to the checkpoint before it")
+
+
+def _number(path: str) -> int:
+    found = _NAME.fullmatch(path.rstrip("/").rpartition("/")[2])
+    return int(found.group(1)) if found else -1
+
+
+def _shared_files(checkpoint: Checkpoint) -> set[str]:
+    paths = (path for handle in checkpoint.snapshots for path, _ in handle.files())
+    return {join_path(checkpoint.path, path) for path in paths if path.startswith(_SHARED)}

@@ -1,0 +1,110 @@
+"""Where a job starts from: a savepoint or checkpoint of an earlier program, matched with the operators of this one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from funke.engine.errors import StateError
+from funke.engine.graph.job_graph import JobGraph, JobVertex
+from funke.engine.graph.operations import AssignTimestamps
+from funke.engine.graph.stream_graph import StreamGraph
+from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry
+
+__all__ = ["matched_graph", "operator_entries"]
+
+
+def operator_entries(graph: JobGraph) -> dict[str, OperatorEntry]:
+    """The operators of a job as its checkpoints describe them."""
+    return {
+        operator.operator_id: OperatorEntry(
+            operator.operator_id,
+            operator.name,
+            vertex.parallelism,
+            vertex.max_parallelism,
+            operator.has_user_uid,
+            uid=operator.uid,
+            # The progress of event time may be lost, as in Flink.
+            is_required=not isinstance(operator.operation, AssignTimestamps),
+        )
+        for vertex in graph.vertices
+        for operator in vertex.operators
+    }
+
+
+def matched_graph(
+    graph: JobGraph, stream_graph: StreamGraph, checkpoint: Checkpoint, is_unclaimed_state_allowed: bool
+) -> JobGraph:
+    """The job graph with the numbers of key groups that the state was written with.
+
+    StateError when there is state that no operator claims, or when a maximum parallelism was changed.
+    """
+    if not is_unclaimed_state_allowed:
+        _require_all_claimed(graph, checkpoint)
+    vertices = tuple(_matched_vertex(vertex, stream_graph, checkpoint) for vertex in graph.vertices)
+    return replace(graph, vertices=vertices)
+
+
+def _require_all_claimed(graph: JobGraph, checkpoint: Checkpoint) -> None:
+    known = {operator.operator_id for vertex in graph.vertices for operator in vertex.operators}
+    unclaimed = [
+        checkpoint.operators.get(operator_id) or OperatorEntry(operator_id, operator_id, 1, 1)
+        for operator_id in sorted(checkpoint.stateful_ids() - known)
+    ]
+    unclaimed = [entry for entry in unclaimed if entry.is_required]
+    if not unclaimed:
+        return
+    hint = (
+        "" if all(entry.has_user_uid for entry in unclaimed) else "; give stateful operators a uid before a savepoint"
+    )
+    raise StateError(
+        f"'{checkpoint.path}' has state that no operator of this job claims: {_described(unclaimed)}; "
+        "to leave it out, allow it with --allowNonRestoredState (execution.state-recovery.ignore-unclaimed-state)"
+        f"{hint}"
+    )
+
+
+def _described(entries: Iterable[OperatorEntry]) -> str:
+    return ", ".join(
+        f"'{entry.name}' ({f'uid {entry.uid!r}' if entry.uid else f'no uid, id {entry.operator_id}'})"
+        for entry in sorted(entries, key=lambda entry: entry.name)
+    )
+
+
+def _matched_vertex(vertex: JobVertex, stream_graph: StreamGraph, checkpoint: Checkpoint) -> JobVertex:
+    stateful = checkpoint.stateful_ids()
+    entries = [
+        checkpoint.operators[operator.operator_id]
+        for operator in vertex.operators
+        if operator.operator_id in stateful and operator.operator_id in checkpoint.operators
+    ]
+    for entry in entries:
+        if entry.max_parallelism == vertex.max_parallelism:
+            continue
+        if _is_explicit(vertex, stream_graph):
+            raise StateError(
+                f"the state of '{entry.name}' was written with a maximum parallelism of {entry.max_parallelism}, "
+                f"and this job sets {vertex.max_parallelism}; it cannot be changed, so set it to "
+                f"{entry.max_parallelism} again"
+            )
+        if vertex.parallelism > entry.max_parallelism:
+            raise StateError(
+                f"the state of '{entry.name}' was written with a maximum parallelism of {entry.max_parallelism}, "
+                f"so it cannot run with a parallelism of {vertex.parallelism}"
+            )
+        vertex = replace(vertex, max_parallelism=entry.max_parallelism)
+    if len({entry.max_parallelism for entry in entries}) > 1:
+        raise StateError(
+            f"the operators of '{vertex.name}' were written with different maximum parallelisms "
+            f"({_parallelisms(entries)}) and cannot be chained; start a new chain between them"
+        )
+    return vertex
+
+
+def _parallelisms(entries: list[OperatorEntry]) -> str:
+    return ", ".join(f"'{entry.name}': {entry.max_parallelism}" for entry in entries)
+
+
+def _is_explicit(vertex: JobVertex, stream_graph: StreamGraph) -> bool:
+    own = stream_graph.nodes[vertex.id].max_parallelism
+    return own is not None or stream_graph.default_max_parallelism is not None

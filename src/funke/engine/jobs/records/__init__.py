@@ -1,0 +1,1 @@
+"""What is written down about a job, so that it outlives its driver."""

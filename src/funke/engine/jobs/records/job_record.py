@@ -1,0 +1,306 @@
+"""What is kept on disk about a job, so that it outlives its driver.
+
+    <home>/jobs/<job id>/record.json       the program, its arguments, the job's configuration: written once
+    <home>/jobs/<job id>/attempt-<n>       the lease
+    <home>/jobs/<job id>/state-<n>.json    status and last completed checkpoint, as the driver of attempt n knows them
+    <home>/jobs/<job id>/view-<n>.json     the job's view, as the driver of attempt n has seen it last
+    <home>/jobs/<job id>/control           the socket of the running driver
+    <home>/jobs/<job id>/checkpoints/      checkpoints, unless the configuration names another place
+
+A driver that has been replaced can only write files of its own attempt, which nobody reads any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from funke.engine.config import flink_options as options
+from funke.engine.config.settings import Settings
+from funke.engine.errors import ConfigurationError, LeaseLostError, StateError, UntrustedError
+from funke.engine.jobs.records.lease import Lease, LeaseOwner, current_owner
+from funke.engine.jobs.views.job_view import JobView
+from funke.engine.trust.private_files import open_own_file, require_private_folder
+from funke.engine.types.job_status import JobStatus
+from funke.engine.types.json_form import from_json, to_json
+
+__all__ = ["JobRecord", "JobState", "OwnedRecord", "home_folder", "read_records", "remove_oldest"]
+
+# What drivers write: one file of each kind by every attempt.
+_WRITTEN_NAME = re.compile(r"(state|view)-(\d+)\.json")
+# A view is bounded by itself; what is larger was not written by us.
+_MOST_VIEW_BYTES = 64 << 20
+_LEASE_TIMEOUT_S = 10.0
+_MOST_FAILURES = 16
+# Ended jobs that are remembered.
+_MOST_ENDED = 50
+
+
+@dataclass(frozen=True)
+class JobRecord:
+    """A job as it was submitted: enough to run its program again."""
+
+    folder: str
+    job_id: str
+    name: str
+    # One run of a program, and the how-manieth of its jobs this is.
+    run_id: str
+    ordinal: int
+    command: tuple[str, ...]
+    working_folder: str
+    configuration: dict[str, str]
+    started_ms: int
+
+    def owner(self) -> LeaseOwner | None:
+        """The driver that runs the job, or ran it last."""
+        return current_owner(self.folder, lease_timeout_s(Settings(self.configuration)))
+
+    def state(self) -> JobState:
+        """How the job stands, by the newest attempt that wrote it down."""
+        for path in self._written("state"):
+            with contextlib.suppress(FileNotFoundError):
+                return from_json(JobState, _read_json(path))
+        return JobState(JobStatus.CREATED, started_ms=self.started_ms)
+
+    def view(self) -> JobView | None:
+        """The job as a driver has seen it last; None when nothing that can be read was written down."""
+        for path in self._written("view"):
+            with contextlib.suppress(OSError, StateError, KeyError, TypeError, ValueError):
+                if os.path.getsize(path) <= _MOST_VIEW_BYTES:
+                    return from_json(JobView, _read_json(path))
+        return None
+
+    def _written(self, kind: str) -> list[str]:
+        """Paths of what attempts have written, newest first."""
+        names = map(_WRITTEN_NAME.fullmatch, os.listdir(self.folder))
+        numbers = sorted((int(found[2]) for found in names if found and found[1] == kind), reverse=True)
+        return [os.path.join(self.folder, f"{kind}-{number}.json") for number in numbers]
+
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether there is something to go on from when the driver is gone."""
+        interval = Settings(self.configuration).get(options.CHECKPOINTING_INTERVAL)
+        return interval is not None and interval.to_millis() > 0
+
+    def observed_state(self) -> JobState:
+        """How the job stands for others: without checkpoints it has failed when its driver is gone."""
+        state = self.state()
+        if state.status.is_globally_terminal_state() or self.has_checkpoints:
+            return state
+        owner = self.owner()
+        if owner is not None and owner.is_alive:
+            return state
+        return replace(state, status=JobStatus.FAILED, failures=(*state.failures, "its driver is gone"))
+
+    @property
+    def control_path(self) -> str:
+        """Where the running driver listens."""
+        return os.path.join(self.folder, "control")
+
+
+@dataclass(frozen=True)
+class JobState:
+    """What changes while a job runs."""
+
+    status: JobStatus
+    started_ms: int = 0
+    ended_ms: int | None = None
+    # The folder of the last completed checkpoint.
+    checkpoint: str | None = None
+    # It is the savepoint that the job was stopped with: all that is left to do is to commit what it holds.
+    is_stopped: bool = False
+    failures: tuple[str, ...] = field(default_factory=tuple)
+
+
+class OwnedRecord:
+    """A job's record in the hands of the driver that runs it."""
+
+    def __init__(self, record: JobRecord, lease: Lease) -> None:
+        self.record = record
+        self._lease = lease
+        # Read after the lease was taken: what an earlier driver writes from now on does not count.
+        self.restored = record.state()
+        self._state = replace(self.restored, status=JobStatus.CREATED)
+        self._write()
+
+    @staticmethod
+    def create(record: JobRecord) -> OwnedRecord:
+        """Writes a new record and takes its lease."""
+        os.makedirs(record.folder, mode=0o700)
+        _write_json(os.path.join(record.folder, "record.json"), to_json(record))
+        return OwnedRecord.take(record)
+
+    @staticmethod
+    def take(record: JobRecord) -> OwnedRecord:
+        """Takes the lease of a job whose driver is gone; LeaseLostError when it is not."""
+        lease = Lease.acquire(record.folder, lease_timeout_s(Settings(record.configuration)))
+        try:
+            return OwnedRecord(record, lease)
+        except BaseException:
+            lease.release()
+            raise
+
+    @property
+    def job_id(self) -> str:
+        """The identity of the job, the same in all its attempts."""
+        return self.record.job_id
+
+    @property
+    def attempt(self) -> int:
+        """The number of this attempt: part of the name of every file that it writes."""
+        return self._lease.attempt
+
+    @property
+    def checkpoint(self) -> str | None:
+        """The folder of the last completed checkpoint, of this driver or one before."""
+        return self._state.checkpoint
+
+    def check(self) -> None:
+        """Raises LeaseLostError when another driver has taken over; called before metadata and before commits."""
+        self._lease.check()
+
+    def advance(self) -> int:
+        """Begins the next attempt; returns its number."""
+        number = self._lease.advance()
+        self._write()
+        return number
+
+    def put_status(self, status: JobStatus) -> None:
+        """Writes down how the job stands; what says that a job has ended is only for its owner to write."""
+        if status.is_globally_terminal_state():
+            self.check()
+            self._state = replace(self._state, ended_ms=int(time.time() * 1000))
+        self._state = replace(self._state, status=status)
+        self._write()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether that is the savepoint with which the job ends."""
+        return self._state.is_stopped
+
+    def put_checkpoint(self, folder: str, is_last: bool = False) -> None:
+        """Writes down that a checkpoint is complete, before anybody acts on it; the job ends with the last one.
+
+        The order counts: this, then `check`, then the commit. Whoever takes over reads the pointer after having taken
+        the lease; so either they see this checkpoint, or `check` fails and nothing is committed.
+        """
+        before = self._state
+        self._state = replace(self._state, checkpoint=folder, is_stopped=is_last)
+        try:
+            self._write()
+        except StateError:
+            self._state = before
+            raise
+
+    def put_failure(self, failure: BaseException) -> None:
+        """Adds to the history of failures."""
+        text = str(failure) or type(failure).__name__
+        self._state = replace(self._state, failures=(*self._state.failures, text)[-_MOST_FAILURES:])
+
+    def give_up(self, failure: BaseException) -> None:
+        """The job could not even begin; one that has run before may be tried again."""
+        self.put_failure(failure)
+        status = JobStatus.FAILED if self.checkpoint is None else JobStatus.SUSPENDED
+        with contextlib.suppress(LeaseLostError, StateError):
+            self.put_status(status)
+        self.release()
+
+    def release(self) -> None:
+        """Gives the lease back."""
+        self._lease.release()
+
+    def put_view(self, view: JobView) -> None:
+        """Writes down what there is to see of the job."""
+        _write_json(os.path.join(self.record.folder, f"view-{self.attempt}.json"), to_json(view))
+
+    def _write(self) -> None:
+        path = os.path.join(self.record.folder, f"state-{self.attempt}.json")
+        try:
+            _write_json(path, to_json(self._state))
+            names = os.listdir(self.record.folder)
+        except OSError as error:
+            raise StateError(f"the job's record '{path}' cannot be written: {error.strerror or error}") from error
+        for name in names:
+            found = _WRITTEN_NAME.fullmatch(name)
+            if found and int(found[2]) < self.attempt - 1:
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(self.record.folder, name))
+
+
+def home_folder(settings: Settings) -> str:
+    """Where job records are kept: as configured, else FUNKE_HOME, else a folder in the user's home."""
+    configured = settings.get(options.HIGH_AVAILABILITY_STORAGE) or settings.get(options.FUNKE_HOME)
+    home = configured or os.environ.get("FUNKE_HOME") or os.path.join("~", ".funke")
+    if home.startswith("file:"):
+        home = "/" + home[len("file:") :].lstrip("/")
+    if "://" in home:
+        raise ConfigurationError(f"job records need a folder that can be locked, not '{home}'")
+    cluster = settings.get(options.HIGH_AVAILABILITY_CLUSTER) or "."
+    return os.path.normpath(os.path.join(os.path.abspath(os.path.expanduser(home)), cluster))
+
+
+def lease_timeout_s(settings: Settings) -> float:
+    """After how long without a sign of life a driver counts as gone."""
+    timeout = settings.get(options.LEASE_TIMEOUT)
+    return _LEASE_TIMEOUT_S if timeout is None else max(0.5, timeout.to_millis() / 1000)
+
+
+def read_records(home: str) -> Iterator[JobRecord]:
+    """All jobs of this user that are known, oldest first; somebody else's record could name any command to run."""
+    jobs = os.path.join(home, "jobs")
+    found = []
+    for name in os.listdir(jobs) if os.path.isdir(jobs) else ():
+        # A folder without a record: its driver died before the job began.
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, UntrustedError):
+            require_private_folder(os.path.join(jobs, name))
+            found.append(_read_record(os.path.join(jobs, name)))
+    yield from sorted(found, key=lambda record: (record.started_ms, record.ordinal))
+
+
+def _read_record(folder: str) -> JobRecord:
+    content = _read_json(os.path.join(folder, "record.json"))
+    # The home may have been moved.
+    return replace(from_json(JobRecord, content), folder=folder)
+
+
+def remove_oldest(home: str) -> None:
+    """Forgets ended jobs beyond a number, the oldest first."""
+    ended = [record for record in read_records(home) if record.observed_state().status.is_globally_terminal_state()]
+    for record in ended[:-_MOST_ENDED]:
+        shutil.rmtree(record.folder, ignore_errors=True)
+
+
+def _read_json(path: str) -> dict[str, Any]:
+    with open_own_file(path) as file:
+        text = file.read().decode("utf-8", "replace")
+    try:
+        return dict(json.loads(text))
+    except ValueError as error:
+        raise StateError(f"'{path}' is damaged: {error}") from error
+
+
+def _write_json(path: str, content: dict[str, Any]) -> None:
+    """Replaces a file by an atomic rename that survives a crash of the machine."""
+    part = f"{path}.part"
+    try:
+        with open(part, "w", encoding="utf-8") as out:
+            json.dump(content, out, indent=1)
+            out.flush()
+            os.fsync(out.fileno())
+        os.rename(part, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(part)  # on a full disk, room is what others need
+        raise
+    folder = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

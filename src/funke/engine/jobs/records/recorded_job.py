@@ -1,0 +1,141 @@
+"""Jobs as their records show them: those that have ended, and those that another process runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from dataclasses import replace
+from threading import Thread
+from typing import Any
+
+from funke.engine.config.secret_keys import masked
+from funke.engine.errors import JobExecutionError, StateError
+from funke.engine.graph.execution_graph import ExecutionVertex
+from funke.engine.jobs.checkpoints.savepoints import Afterwards
+from funke.engine.jobs.control import ask
+from funke.engine.jobs.records.job_record import JobRecord
+from funke.engine.jobs.views.job_view import ExceptionView, JobView
+from funke.engine.jobs.views.metric_names import metrics_by_name
+from funke.engine.types.job_status import JobStatus
+from funke.engine.types.job_summary import JobSummary
+from funke.engine.types.json_form import from_json
+
+__all__ = ["EndedJob", "RemoteJob", "recorded_view"]
+
+
+def recorded_view(record: JobRecord) -> JobView:
+    """What was last written down about a job, with how it stands for those who look at it now."""
+    state, written = record.observed_state(), record.view()
+    if written is None:
+        written = JobView(
+            record.job_id,
+            record.name,
+            state.status,
+            started_ms=record.started_ms,
+            configuration=masked(record.configuration),
+            seen_ms=record.started_ms,
+        )
+    known = {failure.message.partition("\n")[0] for failure in written.exceptions}
+    further = [text for text in state.failures if text.partition("\n")[0] not in known]
+    exceptions = (*(ExceptionView(0, written.attempt, text) for text in reversed(further)), *written.exceptions)
+    return replace(written, status=state.status, ended_ms=state.ended_ms, exceptions=exceptions)
+
+
+class EndedJob:
+    """A job that an earlier run of the program has seen to its end: it is not run again."""
+
+    def __init__(self, record: JobRecord) -> None:
+        self.job_id = record.job_id
+        self._record = record
+        self._state = record.state()
+        self.result_future: Future[JobSummary] = Future()
+        if self._state.status is JobStatus.FINISHED:
+            runtime_ms = (self._state.ended_ms or self._state.started_ms) - record.started_ms
+            self.result_future.set_result(JobSummary(self.job_id, runtime_ms, metrics=self.metrics()))
+        else:
+            reason = self._state.failures[-1] if self._state.failures else self._state.status.name
+            self.result_future.set_exception(JobExecutionError(f"the job had ended before: {reason}"))
+
+    def status(self) -> JobStatus:
+        """How the job has ended."""
+        return self._state.status
+
+    def view(self) -> JobView:
+        """What was seen of it last."""
+        return recorded_view(self._record)
+
+    def cancel(self) -> Future[None]:
+        """Nothing is left to cancel."""
+        done: Future[None] = Future()
+        done.set_result(None)
+        return done
+
+    def savepoint(self, folder: str | None = None, afterwards: Afterwards = "go on") -> Future[str]:
+        """There is nothing left to write down."""
+        raise StateError(f"job {self.job_id} has ended")
+
+    def result(self) -> JobSummary:
+        """The summary, or what made the job fail."""
+        return self.result_future.result()
+
+    def collected(self, name: str) -> Iterator[list[Any]]:
+        """What the job has sent to the driver went with the driver of that time."""
+        raise StateError(f"job {self.job_id} had ended before the program was run again; its results were not kept")
+        yield []
+
+    def exceptions(self) -> tuple[ExceptionView, ...]:
+        """The last failures, newest first."""
+        return self.view().exceptions
+
+    def executions(self) -> list[ExecutionVertex]:
+        """The subtasks as they ended."""
+        return [
+            ExecutionVertex(vertex.id, vertex.name, each.subtask, vertex.parallelism, each.attempt, each.state)
+            for vertex in self.view().vertices
+            for each in vertex.subtasks
+        ]
+
+    def accumulators(self) -> dict[str, Any]:
+        """None were kept."""
+        return {}
+
+    def metrics(self) -> dict[str, Any]:
+        """What was measured last."""
+        view = self.view()
+        return metrics_by_name(view.metrics, view.vertices)
+
+
+class RemoteJob:
+    """A job that another process of this user runs; every call is a command to that process."""
+
+    def __init__(self, record: JobRecord) -> None:
+        self.job_id = record.job_id
+        self._path = record.control_path
+
+    def status(self) -> JobStatus:
+        """Where the job stands."""
+        return JobStatus[ask(self._path, "status")]
+
+    def view(self) -> JobView:
+        """All there is to see of it."""
+        return from_json(JobView, ask(self._path, "view"))
+
+    def cancel(self) -> Future[None]:
+        """Ends the job."""
+        return self._ask("cancel")
+
+    def savepoint(self, folder: str | None = None, afterwards: Afterwards = "go on") -> Future[str]:
+        """Takes a savepoint."""
+        return self._ask("savepoint", folder=folder, afterwards=afterwards)
+
+    def _ask(self, command: str, **arguments: Any) -> Future[Any]:
+        answer: Future[Any] = Future()
+
+        def wait() -> None:
+            try:
+                answer.set_result(ask(self._path, command, **arguments))
+            except BaseException as error:
+                answer.set_exception(error)
+
+        Thread(target=wait, name="funke-command", daemon=True).start()
+        return answer

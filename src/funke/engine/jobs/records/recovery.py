@@ -1,0 +1,140 @@
+"""Runs of programs that can be repeated: which of their jobs have a record, which go on, which have ended already."""
+
+from __future__ import annotations
+
+import functools
+import os
+import secrets
+import shutil
+import sys
+import time
+from collections.abc import MutableMapping, Sequence
+from dataclasses import replace
+
+from funke.engine.config import flink_options as options
+from funke.engine.config.secret_keys import is_secret, without_secrets
+from funke.engine.config.settings import Settings
+from funke.engine.errors import StateError
+from funke.engine.jobs.records.job_record import JobRecord, OwnedRecord, home_folder, read_records, remove_oldest
+from funke.engine.jobs.records.recorded_job import EndedJob
+from funke.engine.jobs.settings import JobSettings
+
+__all__ = ["RUN_VARIABLE", "ProgramRun", "admit_if_asked", "interrupted_runs", "recovery_command"]
+
+# Tells a program that is run again which of its earlier runs it continues.
+RUN_VARIABLE = "FUNKE_RECOVERED_RUN"
+# How a program is run that knows options on its command line; after the interpreter.
+_FUNKE_RUN = ("-m", "funke", "run")
+
+
+class ProgramRun:
+    """One run of a program, whose jobs get records in the order in which they are submitted."""
+
+    def __init__(self, command: Sequence[str], working_folder: str, run_id: str | None = None) -> None:
+        self._command = tuple(command)
+        self._working_folder = working_folder
+        self._is_repeated = run_id is not None
+        self._run_id = run_id or secrets.token_hex(8)
+        self._submitted = 0
+
+    @staticmethod
+    def of_this_process(
+        command: Sequence[str] | None = None, environ: MutableMapping[str, str] | None = None
+    ) -> ProgramRun:
+        """The run of the program that this process runs, which may continue an earlier one."""
+        environ = os.environ if environ is None else environ
+        given = [sys.executable, *sys.orig_argv[1:]] if command is None else command
+        # Taken out: programs that this one starts are runs of their own.
+        return ProgramRun(given, os.getcwd(), environ.pop(RUN_VARIABLE, None))
+
+    def admit(self, settings: JobSettings) -> JobSettings | EndedJob:
+        """The settings with the record of the next job; or that job, if it had ended in an earlier run."""
+        ordinal, self._submitted = self._submitted, self._submitted + 1
+        configured = Settings(settings.configuration)
+        home = home_folder(configured)
+        known = self._known(home, ordinal) if self._is_repeated else None
+        if known is not None and known.has_checkpoints:
+            return _continued(known, settings)
+        record = self._new_record(home, ordinal, settings)
+        try:
+            remove_oldest(home)
+            return replace(settings, record=OwnedRecord.create(record))
+        except (OSError, StateError):
+            shutil.rmtree(record.folder, ignore_errors=True)
+            if record.has_checkpoints:
+                raise
+            return settings  # such a job is known to its own driver alone
+
+    def _known(self, home: str, ordinal: int) -> JobRecord | None:
+        records = (record for record in read_records(home) if record.run_id == self._run_id)
+        return next((record for record in records if record.ordinal == ordinal), None)
+
+    def _new_record(self, home: str, ordinal: int, settings: JobSettings) -> JobRecord:
+        job_id = secrets.token_hex(16)
+        return JobRecord(
+            folder=os.path.join(home, "jobs", job_id),
+            job_id=job_id,
+            name=settings.job_name,
+            run_id=self._run_id,
+            ordinal=ordinal,
+            command=without_secrets(self._command),
+            working_folder=self._working_folder,
+            # The program, or what it is configured by, knows its secrets when it is run again.
+            configuration={key: value for key, value in settings.configuration.items() if not is_secret(key)},
+            started_ms=int(time.time() * 1000),
+        )
+
+
+def _continued(record: JobRecord, settings: JobSettings) -> JobSettings | EndedJob:
+    if record.state().status.is_globally_terminal_state():
+        return EndedJob(record)
+    owned = OwnedRecord.take(record)
+    # It may have ended while this driver waited for the lease.
+    if owned.restored.status.is_globally_terminal_state():
+        owned.put_status(owned.restored.status)
+        owned.release()
+        return EndedJob(record)
+    secret = {key: value for key, value in settings.configuration.items() if is_secret(key)}
+    return replace(settings, configuration={**record.configuration, **secret}, record=owned)
+
+
+@functools.cache
+def _run_of_this_process() -> ProgramRun:
+    return ProgramRun.of_this_process()
+
+
+def admit_if_asked(settings: JobSettings) -> JobSettings | EndedJob:
+    """Gives a job a record if the configuration asks for one and nobody has given it one before."""
+    if settings.record is not None or not is_highly_available(Settings(settings.configuration)):
+        return settings
+    return _run_of_this_process().admit(settings)
+
+
+def is_highly_available(settings: Settings) -> bool:
+    """Whether the configuration asks for job records, however the program was started."""
+    return str(settings.get(options.HIGH_AVAILABILITY) or "NONE").upper() != "NONE"
+
+
+def interrupted_runs(home: str) -> dict[str, list[JobRecord]]:
+    """The runs of programs whose driver is gone while a job of theirs had not ended, with these jobs."""
+    found: dict[str, list[JobRecord]] = {}
+    for record in read_records(home):
+        if record.observed_state().status.is_globally_terminal_state():
+            continue
+        owner = record.owner()
+        if owner is None or not owner.is_alive:
+            found.setdefault(record.run_id, []).append(record)
+    return found
+
+
+def recovery_command(record: JobRecord, properties: Sequence[str] = ()) -> tuple[tuple[str, ...], str, dict[str, str]]:
+    """What to start where, and with which further environment, to go on with a run of a program.
+
+    `properties` are further options for `funke run`: secrets that were given so the first time are not kept.
+    """
+    if not os.path.isdir(record.working_folder):
+        raise StateError(f"job {record.job_id} was started in '{record.working_folder}', which is not there any more")
+    command = list(record.command)
+    if properties and command[1:4] == list(_FUNKE_RUN):
+        command[4:4] = [f"-D{text}" for text in properties]
+    return tuple(command), record.working_folder, {RUN_VARIABLE: record.run_id}

@@ -1,0 +1,1 @@
+"""From a graph and its settings to a job that can run."""

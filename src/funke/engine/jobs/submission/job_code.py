@@ -1,0 +1,109 @@
+"""The user's code, and all that belongs to it, in the form in which it travels to workers."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+
+from funke.engine.config import flink_options as options
+from funke.engine.config.log_levels import LogLevels
+from funke.engine.config.settings import Settings
+from funke.engine.errors import ConfigurationError, SerializationError
+from funke.engine.graph.job_graph import ChainedOperator
+from funke.engine.graph.operations import Operation, ReadSource, ReadSplits
+from funke.engine.jobs.checkpoints.backend_settings import backend_choice
+from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_settings import local_copy_folders
+from funke.engine.jobs.settings import JobSettings
+from funke.engine.planner.segments import Plan
+from funke.engine.runtime.dependencies import Dependencies
+from funke.engine.runtime.pipelined.network_settings import NetworkSettings
+from funke.engine.runtime.slot_watch import Heartbeat
+from funke.engine.runtime.snapshot_files import join_path
+from funke.engine.runtime.worker_setup import JobPackage, pack_code
+
+__all__ = ["heartbeat_settings", "pack_job", "pack_plan"]
+
+
+def pack_job(
+    job_id: str, settings: JobSettings, plan: Plan, dependencies: Dependencies, keeper: CheckpointKeeper
+) -> JobPackage:
+    """Everything workers must know of a job."""
+    configured = Settings(settings.configuration)
+    return JobPackage(
+        job_id=job_id,
+        job_name=settings.job_name,
+        attempt=settings.record.attempt if settings.record is not None else 0,
+        secret=secrets.token_bytes(32),
+        code=pack_plan(plan),
+        startup=settings.startup,
+        python_paths=tuple(path for path in dict.fromkeys((*dependencies.python_paths, *sys.path)) if path),
+        archives=dependencies.archives,
+        cached_files=dependencies.cached_files,
+        python_executable=settings.python_executable,
+        job_parameters=tuple(settings.job_parameters.items()),
+        log_levels=LogLevels.of(configured),
+        auto_watermark_interval_ms=settings.auto_watermark_interval_ms,
+        is_batch=plan.is_batch,
+        backend=backend_choice(configured),
+        staging_folder=join_path(keeper.store.folder, "taskowned") if keeper.is_periodic else None,
+        local_folders=local_copy_folders(configured),
+        heartbeat=heartbeat_settings(configured),
+        network=network_settings(configured),
+        buffer_timeout_ms=settings.buffer_timeout_ms,
+        fault=configured.get(options.FAULT),
+    )
+
+
+def network_settings(configured: Settings) -> NetworkSettings:
+    """How much may be on its way between two subtasks."""
+    segment_bytes = configured.get(options.SEGMENT_SIZE)
+    channel, floating = configured.get(options.BUFFERS_PER_CHANNEL), configured.get(options.FLOATING_BUFFERS)
+    if segment_bytes < 1 or channel < 0 or floating < 0:
+        raise ConfigurationError("buffers have a size, and there are not fewer than none of them")
+    # Without any of its own a channel would have to ask for its first one.
+    return NetworkSettings(segment_bytes, max(1, channel), floating)
+
+
+def heartbeat_settings(configured: Settings) -> Heartbeat:
+    """How slots are watched; the same condition as in Flink holds."""
+    interval_ms = configured.get(options.HEARTBEAT_INTERVAL).to_millis()
+    timeout_ms = configured.get(options.HEARTBEAT_TIMEOUT).to_millis()
+    if not 0 < interval_ms < timeout_ms:
+        raise ConfigurationError(
+            f"heartbeat.timeout ({timeout_ms} ms) must be longer than heartbeat.interval ({interval_ms} ms), "
+            "and both longer than 0"
+        )
+    return Heartbeat(interval_ms, timeout_ms)
+
+
+def pack_plan(plan: Plan) -> bytes:
+    """The plan as workers get it: readers in place of sources, which stay in the driver."""
+    portable = plan.with_operations(_portable_operation)
+    try:
+        return pack_code(portable)
+    except Exception as error:
+        culprit, where = _unserialisable(portable)
+        raise SerializationError(
+            f"{culprit} cannot be sent to the workers: {type(error).__name__}: {error}; "
+            f"create connections, locks and the like in open(){where}"
+        ) from error
+
+
+def _portable_operation(operator: ChainedOperator) -> Operation:
+    if isinstance(operator.operation, ReadSource):
+        return ReadSplits(operator.operation.source.create_reader(), operator.operation.watermarks)
+    return operator.operation
+
+
+def _unserialisable(plan: Plan) -> tuple[str, str]:
+    import cloudpickle
+
+    for segment in plan.segments:
+        for operator in segment.operators:
+            try:
+                cloudpickle.dumps(operator.operation)
+            except Exception:
+                where = f"\n  in your job: {operator.user_line}" if operator.user_line else ""
+                return f"the function of operator '{operator.name}'", where
+    return "the job", ""

@@ -1,0 +1,109 @@
+"""From a program's graph to a job that can be run: where it starts from, its plan, and what slots are given."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from funke.engine.config import flink_options as options
+from funke.engine.config.settings import Settings
+from funke.engine.graph.job_graph import JobGraph
+from funke.engine.graph.stream_graph import StreamGraph
+from funke.engine.jobs.attempts.restart import RestartStrategy, restart_strategy
+from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
+from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
+from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, read_checkpoint, verify_files
+from funke.engine.jobs.checkpoints.start_point import matched_graph, operator_entries
+from funke.engine.jobs.settings import JobSettings
+from funke.engine.jobs.submission.ignored_settings import warn_of_ignored
+from funke.engine.jobs.submission.job_code import pack_job
+from funke.engine.planner.chaining import to_job_graph
+from funke.engine.planner.exchange_mode import ExchangeMode, exchange_mode
+from funke.engine.planner.segments import Plan, to_plan
+from funke.engine.runtime.dependencies import Dependencies, stage
+from funke.engine.runtime.snapshot_files import join_path
+from funke.engine.runtime.worker_setup import JobPackage
+
+__all__ = ["PlannedJob", "plan_job"]
+
+
+@dataclass(frozen=True)
+class PlannedJob:
+    """A job before its first attempt."""
+
+    job_id: str
+    settings: JobSettings
+    graph: JobGraph
+    plan: Plan
+    mode: ExchangeMode
+    keeper: CheckpointKeeper
+    dependencies: Dependencies
+    # What the slots of the first attempt are given.
+    package: JobPackage
+    restart: RestartStrategy
+
+    @property
+    def configured(self) -> Settings:
+        """The job's configuration."""
+        return Settings(self.settings.configuration)
+
+    @property
+    def is_recovered(self) -> bool:
+        """Whether another driver has begun the job, and there is something to go on from."""
+        record = self.settings.record
+        return record is not None and record.checkpoint is not None
+
+
+def plan_job(graph: StreamGraph, settings: JobSettings) -> PlannedJob:
+    """Plans a job; leaves nothing behind when that fails."""
+    configured = Settings(settings.configuration)
+    job_id = settings.record.job_id if settings.record is not None else secrets.token_hex(16)
+    with ExitStack() as undoing:
+        job_graph = to_job_graph(graph)
+        keeper = _create_keeper(job_id, job_graph, settings)
+        undoing.callback(keeper.remove_temporary)
+        start = _start_point(keeper.store, configured)
+        if start is not None:
+            is_unclaimed_allowed = configured.get(options.IGNORE_UNCLAIMED_STATE)
+            job_graph = matched_graph(job_graph, graph, start, is_unclaimed_allowed)
+        keeper.operators = operator_entries(job_graph)
+        plan = to_plan(job_graph)
+        mode = exchange_mode(job_graph, configured.get(options.EXCHANGE))
+        dependencies = stage(
+            settings.python_files, settings.python_archives, settings.python_requirements, settings.cached_files
+        )
+        undoing.callback(dependencies.remove)
+        package = pack_job(job_id, settings, plan, dependencies, keeper)
+        warn_of_ignored(configured)
+        restart = restart_strategy(configured, keeper.is_periodic)
+        undoing.pop_all()
+    return PlannedJob(job_id, settings, job_graph, plan, mode, keeper, dependencies, package, restart)
+
+
+def _create_keeper(job_id: str, graph: JobGraph, settings: JobSettings) -> CheckpointKeeper:
+    record = settings.record
+    own_folder = join_path(record.record.folder, "checkpoints") if record is not None else None
+    checkpointing = CheckpointSettings.of(Settings(settings.configuration), own_folder)
+    if graph.is_batch:
+        checkpointing = replace(checkpointing, interval_ms=None)
+    store = CheckpointStore(join_path(checkpointing.folder, job_id), checkpointing.retained)
+    if record is not None and record.checkpoint is not None:
+        store.find(record.checkpoint)
+    if checkpointing.interval_ms is not None:
+        store.make_folders()
+    keeper = CheckpointKeeper(job_id, checkpointing, store, guard=record)
+    if record is not None and record.checkpoint is not None and record.is_stopped:
+        keeper.last_savepoint = read_checkpoint(record.checkpoint)
+    return keeper
+
+
+def _start_point(store: CheckpointStore, configured: Settings) -> Checkpoint | None:
+    """What the job begins with: its own last checkpoint, if another driver has run it, or what the user names."""
+    path = configured.get(options.STATE_RECOVERY_PATH)
+    if path and not store.completed:
+        store.origin = read_checkpoint(path)
+        verify_files(store.origin)
+        store.is_origin_claimed = configured.get(options.STATE_CLAIM_MODE) == "CLAIM"
+    return store.latest()

@@ -1,0 +1,1 @@
+"""What is shown of a job: one view by ids, and its metrics."""

@@ -1,0 +1,114 @@
+"""One driver at a time: who holds the lease, who may take it over, who finds out."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from funke.engine.errors import LeaseLostError
+from funke.engine.jobs.records.lease import Lease, current_owner
+
+HOLDER = """
+import sys, time
+from funke.engine.jobs.records.lease import Lease
+lease = Lease.acquire(sys.argv[1], float(sys.argv[2]))
+print(lease.attempt, flush=True)
+for line in sys.stdin:
+    try:
+        lease.check()
+        print("mine", flush=True)
+    except Exception as error:
+        print(error, flush=True)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the lease of attempt 0."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path), "0.5"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stdout.readline() == "0\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def answer(process: subprocess.Popen[str]) -> str:
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write("check\n")
+    process.stdin.flush()
+    return process.stdout.readline().strip()
+
+
+def test_a_second_driver_is_told_who_runs_the_job(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
+    time.sleep(2.2)  # longer than the timeout: the holder's heart beats
+    with pytest.raises(LeaseLostError, match=rf"already run by process {holder.pid} on .* \(attempt 0\)"):
+        Lease.acquire(str(tmp_path), 2)
+    assert answer(holder) == "mine"
+
+
+def test_a_dead_driver_is_followed_at_once(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
+    holder.kill()
+    holder.wait()
+    started = time.monotonic()
+    lease = Lease.acquire(str(tmp_path), 3600)
+    assert lease.attempt == 1 and time.monotonic() - started < 30
+    lease.release()
+
+
+def test_a_driver_that_was_stopped_and_goes_on_finds_that_it_was_replaced(
+    tmp_path: Path, holder: subprocess.Popen[str]
+) -> None:
+    os.kill(holder.pid, signal.SIGSTOP)
+    with pytest.raises(LeaseLostError):
+        Lease.acquire(str(tmp_path), 2)
+    time.sleep(2.2)
+    lease = Lease.acquire(str(tmp_path), 2)
+    os.kill(holder.pid, signal.SIGCONT)
+    assert answer(holder) == "another driver runs the job (attempt 1, this one is 0)"
+    lease.check()
+    lease.release()
+
+
+def test_of_many_who_want_a_free_lease_one_gets_it(tmp_path: Path) -> None:
+    gate, won, lost = threading.Barrier(8), [], []
+
+    def contend() -> None:
+        gate.wait()
+        try:
+            won.append(Lease.acquire(str(tmp_path), 5))
+        except LeaseLostError as error:
+            lost.append(error)
+
+    threads = [threading.Thread(target=contend) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1 and len(lost) == 7 and won[0].attempt == 0
+    won[0].release()
+
+
+def test_restarts_of_one_driver_count_on_and_few_files_stay(tmp_path: Path) -> None:
+    lease = Lease.acquire(str(tmp_path), 5)
+    assert [lease.advance() for _ in range(6)] == [1, 2, 3, 4, 5, 6]
+    lease.check()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["attempt-4", "attempt-5", "attempt-6"]
+    owner = current_owner(str(tmp_path), 5)
+    assert owner is not None and (owner.attempt, owner.pid, owner.is_alive) == (6, os.getpid(), True)
+    lease.release()
+    with pytest.raises(LeaseLostError):
+        lease.check()
+    assert Lease.acquire(str(tmp_path), 5).attempt == 7

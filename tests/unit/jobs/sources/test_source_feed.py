@@ -1,0 +1,187 @@
+"""Which subtask reads which split, and what becomes of splits that an epoch did not finish."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from funke.engine.connectors.source import ReadOutcome, Split, SplitEnumerator
+from funke.engine.errors import JobExecutionError
+from funke.engine.jobs.sources.source_feed import SourceFeed
+from funke.engine.operators.operator import MIN_WATERMARK
+from funke.engine.operators.source import ReadReport
+from funke.engine.planner.chaining import to_job_graph
+from funke.engine.planner.segments import to_plan
+from tests.unit.graph.sample_graphs import GraphBuilder
+
+
+class Remembering(SplitEnumerator):
+    def __init__(self) -> None:
+        self.reported: list[ReadOutcome] = []
+
+    def poll(self, max_records: int) -> list[Split]:
+        raise ZeroDivisionError("no splits today")
+
+    is_finished = False  # type: ignore[assignment]
+
+    def report(self, outcome: ReadOutcome) -> None:
+        self.reported.append(outcome)
+
+
+@pytest.fixture
+def feed() -> SourceFeed:
+    builder = GraphBuilder(parallelism=2)
+    builder.map(builder.source(parallelism=2))
+    segment = to_plan(to_job_graph(builder.graph)).segments[0]
+    return SourceFeed(segment, object(), Remembering())  # type: ignore[arg-type]
+
+
+def accept(
+    feed: SourceFeed,
+    subtask: int,
+    *outcomes: ReadOutcome,
+    left: tuple[int, ...] = (),
+    watermark: int = 5,
+    is_idle: bool = False,
+) -> None:
+    """The subtask reports what it has read, and how many records of each split that it has not finished."""
+    records = sum(outcome.records for outcome in outcomes)
+    feed.accept(subtask, ReadReport(outcomes, left, watermark, is_idle, records))
+
+
+def read(name: str, records: int, result: Any = None) -> ReadOutcome:
+    """A split was read to its end; its payload does not travel back."""
+    return ReadOutcome(Split(name, None), records, result)
+
+
+def ids(feed: SourceFeed, splits: list[Split]) -> list[list[str]]:
+    return [[split.id for split in order.splits] for order in feed.orders(splits)]
+
+
+def test_splits_go_to_the_subtask_with_the_least_to_read(feed: SourceFeed) -> None:
+    splits = [Split("a", 0, weight=10), Split("b", 0, weight=3), Split("c", 0, weight=3), Split("d", 0, weight=5)]
+    assert ids(feed, splits) == [["a"], ["b", "c", "d"]]
+
+
+def test_pieces_of_one_split_stay_with_one_subtask_until_the_last(feed: SourceFeed) -> None:
+    assert ids(feed, [Split("a", 1, False), Split("b", 1, False)]) == [["a"], ["b"]]
+    assert ids(feed, [Split("b", 2, False, weight=9), Split("a", 2, is_last=True)]) == [["a"], ["b"]]
+    # The id has ended: it may come again anywhere.
+    assert ids(feed, [Split("c", 0, weight=5), Split("a", 3)]) == [["c"], ["a"]]
+
+
+def test_a_new_split_goes_to_the_subtask_with_the_fewest_that_go_on(feed: SourceFeed) -> None:
+    assert ids(feed, [Split("a", 1, False)]) == [["a"], []]
+    # Both are as long; the first of them is new.
+    assert ids(feed, [Split("b", 1, False), Split("a", 2, False)]) == [["a"], ["b"]]
+
+
+def test_every_subtask_gets_an_order(feed: SourceFeed) -> None:
+    assert ids(feed, []) == [[], []]
+
+
+def test_the_enumerator_hears_of_its_own_splits(feed: SourceFeed) -> None:
+    split = Split("a", ["the", "payload"])
+    feed.orders([split])
+    accept(feed, 0, read("a", 2, "end"))
+    assert feed.enumerator.reported == [ReadOutcome(split, 2, "end")]  # type: ignore[attr-defined]
+    assert feed.records == 2
+    assert not feed.has_unfinished
+
+
+def test_what_an_epoch_leaves_stays_with_its_subtask(feed: SourceFeed) -> None:
+    splits = [Split(name, 0) for name in ("a", "b", "c", "d", "e", "f")]
+    assert ids(feed, splits) == [["a", "c", "e"], ["b", "d", "f"]]
+    accept(feed, 0, read("a", 4), left=(7, 0))
+    accept(feed, 1, *(read(name, 1) for name in "bdf"))
+    assert feed.has_unfinished
+    assert ids(feed, []) == [[], []]
+    accept(feed, 0, read("c", 9), read("e", 1))
+    assert not feed.has_unfinished
+    reported: Any = feed.enumerator.reported  # type: ignore[attr-defined]
+    assert [outcome.split.id for outcome in reported] == ["a", "b", "d", "f", "c", "e"]
+
+
+def test_two_pieces_of_one_split_that_are_cut(feed: SourceFeed) -> None:
+    feed.orders([Split("a", 1, False), Split("a", 2, False)])
+    accept(feed, 0, left=(3, 0))
+    accept(feed, 0, read("a", 5), read("a", 6))
+    reported: Any = feed.enumerator.reported  # type: ignore[attr-defined]
+    assert [(outcome.split.payload, outcome.records) for outcome in reported] == [(1, 5), (2, 6)]
+
+
+def test_the_watermark_is_the_lowest_of_the_subtasks_that_are_not_idle(feed: SourceFeed) -> None:
+    assert feed.watermark == MIN_WATERMARK
+    accept(feed, 0, watermark=10)
+    accept(feed, 1, watermark=3)
+    assert feed.watermark == 3
+    accept(feed, 1, watermark=3, is_idle=True)
+    assert feed.watermark == 10
+
+
+def test_a_failing_enumerator_is_named(feed: SourceFeed) -> None:
+    with pytest.raises(JobExecutionError, match="operator 'Source: numbers' failed: ZeroDivisionError: no splits"):
+        feed.poll(10)
+
+
+def test_subtasks_hear_that_nothing_follows(feed: SourceFeed) -> None:
+    assert [order.is_over for order in feed.orders([Split("a", 0)])] == [False, False]
+    accept(feed, 0, read("a", 1))
+    assert not feed.has_end_to_tell
+    feed.enumerator.is_finished = True  # type: ignore[misc]
+    assert feed.has_end_to_tell
+    assert [order.is_over for order in feed.orders([Split("b", 0)])] == [True, True]
+    assert not feed.has_end_to_tell
+
+
+def unfinished_feed(feed: SourceFeed) -> SourceFeed:
+    """Two subtasks, each in the middle of a split with another one waiting."""
+    splits = [Split("a", 0, False), Split("b", 0, False), Split("c", 0), Split("d", 0)]
+    assert ids(feed, splits) == [["a", "c"], ["b", "d"]]
+    for subtask in (0, 1):
+        accept(feed, subtask, left=(5 + subtask, 0), watermark=10 * (subtask + 1))
+    return feed
+
+
+def restarted(feed: SourceFeed, parallelism: int) -> SourceFeed:
+    new = SourceFeed(replace(feed.segment, parallelism=parallelism), object(), feed.enumerator)  # type: ignore[arg-type]
+    feed.enumerator.snapshot = lambda: None  # type: ignore[method-assign]
+    new.restore(feed.snapshot())
+    return new
+
+
+def left(feed: SourceFeed) -> list[list[tuple[str, int]]]:
+    orders = feed.orders([])
+    return [[(split.id, read) for split, read in zip(order.splits, order.skips)] for order in orders]
+
+
+@pytest.mark.parametrize(
+    ("parallelism", "expected"),
+    [
+        (1, [[("a", 5), ("c", 0), ("b", 6), ("d", 0)]]),
+        (2, [[("a", 5), ("c", 0)], [("b", 6), ("d", 0)]]),
+        (3, [[("a", 5), ("c", 0)], [("b", 6), ("d", 0)], []]),
+    ],
+)
+def test_unfinished_splits_are_read_on_with_any_parallelism(
+    feed: SourceFeed, parallelism: int, expected: list[list[tuple[str, int]]]
+) -> None:
+    assert left(restarted(unfinished_feed(feed), parallelism)) == expected
+
+
+@pytest.mark.parametrize("parallelism", [2, 3])
+def test_receivers_are_told_once_how_far_event_time_had_come(feed: SourceFeed, parallelism: int) -> None:
+    again = restarted(unfinished_feed(feed), parallelism)
+    # The lowest watermark of the subtasks.
+    assert [order.restored_watermark for order in again.orders([])] == [10] * parallelism
+    assert {order.restored_watermark for order in again.orders([])} == {None}
+
+
+def test_an_ongoing_split_stays_where_its_watermark_is(feed: SourceFeed) -> None:
+    ids(feed, [Split("a", 1, False), Split("b", 1, False)])
+    for subtask, name in enumerate("ab"):
+        accept(feed, subtask, read(name, 1))
+    again = restarted(feed, 2)
+    assert ids(again, [Split("b", 2, False), Split("a", 2, False)]) == [["a"], ["b"]]

@@ -1,0 +1,116 @@
+"""No setting is swallowed: it has an effect, or the user is told that it has none, once for each reason."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from funke.engine.config import flink_options, rocksdb_options
+from funke.engine.config.config_option import ConfigOption
+from funke.engine.config.settings import Settings
+from funke.engine.connectors.remote.access import access_of
+from funke.engine.errors import ConfigurationError
+from funke.engine.jobs.attempts.slot_limit import require_slots
+from funke.engine.jobs.submission.ignored_settings import warn_of_ignored
+
+ROOT = Path(__file__).parents[3]
+FLINK_KEYS = ROOT / "tests" / "surface" / "flink-options-2.3.0.txt"
+OPTIONS: dict[str, ConfigOption[Any]] = {
+    name: option for name, option in vars(flink_options).items() if isinstance(option, ConfigOption)
+}
+
+
+def warnings(options: dict[str, str], capsys: pytest.CaptureFixture[str]) -> list[str]:
+    warn_of_ignored(Settings(options))
+    return capsys.readouterr().err.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("options", "warned"),
+    [
+        ({}, []),
+        (
+            {
+                "my.own.key": "1",
+                "env.name": "test",
+                "client.id": "7",
+                "spark.executor.memory": "1g",
+                "s3.access-key": "a",
+                "funke.home": "/x",
+            },
+            [],
+        ),
+        ({"metrics.latency.interval": "0"}, []),
+        ({"metrics.latency.interval": "1 s"}, ["metrics.latency.interval has"]),
+        ({"execution.checkpointing.incremental": "true"}, ["execution.checkpointing.incremental has"]),
+        ({"execution.checkpointing.incremental": "true", "state.backend.type": "rocksdb"}, []),
+        ({"taskmanager.numberOfTaskSlots": "4"}, ["taskmanager.numberOfTaskSlots has"]),
+        ({"taskmanager.numberOfTaskSlots": "4", "state.backend.type": "rocksdb"}, []),
+        ({"python.fn-execution.bundle.size": "1"}, []),
+        ({"python.fn-execution.bundle.size": "10000"}, ["python.fn-execution.bundle.size has"]),
+        ({"execution.checkpointing.unaligned": "true"}, ["execution.checkpointing.unaligned has"]),
+        ({"execution.checkpointing.unaligned.enabled": "false"}, []),
+        ({"execution.checkpointing.aligned-checkpoint-timeout": "5 s"}, ["execution.checkpointing.aligned-"]),
+        ({"jobmanager.execution.failover-strategy": "full"}, []),
+        ({"jobmanager.execution.failover-strategy": "region"}, ["jobmanager.execution.failover-strategy has"]),
+        ({"execution.checkpointing.intervall": "1 s"}, ["execution.checkpointing.intervall has no effect: Funke has"]),
+        ({"web.a": "1", "rest.port": "8082"}, ["rest.port, web.a have no effect: there is no web interface yet"]),
+    ],
+)
+def test_who_hears_what(options: dict[str, str], warned: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    lines = warnings(options, capsys)
+    assert len(lines) == len(warned), lines
+    assert all(line.startswith(f"warning: {start}") for line, start in zip(lines, warned)), lines
+    assert all("no effect: " in line for line in lines)
+
+
+@pytest.mark.parametrize("service", ["zookeeper", "KUBERNETES", "org.company.Services"])
+def test_a_service_for_high_availability_is_answered(service: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = {"high-availability.type": service, "high-availability.zookeeper.quorum": "a:2181"}
+    quorum, kind = warnings(options, capsys)
+    assert quorum.startswith("warning: high-availability.zookeeper.quorum has no effect: job records stand in a folder")
+    assert kind.startswith(f"warning: high-availability.type is '{service.lower()}', which is not used: job records")
+    assert not warnings({"high-availability.type": "NONE"}, capsys)
+    assert not warnings({"high-availability": "filesystem"}, capsys)
+
+
+def test_every_option_is_read_by_the_engine_or_says_that_it_has_no_effect() -> None:
+    """A setter and a getter alone are no effect."""
+    readers = (ROOT / "src/funke/engine").rglob("*.py")
+    no_readers = ("flink_options.py", "keys_without_effect.py", "ignored_settings.py")
+    text = "".join(path.read_text(encoding="utf-8") for path in readers if path.name not in no_readers)
+    read = {name for name in OPTIONS if re.search(rf"\boptions\.{name}\b", text)}
+    silent = {name for name, option in OPTIONS.items() if not option.no_effect}
+    assert silent - read == set(), "have no effect and do not say so"
+    # Read only to refuse what Flink does not know.
+    assert read - silent == {"FAILOVER_STRATEGY"}, "have an effect and say that they have none"
+
+
+def test_flinks_own_keys_have_an_effect_or_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    rocksdb = [option for option in vars(rocksdb_options).values() if isinstance(option, ConfigOption)]
+    known = {
+        key
+        for option in (*OPTIONS.values(), *rocksdb, *rocksdb_options.TUNING)
+        if not option.no_effect
+        for key in option.keys
+    }
+    keys = [line for line in FLINK_KEYS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    without_effect = [key for key in keys if key not in known and not access_of({key: "x"}).hadoop]
+    assert len(without_effect) > 900
+    unheard = [
+        key for key in without_effect if [line.split()[1] for line in warnings({key: "something"}, capsys)] != [key]
+    ]
+    assert not unheard
+
+
+def test_slots_are_limited_where_one_machine_has_them_all() -> None:
+    require_slots(128, Settings(), is_embedded=True)
+    require_slots(1000, Settings(), is_embedded=False)
+    require_slots(1000, Settings({"slotmanager.number-of-slots.max": "1000"}), is_embedded=True)
+    with pytest.raises(ConfigurationError, match=r"needs 129 slots.*at most 128.*slotmanager.number-of-slots.max"):
+        require_slots(129, Settings(), is_embedded=True)
+    with pytest.raises(ConfigurationError, match=r"needs 9 slots.*at most 8 are allowed"):
+        require_slots(9, Settings({"slotmanager.number-of-slots.max": "8"}), is_embedded=False)
