@@ -48,7 +48,7 @@ LAYERS: tuple[Layer, ...] = (
         ("funke.engine.jobs", "funke.engine.state_processor"),
         "job record and state machine, coordinator; savepoints as data",
     ),
-    Layer("runtime", ("funke.engine.runtime",), "ingest, blocks, delivery, slots, epochs"),
+    Layer("runtime", ("funke.engine.runtime",), "slots and what travels between them, pipelined or in epochs"),
     Layer("planner", ("funke.engine.planner",), "chaining, levels, explain"),
     Layer(
         "building blocks",

@@ -16,7 +16,7 @@ from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.attempts.slot_limit import require_slots
 from funke.engine.jobs.submission.ignored_settings import warn_of_ignored
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 FLINK_KEYS = ROOT / "tests" / "surface" / "flink-options-2.3.0.txt"
 OPTIONS: dict[str, ConfigOption[Any]] = {
     name: option for name, option in vars(flink_options).items() if isinstance(option, ConfigOption)

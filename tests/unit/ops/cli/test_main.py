@@ -110,7 +110,7 @@ def test_info_shows_the_graphs_and_runs_nothing(
         "JobGraph 'numbers': 3 vertices",
         "ExecutionGraph 'numbers': 5 tasks, 2 slots",
         "Plan (streaming): 3 levels, 2 slots",
-        "Spark stages of one epoch",
+        "Exchange pipelined: nothing stands against it",
     ]
     assert "executed" not in shown and not engine.graphs
 
