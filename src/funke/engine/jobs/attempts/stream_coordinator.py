@@ -74,6 +74,7 @@ class StreamCoordinator:
         self._cutting: CheckpointOrder | None = None
         self._early_acks: list[SnapshotAck] = []
         self._ending: SavepointRequest | None = None
+        self._is_finishing = False
         self._finished: set[int] = set()
         self.figures = JobFigures(records_read=sources.records)
 
@@ -85,7 +86,7 @@ class StreamCoordinator:
     def run(self) -> None:
         """Runs until all input is read and processed, or the job is told to end."""
         try:
-            self._keeper.slots_are_ready()
+            self._keeper.slots_begin()
             self._executions.enter(ExecutionState.RUNNING)
             self._sources.wake_with(self._runner.wake)
             self._keeper.requests.on_ask = self._runner.wake
@@ -162,7 +163,7 @@ class StreamCoordinator:
         elif isinstance(message, SnapshotAck):
             if self._cutting is not None and message.checkpoint_id == self._cutting.checkpoint_id:
                 self._early_acks.append(message)
-            else:
+            elif not self._is_finishing:
                 self._keeper.take([message])
         elif isinstance(message, Cut):
             self._take_cut(message)
@@ -262,6 +263,7 @@ class StreamCoordinator:
     def _finish(self) -> None:
         """All input is read: everybody ends, then what is left is committed."""
         order, _ = self._keeper.next_order(is_final=True) or (None, None)
+        self._is_finishing = True
         self._runner.send_all(Finish())
         while len(self._finished) < len(self._slots):
             if self._cancelled.is_set():

@@ -153,7 +153,8 @@ class CheckpointKeeper:
         return self.ms_until_due() == 0.0
 
     def _checkpoints_under_way(self) -> int:
-        return sum(pending.order.kind == "checkpoint" for pending in self._pending.values())
+        # Savepoints count, as in Flink: what they read of the state's files goes with the next checkpoint.
+        return sum(pending.order.kind != "final" for pending in self._pending.values())
 
     # Begin
 
@@ -198,6 +199,10 @@ class CheckpointKeeper:
             pending.started = now
         if interval_ms is not None:
             self._last_started = max(self._last_started, now - interval_ms / 1000)
+
+    def slots_begin(self) -> None:
+        """Slots are about to read: the first checkpoint comes when the interval has passed."""
+        self._last_started = self._clock()
 
     def prepared(self, order: CheckpointOrder | None, committables: dict[str, list[Any]]) -> None:
         """Sinks have prepared something, by operator id: it is committed with this checkpoint, or else the next one."""

@@ -223,7 +223,7 @@ class SlotLoop:
             if taking is not None:
                 self._align(task, taking)
         elif task.on_end():
-            task.end()
+            self._end(task)
             self._look_for_end()
         task.subtask.busy_s += time.perf_counter() - started
 
@@ -399,11 +399,14 @@ class SlotLoop:
 
     def _finish(self) -> None:
         """All input is read: sources end, which ends those behind them."""
+        for task in self._sources:
+            self._end(task)
+        self._look_for_end()
+
+    def _end(self, task: Task) -> None:
         # The last checkpoint takes the place of those that are being written, which read files of the state.
         self.snapshots.close()
-        for task in self._sources:
-            task.end()
-        self._look_for_end()
+        task.end()
 
     def _look_for_end(self) -> None:
         if all(task.has_ended for task in self._tasks):
