@@ -116,5 +116,5 @@ def test_a_job_whose_epoch_does_not_end_fails_and_names_who_holds_it(spark: Any,
     with pytest.raises(JobExecutionError) as failed:
         client._job.result_future.result(90)
     assert "checkpoint" in str(failed.value) and "1 in a row, 0 are tolerated" in str(failed.value)
-    assert "; the epoch waits for 'held" in str(failed.value) and "(subtask 1, slot 1)" in str(failed.value)
+    assert "; it waits for 'held" in str(failed.value) and "(subtask 1, slot 1)" in str(failed.value)
     assert "(subtask 0, slot 0)" not in str(failed.value)

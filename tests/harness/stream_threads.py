@@ -149,7 +149,7 @@ def run_stream(
         lambda epoch, items: None,
         lambda records: collected.extend(records.values),
         JobExecutions(job_graph, plan),
-        plan.slots,
+        plan,
     )
     disturbing = threading.Thread(target=disturb, args=(keeper,), daemon=True)
     disturbing.start()

@@ -40,7 +40,7 @@ CANCEL = (
     + """
 endless().print()
 client = env.execute_async()
-while client.get_metrics().get("epochs", 0) < 2:
+while client.get_metrics().get("records_read", 0) < 10:
     time.sleep(0.1)
 client.cancel().result()
 assert client.get_job_status().result().name == "CANCELED"

@@ -242,7 +242,7 @@ class JobAttempts:
         plan = self._planned.plan
         runner = StreamRunner(spark, plan, self.package, self._wanted_hosts)
         coordinator = StreamCoordinator(
-            runner, sources, self._keeper, self._commits.commit, self._results.put, self.executions, plan.slots
+            runner, sources, self._keeper, self._commits.commit, self._results.put, self.executions, plan
         )
         coordinator.figures.epochs = start.epoch if start is not None else 0
         return runner, coordinator

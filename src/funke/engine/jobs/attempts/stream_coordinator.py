@@ -17,7 +17,9 @@ from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper, Co
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
 from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.operators.operator import MAX_WATERMARK
+from funke.engine.planner.segments import Plan
 from funke.engine.runtime.checkpoint_order import CheckpointOrder, SnapshotAck
+from funke.engine.runtime.epoch_holders import subtasks_at
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.pipelined.messages import (
     Cut,
@@ -37,6 +39,8 @@ from funke.engine.types.driver_messages import CollectedRecords, DriverMessage
 __all__ = ["StreamCoordinator"]
 
 _LONGEST_WAIT_S = 1.0
+# Slots report every second.
+_SILENCE_S = 1.5
 # Subtasks are given so many records at first, and then as many as take them about so long.
 _FIRST_RECORDS = 5_000
 _MOST_RECORDS = 1 << 20
@@ -56,14 +60,15 @@ class StreamCoordinator:
         commit: CommitAll,
         collect: Callable[[CollectedRecords], None],
         executions: JobExecutions,
-        slots: int,
+        plan: Plan,
     ) -> None:
         self._runner = runner
         self._sources = sources
         self._keeper = keeper
         self._commit = commit
         self._executions = executions
-        self._slots = range(slots)
+        self._plan = plan
+        self._slots = range(plan.slots)
         self._cancelled = threading.Event()
         self._progress = ProgressLine()
         # What Spark writes comes in epochs: no message here is for it.
@@ -75,6 +80,7 @@ class StreamCoordinator:
         self._early_acks: list[SnapshotAck] = []
         self._ending: SavepointRequest | None = None
         self._is_finishing = False
+        self._heard_at = dict.fromkeys(self._slots, time.monotonic())
         self._finished: set[int] = set()
         self.figures = JobFigures(records_read=sources.records)
 
@@ -152,7 +158,8 @@ class StreamCoordinator:
     # What slots say
 
     def _listen(self, wait_s: float) -> None:
-        for _, message in self._runner.receive(wait_s):
+        for slot, message in self._runner.receive(wait_s):
+            self._heard_at[slot] = time.monotonic()
             self._hear(message)
 
     def _hear(self, message: Any) -> None:
@@ -179,6 +186,7 @@ class StreamCoordinator:
     def _fail(self, first: Failure) -> None:
         failures = [first]
         end = time.monotonic() + _OTHER_FAILURES_S
+        # What Spark has to say about it is raised by itself.
         while failures[-1].is_slot_lost and time.monotonic() < end:
             for _, message in self._runner.receive(_OTHER_FAILURES_S / 10):
                 if isinstance(message, Failure):
@@ -238,13 +246,21 @@ class StreamCoordinator:
         self._early_acks.clear()
 
     def _settle_checkpoints(self) -> None:
-        self._keeper.advance(self._commit, "; its barriers have not come through")
+        self._keeper.advance(self._commit, self._held())
         if self._cutting is not None and not self._keeper.is_pending(self._cutting):
             self._end_cut()
         if self._keeper.has_news:
             news = self._keeper.take_news()
             self._sources.learn(news)
             self._runner.send_all(News(news))
+
+    def _held(self) -> str:
+        """Who has not said anything for a while: a slot whose function takes long hears no order."""
+        now = time.monotonic()
+        silent = [slot for slot in self._slots if now - self._heard_at.get(slot, now) > _SILENCE_S]
+        levels = range(self._plan.levels, -1, -1)
+        names = [name for slot in silent for level in levels for name in subtasks_at(self._plan, level, slot)]
+        return f"; it waits for {', '.join(names)}" if names else "; its barriers have not come through"
 
     def _ends_with(self, request: SavepointRequest) -> bool:
         """Whether the savepoint that the job is to end with is there; if it failed, the job goes on."""

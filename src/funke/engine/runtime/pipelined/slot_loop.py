@@ -363,11 +363,11 @@ class SlotLoop:
     def _align(self, task: Task, taking: TakeCheckpoint) -> None:
         """All barriers have come: what is before them is settled, and the barrier goes on."""
         chain = task.subtask.chain
+        self._preparing = taking.order.checkpoint_id
         if taking.is_draining:
             chain.end_input()
         chain.end_epoch()
         started = time.perf_counter()
-        self._preparing = taking.order.checkpoint_id
         chain.prepare_snapshot(taking.order.checkpoint_id)
         self._preparing = None
         self._prepare_s += time.perf_counter() - started

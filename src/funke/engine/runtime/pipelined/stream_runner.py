@@ -220,8 +220,7 @@ class StreamRunner:
             else:
                 self._meet(descriptor)
         if self._spark_failure is not None and not self._is_closing:
-            failure, self._spark_failure = self._spark_failure, None
-            yield -1, to_failure(failure)
+            raise self._spark_failure
 
     def _welcome(self) -> None:
         while self._arrived:
