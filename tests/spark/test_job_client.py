@@ -174,6 +174,8 @@ def test_metrics_of_operators_and_functions(env: StreamExecutionEnvironment) -> 
     assert metrics["Sink: out.0.numRecordsIn"] == 3
     busy = {name: value for name, value in metrics.items() if name.endswith(".0.busyTimeMsPerSecond")}
     assert [0 < value <= 1000 for value in busy.values()] == [True], busy
+    for usage in ("inPoolUsage", "outPoolUsage"):
+        assert [value for name, value in metrics.items() if name.endswith(f".0.{usage}")] == [0.0]
 
 
 def test_watermark_and_counts_of_a_job_that_still_runs(env: StreamExecutionEnvironment) -> None:

@@ -149,6 +149,23 @@ def test_a_checkpoint_that_is_given_up_stops_nothing() -> None:
     assert run.keeper.figures.failed > 0
 
 
+def test_a_slow_subtask_presses_back_on_those_before_it() -> None:
+    builder = GraphBuilder(1)
+    source = builder._add(ReadSource(SequenceSource(0, 300)), "numbers", [])
+    slow = builder._add(Map(slowly(1, 0.0)), "slow", [source], Rebalance(), parallelism=2)
+    behind = builder._add(Map(lambda value: time.sleep(0.003)), "slower", [slow], Rebalance(), parallelism=2)
+    builder._add(WriteSink(CollectSink("out")), "out", [behind])
+    run = run_stream(builder.graph, TINY)
+    measured = {place: report.task_metrics for place, report in run.coordinator.figures.subtasks.items()}
+    first, last = measured[source.id, 0], measured[behind.id, 0]
+    assert first["backPressuredTimeMsPerSecond"] > first["busyTimeMsPerSecond"]
+    assert last["busyTimeMsPerSecond"] > last["backPressuredTimeMsPerSecond"] == 0
+    for each in measured.values():
+        spent = sum(value for name, value in each.items() if name.endswith("TimeMsPerSecond"))
+        assert spent == pytest.approx(1000)
+        assert 0 <= each["inPoolUsage"] <= 1 and 0 <= each["outPoolUsage"] <= 1
+
+
 def test_a_failing_function_fails_the_job_with_its_name() -> None:
     builder = GraphBuilder(2)
     source = builder._add(ReadSource(SequenceSource(0, 1000)), "numbers", [])

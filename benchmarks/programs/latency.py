@@ -1,0 +1,78 @@
+"""How long a record takes from a socket through an exchange to a keyed function.
+
+python latency.py RECORDS_PER_SECOND KEYS SECONDS      prints LATENCY <p50> <p99> <p99.9> in milliseconds
+"""
+
+import os
+import socket
+import sys
+import tempfile
+import threading
+import time
+
+from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from pyflink.datastream.connectors.discard import DiscardingSink
+from pyflink.datastream.state import ValueStateDescriptor
+from pyflink.common import Types
+
+RATE, KEYS, SECONDS = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+FOLDER = tempfile.mkdtemp()
+# What comes in the first second finds everything cold.
+WARM_UP_S = 1.0
+
+
+def send(listener):
+    connection, _ = listener.accept()
+    began, sent = time.time(), 0
+    with connection:
+        while (elapsed := time.time() - began) < SECONDS + WARM_UP_S:
+            due = int(elapsed * RATE)
+            if due > sent:
+                now = time.time()
+                connection.sendall("".join(f"{number % KEYS},{now}\n" for number in range(sent, due)).encode())
+                sent = due
+            time.sleep(0.0005)
+
+
+class Measure(KeyedProcessFunction):
+    """Counts for each key, and notes how old records are."""
+
+    def open(self, runtime_context):
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+        self.subtask = runtime_context.get_index_of_this_subtask()
+        self.ages = []
+
+    def process_element(self, value, ctx):
+        self.count.update((self.count.value() or 0) + 1)
+        self.ages.append((value[1], time.time() - value[1]))
+        yield value
+
+    def close(self):
+        with open(os.path.join(FOLDER, str(self.subtask)), "w") as out:
+            out.writelines(f"{sent} {age}\n" for sent, age in self.ages)
+
+
+def parse(line):
+    key, sent = line.split(",")
+    return int(key), float(sent)
+
+
+def main():
+    listener = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=send, args=(listener,), daemon=True).start()
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    lines = env.socket_text_stream("127.0.0.1", listener.getsockname()[1])
+    lines.map(parse).key_by(lambda pair: pair[0]).process(Measure()).sink_to(DiscardingSink())
+    env.execute("latency")
+    measured = []
+    for name in os.listdir(FOLDER):
+        with open(os.path.join(FOLDER, name)) as lines:
+            measured += [tuple(map(float, line.split())) for line in lines]
+    first = min(sent for sent, _ in measured) + WARM_UP_S
+    ages = sorted(age * 1000 for sent, age in measured if sent >= first)
+    print("LATENCY", *(round(ages[int(len(ages) * share)], 2) for share in (0.5, 0.99, 0.999)), len(ages))
+
+
+if __name__ == "__main__":
+    main()
