@@ -14,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from funke.engine.graph.stream_graph import StreamGraph
+from funke.engine.jobs.attempts.attempt import Attempt
 from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
@@ -142,15 +143,15 @@ def run_stream(
     keeper = CheckpointKeeper("job", settings, store)
     collected: list[Any] = []
     runner: Any = ThreadRunner(plan, package, around)
-    coordinator = StreamCoordinator(
-        runner,
+    attempt = Attempt(
+        plan,
         sources,
         keeper,
         lambda epoch, items: None,
         lambda records: collected.extend(records.values),
         JobExecutions(job_graph, plan),
-        plan,
     )
+    coordinator = StreamCoordinator(attempt, runner)
     disturbing = threading.Thread(target=disturb, args=(keeper,), daemon=True)
     disturbing.start()
     try:

@@ -9,7 +9,8 @@ import pytest
 from funke.engine.connectors.sequence import SequenceSource
 from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.graph.operations import ReadSource
-from funke.engine.jobs.attempts.coordinator import Coordinator
+from funke.engine.jobs.attempts.attempt import Attempt
+from funke.engine.jobs.attempts.epoch_coordinator import EpochCoordinator
 from funke.engine.jobs.attempts.epoch_pacer import EpochPacer
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
@@ -120,9 +121,8 @@ def test_slow_functions_make_sources_read_less_and_fast_ones_more() -> None:
     feed = SourceFeed(Segment(1, "numbers", 0, 1, 128, 0, (head,)), source, source.create_enumerator(1), None)
     keeper = CheckpointKeeper("job", CheckpointSettings(), CheckpointStore("/nowhere"))
     nobody = cast(Any, None)
-    coordinator = Coordinator(
-        nobody, {}, JobSources([feed]), nobody, {}, nobody, 0, keeper, 0, executions=nobody, watch=nobody
-    )
+    attempt = Attempt(nobody, JobSources([feed]), keeper, nobody, nobody, nobody)
+    coordinator = EpochCoordinator(attempt, nobody, {}, 0, nobody)
 
     def read() -> int:
         ((_, splits),) = coordinator._poll()

@@ -12,7 +12,7 @@ from funke.engine.errors import JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.graph.partitioners import Rebalance
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs.attempts.coordinator import JobFigures
+from funke.engine.jobs.attempts.attempt import JobFigures
 from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.job_lifecycle import JobLifecycle
 from funke.engine.jobs.views import view_making

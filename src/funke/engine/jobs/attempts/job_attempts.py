@@ -22,7 +22,8 @@ from funke.engine.errors import (
     UnsupportedFeatureError,
 )
 from funke.engine.graph.execution_graph import ExecutionState
-from funke.engine.jobs.attempts.coordinator import Coordinator, JobFigures
+from funke.engine.jobs.attempts.attempt import Attempt, JobFigures
+from funke.engine.jobs.attempts.epoch_coordinator import EpochCoordinator
 from funke.engine.jobs.attempts.epoch_watch import EpochWatch
 from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.attempts.job_failure import DamagedCheckpointError, is_worker_loss, to_job_error
@@ -79,7 +80,7 @@ class JobAttempts:
             partial(spark_session, planned.settings.configuration),
             planned.configured.get(options.COMMITTER_RETRIES),
         )
-        self._coordinator: Coordinator | StreamCoordinator | None = None
+        self._coordinator: EpochCoordinator | StreamCoordinator | None = None
         self._runner: EpochRunner | StreamRunner | None = None
         self.has_run = False
         self._cancelling = threading.Event()
@@ -224,9 +225,17 @@ class JobAttempts:
 
     def _prepare(
         self, spark: JobSpark, sources: JobSources, start: Checkpoint | None
-    ) -> tuple[EpochRunner | StreamRunner, Coordinator | StreamCoordinator]:
-        prepare = self._prepare_stream if self._planned.mode.is_pipelined else self._prepare_epochs
-        runner, coordinator = prepare(spark, sources, start)
+    ) -> tuple[EpochRunner | StreamRunner, EpochCoordinator | StreamCoordinator]:
+        attempt = Attempt(
+            self._planned.plan,
+            sources,
+            self._keeper,
+            self._commits.commit,
+            self._results.put,
+            self.executions,
+            start.epoch if start is not None else 0,
+        )
+        runner, coordinator = self._driven_by(attempt, spark)
         with self.lock:
             self._runner, self._coordinator = runner, coordinator
         return runner, coordinator
@@ -236,35 +245,15 @@ class JobAttempts:
         # Where local copies of the state are, it need not be fetched.
         return self.hosts if self._runner is not None and self.package.local_folders else None
 
-    def _prepare_stream(
-        self, spark: JobSpark, sources: JobSources, start: Checkpoint | None
-    ) -> tuple[StreamRunner, StreamCoordinator]:
-        plan = self._planned.plan
-        runner = StreamRunner(spark, plan, self.package, self._wanted_hosts)
-        coordinator = StreamCoordinator(
-            runner, sources, self._keeper, self._commits.commit, self._results.put, self.executions, plan
-        )
-        coordinator.figures.epochs = start.epoch if start is not None else 0
-        return runner, coordinator
-
-    def _prepare_epochs(
-        self, spark: JobSpark, sources: JobSources, start: Checkpoint | None
-    ) -> tuple[EpochRunner, Coordinator]:
+    def _driven_by(
+        self, attempt: Attempt, spark: JobSpark
+    ) -> tuple[EpochRunner | StreamRunner, EpochCoordinator | StreamCoordinator]:
         plan, keeper = self._planned.plan, self._keeper
+        if self._planned.mode.is_pipelined:
+            streaming = StreamRunner(spark, plan, self.package, self._wanted_hosts)
+            return streaming, StreamCoordinator(attempt, streaming)
         runner = EpochRunner(spark, plan, self.package, self._wanted_hosts)
         holders = partial(epoch_holders, spark, plan, self.package.key)
-        coordinator = Coordinator(
-            runner,
-            {segment.id: segment.level for segment in plan.segments},
-            sources,
-            self._commits.commit,
-            epoch_writers(self._planned.graph, spark),
-            self._results.put,
-            self._planned.settings.buffer_timeout_ms,
-            keeper,
-            plan.slots,
-            self.executions,
-            EpochWatch(partial(keeper.expire, holders), runner.cancel, keeper.settings.timeout_ms),
-            start.epoch if start is not None else 0,
-        )
-        return runner, coordinator
+        watch = EpochWatch(partial(keeper.expire, holders), runner.cancel, keeper.settings.timeout_ms)
+        writers = epoch_writers(self._planned.graph, spark)
+        return runner, EpochCoordinator(attempt, runner, writers, self._planned.settings.buffer_timeout_ms, watch)

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 from funke.engine.errors import JobCancelledError, JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
-from funke.engine.jobs.attempts.coordinator import JobFigures, raise_failure
-from funke.engine.jobs.attempts.job_executions import JobExecutions
+from funke.engine.jobs.attempts.attempt import Attempt, JobFigures, raise_failure
 from funke.engine.jobs.attempts.message_delivery import MessageDelivery
 from funke.engine.jobs.attempts.progress import ProgressLine
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper, CommitAll
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
-from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.operators.operator import MAX_WATERMARK
-from funke.engine.planner.segments import Plan
 from funke.engine.runtime.checkpoint_order import CheckpointOrder, SnapshotAck
 from funke.engine.runtime.epoch_holders import subtasks_at
 from funke.engine.runtime.fault_points import reach
@@ -34,7 +29,7 @@ from funke.engine.runtime.pipelined.messages import (
 )
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
 from funke.engine.runtime.results import Failure
-from funke.engine.types.driver_messages import CollectedRecords, DriverMessage
+from funke.engine.types.driver_messages import DriverMessage
 
 __all__ = ["StreamCoordinator"]
 
@@ -52,27 +47,18 @@ _OTHER_FAILURES_S = 0.5
 class StreamCoordinator:
     """Drives a job from its first record to its last."""
 
-    def __init__(
-        self,
-        runner: StreamRunner,
-        sources: JobSources,
-        keeper: CheckpointKeeper,
-        commit: CommitAll,
-        collect: Callable[[CollectedRecords], None],
-        executions: JobExecutions,
-        plan: Plan,
-    ) -> None:
+    def __init__(self, attempt: Attempt, runner: StreamRunner) -> None:
         self._runner = runner
-        self._sources = sources
-        self._keeper = keeper
-        self._commit = commit
-        self._executions = executions
-        self._plan = plan
-        self._slots = range(plan.slots)
+        self._sources = attempt.sources
+        self._keeper = attempt.keeper
+        self._commit = attempt.commit
+        self._executions = attempt.executions
+        self._plan = attempt.plan
+        self._slots = range(attempt.plan.slots)
         self._cancelled = threading.Event()
         self._progress = ProgressLine()
         # What Spark writes comes in epochs: no message here is for it.
-        self._messages = MessageDelivery(collect, sources.take_feedback, {}, self._progress)
+        self._messages = MessageDelivery(attempt.collect, self._sources.take_feedback, {}, self._progress)
         self._records = _FIRST_RECORDS
         self._handed_out_at = 0.0
         # The checkpoint whose barriers are on their way through the sources.
@@ -82,7 +68,7 @@ class StreamCoordinator:
         self._is_finishing = False
         self._heard_at = dict.fromkeys(self._slots, time.monotonic())
         self._finished: set[int] = set()
-        self.figures = JobFigures(records_read=sources.records)
+        self.figures = JobFigures(epochs=attempt.first_epoch, records_read=self._sources.records)
 
     def cancel(self) -> None:
         """Asks the job to end."""

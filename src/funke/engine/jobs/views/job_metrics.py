@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from funke.engine.jobs.attempts.coordinator import JobFigures
+from funke.engine.jobs.attempts.attempt import JobFigures
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.views.job_view import MetricsView
 from funke.engine.planner.segments import Plan

@@ -5,30 +5,24 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from funke.engine.errors import JobCancelledError, JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
+from funke.engine.jobs.attempts.attempt import Attempt, JobFigures, raise_failure
 from funke.engine.jobs.attempts.epoch_pacer import EpochPacer
 from funke.engine.jobs.attempts.epoch_watch import EpochWatch
-from funke.engine.jobs.attempts.job_executions import JobExecutions
-from funke.engine.jobs.attempts.job_failure import to_error
 from funke.engine.jobs.attempts.message_delivery import EpochWriter, MessageDelivery
 from funke.engine.jobs.attempts.progress import ProgressLine
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper, CommitAll
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
-from funke.engine.jobs.sources.job_sources import JobSources, Polled
-from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK
+from funke.engine.jobs.sources.job_sources import Polled
+from funke.engine.operators.operator import MAX_WATERMARK
 from funke.engine.operators.source import ReadOrder
 from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder, SnapshotAck
 from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.results import Failure, SubtaskReport
 from funke.engine.runtime.slot import EpochHeader
-from funke.engine.types.driver_messages import CollectedRecords
 
 _BOUNDED_EPOCH_MS = 8_000
 _UNBOUNDED_EPOCH_MS = 1_000
@@ -39,57 +33,33 @@ _KEEP_ALIVE_S = 30.0
 _ASK_SLOTS_S = 0.1
 
 
-@dataclass
-class JobFigures:
-    """What is known about a running job."""
-
-    records_read: int = 0
-    epochs: int = 0
-    watermark: int = MIN_WATERMARK
-    subtasks: dict[tuple[int, int], SubtaskReport] = field(default_factory=dict)
-    epoch_ms: deque[float] = field(default_factory=lambda: deque(maxlen=200))
-
-    @property
-    def has_unfinished(self) -> bool:
-        """Whether slots still work on records of earlier epochs."""
-        return any(report.has_unfinished for report in self.subtasks.values())
-
-
-class Coordinator:
+class EpochCoordinator:
     """Drives a job from its first epoch to its last."""
 
     def __init__(
         self,
+        attempt: Attempt,
         runner: EpochRunner,
-        levels: dict[int, int],
-        sources: JobSources,
-        commit: CommitAll,
         epoch_writers: dict[str, EpochWriter],
-        collect: Callable[[CollectedRecords], None],
         min_epoch_interval_ms: int,
-        keeper: CheckpointKeeper,
-        slots: int,
-        executions: JobExecutions,
         watch: EpochWatch,
-        first_epoch: int = 0,
     ) -> None:
-        self._keeper = keeper
+        self._keeper = attempt.keeper
         self._watch = watch
-        self._slots = range(slots)
+        self._plan = attempt.plan
         self._runner = runner
-        self._executions = executions
-        self._levels = levels
-        self._sources = sources
-        self._commit = commit
+        self._executions = attempt.executions
+        self._sources = attempt.sources
+        self._commit = attempt.commit
         self._interval_s = max(0, min_epoch_interval_ms) / 1000
         self._cancelled = threading.Event()
         self._pacer = EpochPacer(self._epoch_ms())
         self._progress = ProgressLine()
-        self._messages = MessageDelivery(collect, sources.take_feedback, epoch_writers, self._progress)
+        self._messages = MessageDelivery(attempt.collect, self._sources.take_feedback, epoch_writers, self._progress)
         self._wakeup_ms: int | None = None
         self._last_epoch = 0.0
         self._last_asked = 0.0
-        self.figures = JobFigures(epochs=first_epoch, records_read=sources.records)
+        self.figures = JobFigures(epochs=attempt.first_epoch, records_read=self._sources.records)
 
     def _epoch_ms(self) -> int:
         """How long an epoch should take: a checkpoint is only ever taken at the end of one."""
@@ -222,7 +192,7 @@ class Coordinator:
         """How long the slowest subtask of every level worked in the last epoch, one level after the other."""
         slowest: dict[int, float] = {}
         for report in self.figures.subtasks.values():
-            level = self._levels[report.segment_id]
+            level = self._plan.by_id[report.segment_id].level
             slowest[level] = max(slowest.get(level, 0.0), report.busy_ms)
         return sum(slowest.values())
 
@@ -267,7 +237,7 @@ class Coordinator:
             self._executions.enter(ExecutionState.FINISHED, lambda each: each.vertex_id in over)
 
     def _begin_checkpoint(self, order: CheckpointOrder) -> None:
-        self._keeper.begin(order, self.figures.epochs, self._sources.snapshot(), self._slots)
+        self._keeper.begin(order, self.figures.epochs, self._sources.snapshot(), range(self._plan.slots))
 
     def _accept_reports(self, results: list[Any]) -> None:
         figures = self.figures
@@ -285,10 +255,3 @@ class Coordinator:
 
     def _deliver_messages(self, results: list[Any], is_complete: bool = True) -> dict[str, list[Any]]:
         return self._messages.deliver(results, self.figures.epochs, is_complete)
-
-
-def raise_failure(results: list[Any]) -> None:
-    """Raises what the slots report as failed, if anything; a lost slot is rather a consequence than a cause."""
-    failures = [result for result in results if isinstance(result, Failure)]
-    if failures:
-        raise to_error(min(failures, key=lambda failure: failure.is_slot_lost))

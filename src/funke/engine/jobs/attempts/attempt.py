@@ -1,0 +1,55 @@
+"""What an attempt of a job consists of in the driver, and what is known about it, whoever drives it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from funke.engine.jobs.attempts.job_executions import JobExecutions
+from funke.engine.jobs.attempts.job_failure import to_error
+from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper, CommitAll
+from funke.engine.jobs.sources.job_sources import JobSources
+from funke.engine.operators.operator import MIN_WATERMARK
+from funke.engine.planner.segments import Plan
+from funke.engine.runtime.results import Failure, SubtaskReport
+from funke.engine.types.driver_messages import CollectedRecords
+
+__all__ = ["Attempt", "JobFigures", "raise_failure"]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The parts that a coordinator brings together."""
+
+    plan: Plan
+    sources: JobSources
+    keeper: CheckpointKeeper
+    commit: CommitAll
+    collect: Callable[[CollectedRecords], None]
+    executions: JobExecutions
+    first_epoch: int = 0
+
+
+@dataclass
+class JobFigures:
+    """What is known about a running job."""
+
+    records_read: int = 0
+    epochs: int = 0
+    watermark: int = MIN_WATERMARK
+    subtasks: dict[tuple[int, int], SubtaskReport] = field(default_factory=dict)
+    epoch_ms: deque[float] = field(default_factory=lambda: deque(maxlen=200))
+
+    @property
+    def has_unfinished(self) -> bool:
+        """Whether slots still work on records of earlier epochs."""
+        return any(report.has_unfinished for report in self.subtasks.values())
+
+
+def raise_failure(results: list[Any]) -> None:
+    """Raises what the slots report as failed, if anything; a lost slot is rather a consequence than a cause."""
+    failures = [result for result in results if isinstance(result, Failure)]
+    if failures:
+        raise to_error(min(failures, key=lambda failure: failure.is_slot_lost))
