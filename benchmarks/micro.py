@@ -47,12 +47,13 @@ def _ten_elements() -> float:
 
 def epoch_latency_ms() -> float:
     """Milliseconds of an epoch with one exchange that carries a few records."""
-    from funke.common import WatermarkStrategy
+    from funke.common import Configuration, WatermarkStrategy
     from funke.datastream import StreamExecutionEnvironment
     from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
     from funke.datastream.connectors.discard import DiscardingSink
 
-    env = StreamExecutionEnvironment.get_execution_environment()
+    configuration = Configuration().set_string("funke.exchange", "blocking")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
     source = DataGeneratorSource(lambda index: index, 200, rate_limiter_strategy=RateLimiterStrategy.per_second(30))
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")

@@ -35,6 +35,8 @@ PYFLINK_WINDOW_ROWS = 100_000
 # The median counts: Funke's jobs take two seconds, and machines have moods.
 FUNKE_RUNS = 3
 START_RUNS = 5
+LATENCY_RUNS = 3
+LATENCY_S = "5"
 EVENTS = 3_000_000
 
 
@@ -136,6 +138,18 @@ class Bench:
         """Rows per second of one Python process that just does the work."""
         return self._measure("bare loop", [sys.executable, "bare_loop.py", self.input()], self._rows)
 
+    def latency_ms(self, rate: int, keys: int, option: str | None = None) -> tuple[float, float]:
+        """Milliseconds from a socket to a keyed function behind an exchange: median and 99th percentile."""
+        given = [f"-D{option}"] if option else []
+        command = [sys.executable, "-m", "funke", "run", *given, "latency.py", str(rate), str(keys), LATENCY_S]
+        found = []
+        for _ in range(LATENCY_RUNS):
+            result = subprocess.run(command, cwd=PROGRAMS, capture_output=True, text=True, check=True)
+            (line,) = [line for line in result.stdout.splitlines() if line.startswith("LATENCY")]
+            found.append(tuple(map(float, line.split()[1:3])))
+        halves, most = zip(*found)
+        return statistics.median(halves), statistics.median(most)
+
     def start_seconds(self) -> tuple[float, float]:
         """How long the smallest program takes as a whole on Funke and on PyFlink: the medians of alternating runs."""
         # A second run on a machine: Funke has made its archive of Spark's classes after the first.
@@ -231,6 +245,11 @@ def start_ratio(name: str, seconds: tuple[float, float], bar: float) -> Ratio:
     return under(name, ours / theirs, bar, f"{ours:.1f} / {theirs:.1f} s, median of {START_RUNS}")
 
 
+def latency(name: str, found_ms: tuple[float, float], bar_ms: float) -> Ratio:
+    """The 99th percentile, with the median beside it."""
+    return under(name, found_ms[1], bar_ms, f"median {found_ms[0]:.2f} ms")
+
+
 def ratio(name: str, ours: float, theirs: float, bar: float) -> Ratio:
     """Our speed over another one."""
     return at_least(name, ours / theirs, bar, f"{ours:,.0f} / {theirs:,.0f} rows/s")
@@ -272,8 +291,19 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
         "start": lambda: start_ratio(
             "ten-element program, whole process, second run on a machine: Funke / PyFlink", bench.start_seconds(), 0.6
         ),
+        "latency": lambda: latency(
+            "socket, map, key_by, 1 000 records/s: p99 latency (ms)", bench.latency_ms(1_000, 1_000), 10
+        ),
+        "latency-checkpoints": lambda: latency(
+            "the same with checkpoints every second, 100 000 keys: p99 latency (ms)",
+            bench.latency_ms(1_000, 100_000, "execution.checkpointing.interval=1s"),
+            60,
+        ),
+        "latency-50000": lambda: latency(
+            "the same at 50 000 records/s: p99 latency (ms)", bench.latency_ms(50_000, 1_000), 25
+        ),
         "ten-elements": lambda: under(
-            "ten-element bounded job, warm session (s)", ten_elements_s(), 1.0, "median of 5"
+            "ten-element bounded job, warm session (s)", ten_elements_s(), 0.4, "median of 5"
         ),
         "epoch": lambda: under("epoch with one exchange and little data (ms)", epoch_latency_ms(), 350, "median of 20"),
         "tumbling-window": lambda: ratio(

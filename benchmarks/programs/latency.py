@@ -10,10 +10,10 @@ import tempfile
 import threading
 import time
 
+from pyflink.common import Types
 from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from pyflink.datastream.connectors.discard import DiscardingSink
 from pyflink.datastream.state import ValueStateDescriptor
-from pyflink.common import Types
 
 RATE, KEYS, SECONDS = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 FOLDER = tempfile.mkdtemp()
