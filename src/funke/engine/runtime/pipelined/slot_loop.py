@@ -47,6 +47,7 @@ __all__ = ["SlotLoop", "channel_numbers"]
 
 _REPORT_S = 1.0
 _SHORTEST_TICK_S = 0.05
+_MOST_RESULT_BYTES = 1 << 20
 _LONGEST_WAIT_S = 1.0
 # While a snapshot is being written, somebody has to look whether it is done.
 _SNAPSHOT_WAIT_S = 0.005
@@ -74,6 +75,9 @@ class SlotLoop:
         self._package = package
         self._network = network or package.network
         self._outbox: list[bytes] = []
+        # Records for the driver leave like those for other slots; when the job fails in between, nobody sees them.
+        self._results: list[bytes] = []
+        self._result_bytes = 0
         self._subtasks = Subtasks(slot, plan, package, folder, self._carry, self.send_to_driver)
         self.snapshots = self._subtasks.snapshots
         self._numbers = channel_numbers(plan)
@@ -161,7 +165,8 @@ class SlotLoop:
         if isinstance(message, PreparedCommits):
             self._tell(Prepared(self._preparing, message.operator_id, message.committables))
         else:
-            self._tell(message)
+            self._results.append(encode(message))
+            self._result_bytes += len(self._results[-1])
 
     def _tell(self, message: Any) -> None:
         self._outbox.append(encode(message))
@@ -224,7 +229,6 @@ class SlotLoop:
                 self._align(task, taking)
         elif task.on_end():
             self._end(task)
-            self._look_for_end()
         task.subtask.busy_s += time.perf_counter() - started
 
     def _read(self, task: Task) -> None:
@@ -245,12 +249,15 @@ class SlotLoop:
         for task in self._tasks:
             may_run = not task.has_ended and not task.is_held and task.has_room
             if may_run and self._subtasks.fire_timers(task.subtask.chain):
-                task.is_dirty = True
+                task.is_dirty = task.has_news = True
+            if task.is_ending:
+                self._end(task)
         return self._flush()
 
     def _flush(self) -> bool:
         """Sends what waits in routers and sinks; whether there was anything."""
         self._last_flush = time.monotonic()
+        self._release_results()
         was_dirty = False
         for task in self._tasks:
             if task.is_dirty and not task.has_ended and not task.is_held:
@@ -259,6 +266,11 @@ class SlotLoop:
                 task.subtask.chain.flush()
                 task.subtask.flush()
         return was_dirty
+
+    def _release_results(self) -> None:
+        self._outbox += self._results
+        self._results.clear()
+        self._result_bytes = 0
 
     def _tick(self, now: float) -> None:
         """Now and then: event time goes on, and what is not needed any more goes."""
@@ -272,7 +284,8 @@ class SlotLoop:
     def _send(self, is_busy: bool) -> None:
         """What this turn has for others leaves."""
         now = time.monotonic()
-        if is_busy and 0 <= self._buffer_timeout_s <= now - self._last_flush:
+        is_late = 0 <= self._buffer_timeout_s <= now - self._last_flush
+        if (is_busy and is_late) or self._result_bytes > _MOST_RESULT_BYTES:
             self._flush()
         if now - self._last_tick >= self._tick_s:
             self._tick(now)
@@ -379,6 +392,7 @@ class SlotLoop:
         """Once all subtasks have their barriers, the state of the slot is written beside what follows."""
         if not all(task.is_held and task.aligning == taking for task in self._tasks):
             return
+        self._release_results()
         stall_ms, self._prepare_s = self._prepare_s * 1000, 0.0
         self._subtasks.snapshot(taking.order, stall_ms)
         for task in self._tasks:
@@ -401,15 +415,20 @@ class SlotLoop:
         """All input is read: sources end, which ends those behind them."""
         for task in self._sources:
             self._end(task)
-        self._look_for_end()
 
     def _end(self, task: Task) -> None:
+        """Ends a task whose input has; one that still works on records ends when it has done so."""
+        task.is_ending = task.subtask.chain.has_unfinished
+        if task.is_ending:
+            return
         # The last checkpoint takes the place of those that are being written, which read files of the state.
         self.snapshots.close()
         task.end()
+        self._look_for_end()
 
     def _look_for_end(self) -> None:
         if all(task.has_ended for task in self._tasks):
+            self._release_results()
             self._report(self._tasks)
             self._tell(Finished())
 

@@ -35,7 +35,8 @@ class Task:
         self._missing = 0
         # Its barrier has been sent: nothing is taken before the slot's state is captured.
         self.is_held = False
-        self.has_ended = False
+        # All its input has ended; it ends when it is done with it.
+        self.is_ending = self.has_ended = False
         # Something came in since sinks and routers were last flushed, and since event time was last looked after.
         self.is_dirty = self.has_news = False
 
