@@ -24,6 +24,7 @@ _ROW_SCHEMAS = {
 # By module, then by where the names are. Modules are written without `funke.`.
 _NAMES: dict[str, dict[str, str]] = {
     "common": _ROW_SCHEMAS | {"common.serialization": "SimpleStringEncoder"},
+    "common.job_client": {"engine.types.job_status": "JobStatus"},
     "common.serialization": _ROW_SCHEMAS,
     "datastream.async_data_stream": {
         "common": "TypeInformation",

@@ -122,7 +122,8 @@ def test_all_state_as_a_data_frame(savepoint: str) -> None:
 
 def test_operators_are_listed(savepoint: str) -> None:
     operators = SavepointReader.read(environment(), savepoint).operators()
-    assert [(entry.uid, entry.name, entry.parallelism) for entry in operators] == [("count", "Counting", 2)]
+    found = [(entry.uid, entry.name, entry.parallelism) for entry in operators]
+    assert found == [("count", "Counting", 2), ("numbers", "Source: numbers", 2)]
 
 
 class ReadCount(KeyedStateReaderFunction[int, Any]):

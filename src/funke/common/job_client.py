@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from funke.common.completable_future import CompletableFuture
 from funke.common.job_execution_result import JobExecutionResult
 from funke.common.job_id import JobID
+from funke.passed_on_names import pass_on_names
 
 if TYPE_CHECKING:
     from funke.engine.jobs.job import SubmittedJob
 
 __all__ = ["JobClient"]
+
+pass_on_names(__name__)
 
 
 class JobClient:

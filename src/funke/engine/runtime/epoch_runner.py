@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -23,16 +22,13 @@ from funke.engine.runtime.slot import Delivery, EpochHeader
 from funke.engine.runtime.slot_address import SlotAddress
 from funke.engine.runtime.spark_input import spark_frames
 from funke.engine.runtime.spark_session import OnSpark, is_embedded
-from funke.engine.runtime.spark_tasks import jvm_pid, placed_rdd, ship_funke
+from funke.engine.runtime.spark_tasks import await_places, jvm_pid, placed_rdd, ship_funke
 from funke.engine.runtime.worker_setup import JobPackage, end_quietly_with_spark
 
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast
     from pyspark.sql import DataFrame
 
-_EXECUTOR_WAIT_S = 10.0
-# After a failure an executor may be gone for good.
-_LOST_EXECUTOR_WAIT_S = 2.0
 _DEPLOY_WAIT_S = 15.0
 _EPOCH_END_S = 3.0
 
@@ -80,7 +76,9 @@ class EpochRunner:
                     yield to_failure(error)
 
         self._enter_group("deploy")
-        self._await_executors()
+        if not is_embedded(self._spark):
+            # So that slots spread over executors.
+            await_places(self._context, self._plan.slots, self._is_restarted)
         started = self._slot_numbers().mapPartitions(start).collect()
         self.addresses = {address.slot: address for address in started if isinstance(address, SlotAddress)}
         self.hosts = {address.slot: address.host for address in self.addresses.values()}
@@ -95,18 +93,6 @@ class EpochRunner:
             return self._context.parallelize(slots, self._plan.slots)
         hosts = [[self._wanted_hosts[slot]] if slot in self._wanted_hosts else [] for slot in slots]
         return placed_rdd(self._context, slots, hosts)
-
-    def _await_executors(self) -> None:
-        """On a cluster, waits a while for as many cores as there are slots, so that slots spread over executors."""
-        if is_embedded(self._spark):
-            return
-        cores = int(self._context.getConf().get("spark.executor.cores", "1") or 1)
-        end = time.monotonic() + (_LOST_EXECUTOR_WAIT_S if self._is_restarted else _EXECUTOR_WAIT_S)
-        while time.monotonic() < end:
-            executors = self._context._jsc.sc().getExecutorMemoryStatus().size() - 1
-            if executors * cores >= self._plan.slots:
-                return
-            time.sleep(0.1)
 
     def run_epoch(
         self, header: EpochHeader, orders: Iterable[ReadOrder], frames_of: Mapping[int, DataFrame] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import time
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +16,11 @@ from funke.engine.runtime.spark_session import OnSpark, is_embedded
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
 
-__all__ = ["jvm_pid", "placed_rdd", "ship_funke"]
+__all__ = ["await_places", "jvm_pid", "placed_rdd", "ship_funke"]
+
+_EXECUTOR_WAIT_S = 10.0
+# After a failure an executor may be gone for good.
+_LOST_EXECUTOR_WAIT_S = 2.0
 
 T = TypeVar("T")
 
@@ -23,6 +28,20 @@ T = TypeVar("T")
 def jvm_pid(context: SparkContext) -> int:
     jvm: Any = context._jvm
     return int(jvm.java.lang.ProcessHandle.current().pid())
+
+
+def await_places(context: SparkContext, wanted: int, is_restarted: bool) -> int:
+    """On a cluster, waits a while for as many places for tasks as are wanted; returns how many there are."""
+    end = time.monotonic() + (_LOST_EXECUTOR_WAIT_S if is_restarted else _EXECUTOR_WAIT_S)
+    while (places := _places(context)) < wanted and time.monotonic() < end:
+        time.sleep(0.1)
+    return max(1, places)
+
+
+def _places(context: SparkContext) -> int:
+    executors: Any = context._jsc.sc().statusStore().executorList(True)
+    found = [executors.apply(number) for number in range(executors.size())]
+    return sum(executor.totalCores() for executor in found if executor.id() != "driver")
 
 
 def placed_rdd(context: SparkContext, values: Iterable[T], hosts: Iterable[list[str]]) -> RDD[T]:

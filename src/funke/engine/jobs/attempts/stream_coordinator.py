@@ -146,9 +146,9 @@ class StreamCoordinator:
     def _listen(self, wait_s: float) -> None:
         for slot, message in self._runner.receive(wait_s):
             self._heard_at[slot] = time.monotonic()
-            self._hear(message)
+            self._hear(slot, message)
 
-    def _hear(self, message: Any) -> None:
+    def _hear(self, slot: int, message: Any) -> None:
         if isinstance(message, Reports):
             self._take_reports(message)
         elif isinstance(message, DriverMessage):
@@ -163,7 +163,7 @@ class StreamCoordinator:
         elif isinstance(message, Prepared):
             self._keeper.prepared_with(message.checkpoint_id, message.operator_id, message.committables)
         elif isinstance(message, Finished):
-            self._finished.add(len(self._finished))
+            self._finished.add(slot)
         elif isinstance(message, Failure):
             self._fail(message)
         else:

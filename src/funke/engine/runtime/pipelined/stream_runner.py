@@ -26,7 +26,7 @@ from funke.engine.runtime.results import Failure, to_failure
 from funke.engine.runtime.slot_address import SlotAddress, local_host
 from funke.engine.runtime.slot_calls import connect
 from funke.engine.runtime.spark_session import OnSpark, is_embedded
-from funke.engine.runtime.spark_tasks import jvm_pid, placed_rdd, ship_funke
+from funke.engine.runtime.spark_tasks import await_places, jvm_pid, placed_rdd, ship_funke
 from funke.engine.runtime.worker_setup import ControlAddress, JobPackage, end_quietly_with_spark
 from funke.engine.trust.peers import listen_at, prove_to_caller, require_same_user
 from funke.engine.trust.private_files import make_private_folder, run_folder
@@ -55,6 +55,7 @@ class StreamRunner:
         self._plan = plan
         self._secret = package.secret
         self._group = package.key
+        self._is_restarted = package.attempt > 0
         self._wanted_hosts = wanted_hosts or {}
         self._listener = self._listen()
         if is_embedded(spark):
@@ -135,9 +136,9 @@ class StreamRunner:
     def _run_spark_job(self) -> None:
         package = self._package
 
-        def accompany(slots: Iterable[int]) -> Iterator[Failure]:
+        def accompany(shares: Iterable[list[int]]) -> Iterator[Failure]:
             end_quietly_with_spark()
-            yield from accompany_slots(list(slots), package.value)
+            yield from accompany_slots([slot for share in shares for slot in share], package.value)
 
         try:
             self._context.setJobGroup(self._group, f"funke {self._group}: streaming", interruptOnCancel=False)
@@ -146,15 +147,16 @@ class StreamRunner:
             self._spark_failure = error
         self.wake()
 
-    def _slot_numbers(self) -> RDD[int]:
-        slots = range(self._plan.slots)
-        if is_embedded(self._spark):
-            # One task is enough to stay with slots that are all on this host.
-            return self._context.parallelize(slots, 1)
-        if not self._wanted_hosts:
-            return self._context.parallelize(slots, self._plan.slots)
-        hosts = [[self._wanted_hosts[slot]] if slot in self._wanted_hosts else [] for slot in slots]
-        return placed_rdd(self._context, slots, hosts)
+    def _slot_numbers(self) -> RDD[list[int]]:
+        """The slots that each task stays with: as few as there are places for tasks, which last as long as the job."""
+        slots = self._plan.slots
+        # On embedded Spark all slots are on this host.
+        tasks = 1 if is_embedded(self._spark) else await_places(self._context, slots, self._is_restarted)
+        if tasks < slots or not self._wanted_hosts:
+            shares = [list(range(task, slots, tasks)) for task in range(min(tasks, slots))]
+            return self._context.parallelize(shares, len(shares))
+        hosts = [[self._wanted_hosts[slot]] if slot in self._wanted_hosts else [] for slot in range(slots)]
+        return placed_rdd(self._context, [[slot] for slot in range(slots)], hosts)
 
     def _failure_of_tasks(self) -> Exception:
         if self._task_failures:
