@@ -4,10 +4,9 @@ python latency.py RECORDS_PER_SECOND KEYS SECONDS      prints LATENCY <p50> <p99
 """
 
 import os
-import socket
+import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 from pyflink.common import Types
@@ -15,23 +14,25 @@ from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from pyflink.datastream.connectors.discard import DiscardingSink
 from pyflink.datastream.state import ValueStateDescriptor
 
-RATE, KEYS, SECONDS = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 FOLDER = tempfile.mkdtemp()
-# What comes in the first second finds everything cold.
-WARM_UP_S = 1.0
-
-
-def send(listener):
-    connection, _ = listener.accept()
-    began, sent = time.time(), 0
-    with connection:
-        while (elapsed := time.time() - began) < SECONDS + WARM_UP_S:
-            due = int(elapsed * RATE)
-            if due > sent:
-                now = time.time()
-                connection.sendall("".join(f"{number % KEYS},{now}\n" for number in range(sent, due)).encode())
-                sent = due
-            time.sleep(0.0005)
+# The source reads before the slots have started; and what comes in the first second finds everything cold.
+START_S, WARM_UP_S = 5.0, 1.0
+# A process of its own: RECORDS_PER_SECOND KEYS SECONDS; prints its port.
+SENDER = """
+import socket, sys, time
+rate, keys, seconds = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connection, _ = listener.accept()
+began, sent = time.time(), 0
+while (elapsed := time.time() - began) < seconds:
+    due = int(elapsed * rate)
+    if due > sent:
+        now = time.time()
+        connection.sendall("".join(f"{number % keys},{now}\\n" for number in range(sent, due)).encode())
+        sent = due
+    time.sleep(0.0005)
+"""
 
 
 class Measure(KeyedProcessFunction):
@@ -58,18 +59,20 @@ def parse(line):
 
 
 def main():
-    listener = socket.create_server(("127.0.0.1", 0))
-    threading.Thread(target=send, args=(listener,), daemon=True).start()
+    rate, keys, seconds = sys.argv[1:4]
+    lasting = str(float(seconds) + START_S + WARM_UP_S)
+    sender = subprocess.Popen([sys.executable, "-c", SENDER, rate, keys, lasting], stdout=subprocess.PIPE, text=True)
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(2)
-    lines = env.socket_text_stream("127.0.0.1", listener.getsockname()[1])
+    lines = env.socket_text_stream("127.0.0.1", int(sender.stdout.readline()))
     lines.map(parse).key_by(lambda pair: pair[0]).process(Measure()).sink_to(DiscardingSink())
     env.execute("latency")
+    sender.wait()
     measured = []
     for name in os.listdir(FOLDER):
         with open(os.path.join(FOLDER, name)) as lines:
             measured += [tuple(map(float, line.split())) for line in lines]
-    first = min(sent for sent, _ in measured) + WARM_UP_S
+    first = min(sent + age for sent, age in measured) + WARM_UP_S
     ages = sorted(age * 1000 for sent, age in measured if sent >= first)
     print("LATENCY", *(round(ages[int(len(ages) * share)], 2) for share in (0.5, 0.99, 0.999)), len(ages))
 

@@ -37,7 +37,7 @@ _LONGEST_WAIT_S = 1.0
 # Slots report every second.
 _SILENCE_S = 1.5
 # Subtasks are given so many records at first, and then as many as take them about so long.
-_FIRST_RECORDS = 5_000
+_FIRST_RECORDS = 1 << 16
 _MOST_RECORDS = 1 << 20
 _SHORT_S, _LONG_S = 0.3, 2.0
 # Who fails because of another's failure may be heard first.
