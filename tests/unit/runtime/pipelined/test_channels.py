@@ -20,7 +20,7 @@ class Pair:
         left, right = socket.socketpair()
         self.sending, self.receiving = Connection(left), Connection(right)
         self.pool = BufferPool(floating)
-        self.ins = [InChannel(number, 0, number, self.pool, SEGMENT) for number in range(channels)]
+        self.ins = [InChannel(number, 0, number, self.pool, exclusive, SEGMENT) for number in range(channels)]
         self.outs = [RemoteOut(number, self.sending, exclusive, SEGMENT) for number in range(channels)]
         for channel in self.ins:
             channel.connect(self.receiving)
@@ -107,7 +107,7 @@ def test_a_long_block_takes_several_buffers() -> None:
 
 
 def test_records_for_the_same_slot_are_no_longer_the_senders() -> None:
-    target = InChannel(0, 0, 0, BufferPool(0), SEGMENT)
+    target = InChannel(0, 0, 0, BufferPool(0), 1, SEGMENT)
     record = {"count": 1}
     LocalOut(target, 4).send([("r", [record], None)])
     record["count"] = 2

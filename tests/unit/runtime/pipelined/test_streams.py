@@ -149,6 +149,16 @@ def test_a_checkpoint_that_is_given_up_stops_nothing() -> None:
     assert run.keeper.figures.failed > 0
 
 
+def test_sources_of_one_slot_take_turns() -> None:
+    builder = GraphBuilder(1)
+    first = builder._add(ReadSource(SequenceSource(0, 199_999)), "first", [])
+    second = builder._add(ReadSource(SequenceSource(1_000_000, 1_199_999)), "second", [])
+    builder._add(WriteSink(CollectSink("out")), "out", [first, second], Rebalance())
+    found = run_stream(builder.graph).collected
+    assert len(found) == 400_000
+    assert min(map(found.index, (0, 1_000_000))) < found.index(1_100_000) < found.index(199_999)
+
+
 def test_a_slow_subtask_presses_back_on_those_before_it() -> None:
     builder = GraphBuilder(1)
     source = builder._add(ReadSource(SequenceSource(0, 300)), "numbers", [])

@@ -45,6 +45,7 @@ class InChannel:
         "_borrowed",
         "_connection",
         "_pool",
+        "_promised",
         "_segment_bytes",
         "_to_grant",
         "exchange_id",
@@ -57,7 +58,9 @@ class InChannel:
         "upstream",
     )
 
-    def __init__(self, number: int, exchange_id: int, upstream: int, pool: BufferPool, segment_bytes: int) -> None:
+    def __init__(
+        self, number: int, exchange_id: int, upstream: int, pool: BufferPool, exclusive: int, segment_bytes: int
+    ) -> None:
         self.number = number
         self.exchange_id = exchange_id
         self.upstream = upstream
@@ -73,6 +76,8 @@ class InChannel:
         self._segment_bytes = segment_bytes
         # Buffers of the pool that this channel has.
         self._borrowed = 0
+        # What the sender may send and has not sent yet, as far as is known here.
+        self._promised = exclusive
         self._backlog = 0
         self._to_grant = 0
 
@@ -89,9 +94,11 @@ class InChannel:
         """Takes a block; those that are local come as they are, the others encoded."""
         queue = self.queue
         queue.append((kind, content, size))
-        self._backlog = backlog
-        if backlog > 0 and self._connection is not None:
-            self.borrow()
+        if self._connection is not None:
+            self._promised -= self._buffers_of(size)
+            self._backlog = backlog
+            if backlog > 0:
+                self.borrow()
         if len(queue) == 1 and not self.is_blocked:
             self.on_ready(self)
 
@@ -101,19 +108,18 @@ class InChannel:
         if self._connection is not None:
             if kind == BLOCK:
                 content = decode(content)
-            self._free(-(-size // self._segment_bytes) or 1)
+            self._free(self._buffers_of(size))
         elif self.on_taken is not None:
             self.on_taken()
         return kind, content
 
     def borrow(self) -> None:
         """Takes buffers from the pool for what the sender has waiting."""
-        wanted = self._backlog - self._to_grant
+        wanted = self._backlog - self._promised
         taken = min(wanted, self._pool.free)
         if taken > 0:
             self._pool.free -= taken
             self._borrowed += taken
-            self._backlog -= taken
             self._grant(taken)
         if wanted > taken and not self.is_wanting:
             self.is_wanting = True
@@ -129,6 +135,10 @@ class InChannel:
 
     def _grant(self, buffers: int) -> None:
         self._to_grant += buffers
+        self._promised += buffers
+
+    def _buffers_of(self, size: int) -> int:
+        return -(-size // self._segment_bytes) or 1
 
     def send_credit(self) -> None:
         """Grants what has become free since the last time."""

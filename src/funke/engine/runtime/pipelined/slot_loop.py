@@ -47,6 +47,8 @@ __all__ = ["SlotLoop", "channel_numbers"]
 
 _REPORT_S = 1.0
 _SHORTEST_TICK_S = 0.05
+# However busy a slot is, the timers of its quiet subtasks do not wait longer than that for their turn.
+_TIMERS_S = 0.002
 _MOST_RESULT_BYTES = 1 << 20
 _LONGEST_WAIT_S = 1.0
 # While a snapshot is being written, somebody has to look whether it is done.
@@ -96,10 +98,9 @@ class SlotLoop:
         self._prepare_s = 0.0
         self._acked: set[int] = set()
         self._is_reading = True
-        self._is_over = False
         self._last_report = 0.0
         self._last_flush = 0.0
-        self._last_tick = 0.0
+        self._last_tick = self._last_timers = 0.0
         self._tick_s = max(_SHORTEST_TICK_S, package.auto_watermark_interval_ms / 1000)
         self._buffer_timeout_s = package.buffer_timeout_ms / 1000
 
@@ -121,7 +122,10 @@ class SlotLoop:
     def _open_inputs(self, task: Task, subtask: Subtask, exchange: Exchange) -> None:
         for (exchange_id, sender, receiver), number in self._numbers.items():
             if exchange_id == exchange.id and receiver == subtask.index:
-                channel = InChannel(number, exchange.id, sender, task.pool, self._network.segment_bytes)
+                network = self._network
+                channel = InChannel(
+                    number, exchange.id, sender, task.pool, network.channel_buffers, network.segment_bytes
+                )
                 task.add_input(channel)
                 self._inputs[number] = task, channel
 
@@ -194,7 +198,7 @@ class SlotLoop:
         self._driver = Connection(driver)
         self._watch(self._driver, self._on_driver)
         self._tell(Ready())
-        while not self._is_over:
+        while True:
             is_busy = self._turn()
             self._send(is_busy)
             wait_s = 0.0 if is_busy else self._wait_s()
@@ -208,12 +212,13 @@ class SlotLoop:
             if task.has_input and task.has_room:
                 self._process(task)
                 return True
-        if self._is_reading:
-            for task in self._sources:
-                source = task.subtask.source
-                if source is not None and source.is_reading and task.has_room and not task.is_held:
-                    self._read(task)
-                    return True
+        for number, task in enumerate(self._sources if self._is_reading else ()):
+            source = task.subtask.source
+            if source is not None and source.is_reading and task.has_room and not task.is_held:
+                # Sources take turns.
+                self._sources.append(self._sources.pop(number))
+                self._read(task)
+                return True
         return self._settle()
 
     def _process(self, task: Task) -> None:
@@ -246,13 +251,18 @@ class SlotLoop:
 
     def _settle(self) -> bool:
         """Nothing waits: timers that are due fire, and what stands in buffers goes on its way."""
+        self._fire_timers()
+        for task in self._tasks:
+            if task.is_ending:
+                self._end(task)
+        return self._flush()
+
+    def _fire_timers(self) -> None:
+        self._last_timers = time.monotonic()
         for task in self._tasks:
             may_run = not task.has_ended and not task.is_held and task.has_room
             if may_run and self._subtasks.fire_timers(task.subtask.chain):
                 task.is_dirty = task.has_news = True
-            if task.is_ending:
-                self._end(task)
-        return self._flush()
 
     def _flush(self) -> bool:
         """Sends what waits in routers and sinks; whether there was anything."""
@@ -287,6 +297,8 @@ class SlotLoop:
         is_late = 0 <= self._buffer_timeout_s <= now - self._last_flush
         if (is_busy and is_late) or self._result_bytes > _MOST_RESULT_BYTES:
             self._flush()
+        if now - self._last_timers >= _TIMERS_S:
+            self._fire_timers()
         if now - self._last_tick >= self._tick_s:
             self._tick(now)
         if now - self._last_report >= _REPORT_S:
