@@ -19,7 +19,7 @@ COLUMN_BATCH_RECORDS = 1 << 15
 
 
 class FileFormat(ABC):
-    """Reads files of one format. Is pickled into ingest tasks.
+    """Reads files of one format. Is pickled into slots.
 
     A file is read in ranges. What the numbers of a range count is the format's choice: units (such as the row groups
     of a Parquet file) when :meth:`units` knows any, else bytes.

@@ -1,1 +1,1 @@
-"""Carries a plan on Spark: ingest tasks, blocks, delivery tasks, slots and epochs. The only part that knows Spark."""
+"""Carries a plan on Spark: slots, blocks, streams and epochs. The only part that knows Spark."""
