@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import select
+import shutil
 import socket
 import threading
 import time
@@ -70,9 +71,9 @@ class StreamRunner:
         self._slot_of: dict[int, int] = {}
         self._unnamed: dict[int, Connection] = {}
         self._poll = select.poll()
-        self._waking, self._woken = os.pipe()
-        os.set_blocking(self._waking, False)
-        os.set_blocking(self._woken, False)
+        self._waking, self._woken = socket.socketpair()
+        self._waking.setblocking(False)
+        self._woken.setblocking(False)
         self._poll.register(self._waking, select.POLLIN)
         self._spark_failure: Exception | None = None
         self._task_failures: list[Failure] = []
@@ -189,7 +190,7 @@ class StreamRunner:
     def wake(self) -> None:
         """Ends a wait for messages; from any thread."""
         with contextlib.suppress(OSError):
-            os.write(self._woken, b"\0")
+            self._woken.send(b"\0")
 
     def send(self, slot: int, message: Any) -> None:
         """Tells a slot something; it leaves with the next `receive`."""
@@ -211,9 +212,9 @@ class StreamRunner:
     def _take(self, wait_s: float) -> Iterator[tuple[int, Any]]:
         self._flush()
         for descriptor, _ in self._poll.poll(wait_s * 1000):
-            if descriptor == self._waking:
+            if descriptor == self._waking.fileno():
                 with contextlib.suppress(BlockingIOError):
-                    os.read(self._waking, 1 << 12)
+                    self._waking.recv(1 << 12)
                 self._welcome()
                 continue
             slot = self._slot_of[descriptor]
@@ -294,6 +295,8 @@ class StreamRunner:
             if self._spark_job.is_alive():
                 self._context.cancelJobGroup(self._group)
             self._package.unpersist()
+        if self._path is not None:
+            shutil.rmtree(os.path.dirname(self._path), ignore_errors=True)
 
 
 def accompany_slots(slots: list[int], package: JobPackage) -> Iterator[Failure]:
