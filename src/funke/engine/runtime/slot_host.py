@@ -20,8 +20,9 @@ import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from funke.engine.planner.segments import Plan
@@ -31,7 +32,7 @@ from funke.engine.runtime.results import Failure, to_failure
 from funke.engine.runtime.snapshot_taking import SnapshotTaker
 from funke.engine.runtime.worker_logs import worker_logs
 from funke.engine.runtime.worker_setup import JobPackage, unpack
-from funke.engine.trust.peers import prove_to_caller, require_same_user
+from funke.engine.trust.greeter import Greeter
 from funke.engine.types.driver_messages import DriverMessage, PrintedText
 
 __all__ = ["CLOSE_S", "LEASE_S", "SOCKET_NAME", "SlotBirth", "SlotHost"]
@@ -42,10 +43,6 @@ LEASE_S = 6 * 3600.0
 SOCKET_NAME = "s"
 # How long user functions may take to close when the job is given up.
 CLOSE_S = 3.0
-# How long a caller may take over each step of the greeting, and how many may be greeted at once.
-_GREETING_S = 10.0
-_MOST_GREETED = 64
-_ACCEPT_AGAIN_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ class SlotHost(ABC, Generic[S]):
         self._is_fork = False
         self._secret = birth.package.secret
         self._listeners: list[socket.socket] = []
-        self._greeted: deque[socket.socket] = deque()
+        self._greeter = Greeter(self._secret, self._hear, self._sockets.add)
         self._last_call = time.monotonic()
         self._is_serving = False
         self._folder = birth.folder
@@ -105,7 +102,7 @@ class SlotHost(ABC, Generic[S]):
             listener.set_inheritable(False)
             self._listeners.append(listener)
             self._sockets.add(listener)
-            threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+            self._greeter.listen(listener)
         threading.Thread(target=self._watch, daemon=True).start()
         os.register_at_fork(after_in_child=self._let_go)
 
@@ -143,37 +140,13 @@ class SlotHost(ABC, Generic[S]):
         except (Exception, SystemExit) as error:
             self._startup_failure = to_failure(error, self._birth.slot)
 
-    def _accept(self, listener: socket.socket) -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                time.sleep(_ACCEPT_AGAIN_S)  # too many open files: some will be closed
-                continue
-            self._sockets.add(connection)
-            self._greeted.append(connection)
-            # Callers of the job's own are greeted in no time: whoever has waited longest has nothing to say.
-            if len(self._greeted) > _MOST_GREETED:
-                with contextlib.suppress(OSError):
-                    self._greeted.popleft().shutdown(socket.SHUT_RDWR)
-            threading.Thread(target=self._greet, args=(connection,), daemon=True).start()
+    def _hear(self, connection: socket.socket) -> Callable[[], None]:
+        """Reads what a caller wants, who has proven who it is; that is done without a limit of time."""
+        frames = FrameSocket(connection)
+        order = pickle.loads(frames.receive_message())
+        return partial(self._obey, order, connection, frames)
 
-    def _greet(self, connection: socket.socket) -> None:
-        """Reads what a caller wants, once it has proven who it is."""
-        try:
-            connection.settimeout(_GREETING_S)
-            if connection.family == socket.AF_UNIX:
-                require_same_user(connection)
-            prove_to_caller(connection, self._secret)
-            frames = FrameSocket(connection)
-            order = pickle.loads(frames.receive_message())
-            connection.settimeout(None)
-        except Exception:  # a stranger, or somebody who has gone
-            connection.close()
-            return
-        finally:
-            with contextlib.suppress(ValueError):  # it has waited too long
-                self._greeted.remove(connection)
+    def _obey(self, order: Any, connection: socket.socket, frames: FrameSocket) -> None:
         if order == "end":
             self.end(frames)
         self._last_call = time.monotonic()

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import SlotLostError
@@ -29,7 +30,8 @@ from funke.engine.runtime.slot_calls import connect
 from funke.engine.runtime.spark_session import OnSpark, is_embedded
 from funke.engine.runtime.spark_tasks import await_places, jvm_pid, placed_rdd, ship_funke
 from funke.engine.runtime.worker_setup import ControlAddress, JobPackage, end_quietly_with_spark
-from funke.engine.trust.peers import listen_at, prove_to_caller, require_same_user
+from funke.engine.trust.greeter import Greeter
+from funke.engine.trust.peers import listen_at
 from funke.engine.trust.private_files import make_private_folder, run_folder
 
 if TYPE_CHECKING:
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamRunner"]
 
-_GREETING_S = 10.0
 # How long slots may take to start.
 _BIRTH_S = 60.0
 _LOOK_S = 0.05
@@ -59,6 +60,7 @@ class StreamRunner:
         self._is_restarted = package.attempt > 0
         self._wanted_hosts = wanted_hosts or {}
         self._listener = self._listen()
+        self._greeter = Greeter(package.secret, lambda call: partial(self._arrive, call))
         if is_embedded(spark):
             package = replace(package, driver_host=open_nursery(), executor_pid=jvm_pid(self._context))
         self._package = self._context.broadcast(replace(package, control=self._control_address()))
@@ -103,7 +105,7 @@ class StreamRunner:
 
     def deploy(self) -> None:
         """Starts all slots and lets them meet."""
-        threading.Thread(target=self._accept, name="funke-callers", daemon=True).start()
+        self._greeter.listen(self._listener)
         self._spark_job.start()
         self._await(lambda: len(self._connections) == self._plan.slots, _BIRTH_S)
         begin = encode(Begin(self.addresses))
@@ -165,23 +167,7 @@ class StreamRunner:
             return SlotLostError(f"a worker process cannot be started: {failure.error_type}: {failure.message}")
         return self._spark_failure or SlotLostError("Spark has ended the job's tasks")
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                call, _ = self._listener.accept()
-            except OSError:
-                return  # closed
-            threading.Thread(target=self._greet, args=(call,), daemon=True).start()
-
-    def _greet(self, call: socket.socket) -> None:
-        try:
-            call.settimeout(_GREETING_S)
-            if call.family == socket.AF_UNIX:
-                require_same_user(call)
-            prove_to_caller(call, self._secret)
-        except Exception:  # a stranger, or somebody who has gone
-            call.close()
-            return
+    def _arrive(self, call: socket.socket) -> None:
         self._arrived.append(call)
         self.wake()
 
@@ -283,6 +269,7 @@ class StreamRunner:
     def close(self) -> None:
         """Ends all slots and waits until they are gone, and Spark's job with them."""
         self._is_closing = True
+        self._greeter.close()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()

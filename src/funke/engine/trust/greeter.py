@@ -1,0 +1,80 @@
+"""Takes calls on listening sockets and greets every caller in a thread of its own; strangers get no further."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from funke.engine.trust.peers import prove_to_caller, require_same_user
+
+__all__ = ["Greeter"]
+
+# How long a caller may take over each step of the greeting, and how many may be greeted at once.
+_GREETING_S = 10.0
+_MOST_GREETED = 64
+_ACCEPT_AGAIN_S = 0.5
+
+
+class Greeter:
+    """Hands over callers that have proven who they are.
+
+    `on_call` runs in the caller's thread, and is still bound to the limits of the greeting until it returns: an
+    exception closes the connection. `on_accept` sees every connection before anything is read from it.
+    """
+
+    def __init__(
+        self,
+        secret: bytes,
+        on_call: Callable[[socket.socket], Callable[[], None] | None],
+        on_accept: Callable[[socket.socket], None] = lambda connection: None,
+    ) -> None:
+        self._secret = secret
+        self._on_call = on_call
+        self._on_accept = on_accept
+        self._greeted: deque[socket.socket] = deque()
+        self._is_closed = False
+
+    def listen(self, listener: socket.socket) -> None:
+        """Takes calls on a socket until it is closed with `close`."""
+        threading.Thread(target=self._accept, args=(listener,), name="funke-greeter", daemon=True).start()
+
+    def close(self) -> None:
+        """Takes no more calls; whoever owns the sockets closes them."""
+        self._is_closed = True
+
+    def _accept(self, listener: socket.socket) -> None:
+        while not self._is_closed:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                if not self._is_closed:
+                    time.sleep(_ACCEPT_AGAIN_S)  # too many open files: some will be closed
+                continue
+            self._on_accept(connection)
+            self._greeted.append(connection)
+            # Callers of the job's own are greeted in no time: whoever has waited longest has nothing to say.
+            if len(self._greeted) > _MOST_GREETED:
+                with contextlib.suppress(OSError):
+                    self._greeted.popleft().shutdown(socket.SHUT_RDWR)
+            threading.Thread(target=self._greet, args=(connection,), daemon=True).start()
+
+    def _greet(self, connection: socket.socket) -> None:
+        try:
+            connection.settimeout(_GREETING_S)
+            if connection.family == socket.AF_UNIX:
+                require_same_user(connection)
+            prove_to_caller(connection, self._secret)
+            go_on = self._on_call(connection)
+            connection.settimeout(None)
+        except Exception:  # a stranger, or somebody who has gone
+            connection.close()
+            return
+        finally:
+            with contextlib.suppress(ValueError):  # it has waited too long
+                self._greeted.remove(connection)
+        if go_on is not None:
+            go_on()
