@@ -253,7 +253,8 @@ def lost_slot(address: SlotAddress, error: BaseException) -> Failure:
         blamed = ending.place if ending.is_fault_of_operator else NOWHERE
         message = f"slot {address.slot} on {address.host} is gone: {ending}"
         failure = Failure(blamed, "SlotLostError", message, user_part(ending.crash), is_slot_lost=True)
-    return replace(failure, slot=address.slot)
+    has_gone_in_order = ending is None and not os.path.exists(address.path)
+    return replace(failure, slot=address.slot, is_consequence=has_gone_in_order)
 
 
 def consumed_at(plan: Plan, level: int) -> frozenset[int]:

@@ -33,6 +33,8 @@ class Failure:
     message: str
     traceback_text: str
     is_slot_lost: bool = False
+    # The slot has ended in order, because another one or the driver was gone.
+    is_consequence: bool = False
     # Where it happened.
     slot: int | None = None
 

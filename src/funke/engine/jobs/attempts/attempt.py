@@ -52,4 +52,4 @@ def raise_failure(results: list[Any]) -> None:
     """Raises what the slots report as failed, if anything; a lost slot is rather a consequence than a cause."""
     failures = [result for result in results if isinstance(result, Failure)]
     if failures:
-        raise to_error(min(failures, key=lambda failure: failure.is_slot_lost))
+        raise to_error(min(failures, key=lambda failure: (failure.is_slot_lost, failure.is_consequence)))
