@@ -51,7 +51,8 @@ def test_unbounded_input_runs_as_a_stream_or_not_at_all(env: StreamExecutionEnvi
     stream = endless.key_by(lambda number: 0).reduce(max)
     env.set_runtime_mode(RuntimeExecutionMode.AUTOMATIC)
     with stream.execute_and_collect() as results:
-        assert next(results) == 0
+        # Which subtask comes first is open.
+        assert next(results) >= 0
     env.set_runtime_mode(RuntimeExecutionMode.BATCH)
     with pytest.raises(GraphError, match="unbounded"):
         collect(stream)

@@ -31,17 +31,21 @@ def jvm_pid(context: SparkContext) -> int:
 
 
 def await_places(context: SparkContext, wanted: int, is_restarted: bool) -> int:
-    """On a cluster, waits a while for as many places for tasks as are wanted; returns how many there are."""
+    """On a cluster, waits a while for as many executors as are wanted; returns how many places for tasks there are.
+
+    The first executor may have places for all: those that have not come yet should have their share.
+    """
+    cores = int(context.getConf().get("spark.executor.cores", "1") or 1)
     end = time.monotonic() + (_LOST_EXECUTOR_WAIT_S if is_restarted else _EXECUTOR_WAIT_S)
-    while (places := _places(context)) < wanted and time.monotonic() < end:
+    while len(_executor_cores(context)) * cores < wanted and time.monotonic() < end:
         time.sleep(0.1)
-    return max(1, places)
+    return max(1, sum(_executor_cores(context)))
 
 
-def _places(context: SparkContext) -> int:
+def _executor_cores(context: SparkContext) -> list[int]:
     executors: Any = context._jsc.sc().statusStore().executorList(True)
     found = [executors.apply(number) for number in range(executors.size())]
-    return sum(executor.totalCores() for executor in found if executor.id() != "driver")
+    return [executor.totalCores() for executor in found if executor.id() != "driver"]
 
 
 def placed_rdd(context: SparkContext, values: Iterable[T], hosts: Iterable[list[str]]) -> RDD[T]:

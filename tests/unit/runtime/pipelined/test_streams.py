@@ -104,9 +104,9 @@ class Count(KeyedProcessFunction):
         yield value % 5, count
 
 
-def counting_graph(records: int, per_checkpoint: int | None = None) -> Any:
+def counting_graph(records: int, per_checkpoint: int | None = None, per_second: int | None = None) -> Any:
     builder = GraphBuilder(2)
-    numbers = GeneratorSource(int, records, records_per_checkpoint=per_checkpoint)
+    numbers = GeneratorSource(int, records, per_second, records_per_checkpoint=per_checkpoint)
     source = builder._add(ReadSource(numbers), "numbers", [], uid="numbers")
     slow = builder._add(Map(slowly(1, 0.003)), "slow", [source], Rebalance(), uid="slow")
 
@@ -143,7 +143,7 @@ def test_a_checkpoint_that_is_given_up_stops_nothing() -> None:
                 pending.started -= 1_000_000
             time.sleep(0.002)
 
-    graph = counting_graph(2_000)
+    graph = counting_graph(2_000, per_second=2_000)
     run = run_stream(graph, TINY, CheckpointSettings(interval_ms=5, tolerable_failures=10**6), disturb=give_up)
     assert final_counts(run.collected) == dict.fromkeys(range(5), 400)
     assert run.keeper.figures.failed > 0
