@@ -38,7 +38,8 @@ def options_of(cluster: StandaloneCluster) -> dict[str, str]:
 
 
 def wait_for_checkpoint(job: KillableJob) -> JobRecord:
-    end = time.monotonic() + 60
+    # Executors and slots are new processes, on a machine that runs other tests beside.
+    end = time.monotonic() + 120
     while (record := job.record()) is None or record.state().checkpoint is None:
         assert time.monotonic() < end and job.process is not None and job.process.poll() is None, job.log()
         time.sleep(0.1)
