@@ -92,6 +92,7 @@ class OperatorHarness:
         side_outputs: tuple[OutputTag, ...] = (),
         job_parameters: dict[str, str] | None = None,
         auto_watermark_interval_ms: int = 200,
+        wake: Callable[[], None] | None = None,
         input_type: TypeInformation | None = None,
         restored: list[bytes] | None = None,
         backend: BackendChoice | None = None,
@@ -111,6 +112,9 @@ class OperatorHarness:
             job_parameters=job_parameters or {},
             clock=self.clock,
             send_to_driver=self.sent_to_driver.append,
+            # Whoever can be woken is in no epoch.
+            has_epochs=wake is None,
+            wake=wake or (lambda: None),
         )
         self.recorder = Recorder()
         self.sides = {tag.tag_id: Recorder() for tag in side_outputs}

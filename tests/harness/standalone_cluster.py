@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import socket
 import subprocess
 import time
+import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 _PACKAGE = "org.apache.spark.deploy"
@@ -22,12 +25,13 @@ class StandaloneCluster:
         self._home = Path(pyspark.__file__).parent
         self._folder = folder
         self._log = (folder / "daemons.txt").open("w")
-        port = free_port()
+        port, page_port = free_port(), free_port()
         self.url = f"spark://127.0.0.1:{port}"
-        address = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", str(free_port())]
+        address = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page_port)]
         self._master = self._start(f"{_PACKAGE}.master.Master", *address)
         wait_for_port(port)
         self.workers = [self._start_worker(number) for number in range(2)]
+        wait_until(lambda: _alive_workers(page_port) == 2)
 
     def _start_worker(self, number: int) -> subprocess.Popen[bytes]:
         size = ["--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", str(free_port())]
@@ -73,10 +77,27 @@ def free_port() -> int:
 
 def wait_for_port(port: int) -> None:
     """Waits until somebody listens."""
-    end = time.monotonic() + 30
-    while time.monotonic() < end:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
+    wait_until(lambda: _is_open(port))
+
+
+def wait_until(is_reached: Callable[[], bool]) -> None:
+    """Waits for other processes, which take their time on a machine that runs more tests beside."""
+    end = time.monotonic() + 60
+    while not is_reached():
+        assert time.monotonic() < end, "the cluster does not start"
         time.sleep(0.1)
-    raise TimeoutError(f"nothing listens on {port}")
+
+
+def _is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _alive_workers(page_port: int) -> int:
+    """How many workers the master knows."""
+    with (
+        contextlib.suppress(OSError),
+        urllib.request.urlopen(f"http://127.0.0.1:{page_port}/json/", timeout=10) as page,
+    ):
+        return int(json.load(page)["aliveworkers"])
+    return 0

@@ -158,6 +158,7 @@ def run_stream(
         coordinator.run()
     finally:
         runner.close()
+        keeper.answer_requests()
     disturbing.join(10)
     return StreamRun(collected, coordinator, keeper)
 

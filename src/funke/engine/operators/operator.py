@@ -94,6 +94,8 @@ class TaskInfo:
     cached_files: dict[str, str] = field(default_factory=dict)
     clock: Clock = field(default_factory=SystemClock)
     send_to_driver: Callable[[DriverMessage], None] = lambda message: None
+    # For other threads: has the slot look for what is ready.
+    wake: Callable[[], None] = lambda: None
     # Where sinks may keep what waits for its commit; None when the job takes no checkpoints.
     staging_folder: str | None = None
 

@@ -57,10 +57,16 @@ class SnapshotTaker:
     """The snapshots of one slot that are being written, and those that nobody has confirmed yet."""
 
     def __init__(
-        self, slot: int, spool: str, restored: Iterable[SnapshotHandle] = (), copies: LocalCopies | None = None
+        self,
+        slot: int,
+        spool: str,
+        restored: Iterable[SnapshotHandle] = (),
+        copies: LocalCopies | None = None,
+        on_answer: Callable[[], None] = lambda: None,
     ) -> None:
         self._slot = slot
         self._copies = copies
+        self._on_answer = on_answer
         # Full paths and checksums of shared files that the newest completed checkpoint refers to.
         restored_files = [file for handle in restored for file in handle.native_files()]
         self._shared = {file.path: file.checksum for file in restored_files if "/shared/" in file.path}
@@ -103,11 +109,6 @@ class SnapshotTaker:
         """Keeps an answer that needed no child."""
         with self._lock:
             self._acks[ack.checkpoint_id] = ack
-
-    @property
-    def is_writing(self) -> bool:
-        """Whether a snapshot is on its way."""
-        return bool(self._running)
 
     def acks(self) -> list[SnapshotAck]:
         """The answers that the driver has not decided about."""
@@ -198,6 +199,7 @@ class SnapshotTaker:
             del self._running[number]
             if not work.is_unwanted:
                 self._acks[number] = ack
+        self._on_answer()
 
 
 def _be_child(write: WriteSnapshots, folder: str, writing: int, parent: int) -> NoReturn:

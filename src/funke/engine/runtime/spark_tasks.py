@@ -21,6 +21,8 @@ __all__ = ["await_places", "jvm_pid", "placed_rdd", "ship_funke"]
 _EXECUTOR_WAIT_S = 10.0
 # After a failure an executor may be gone for good.
 _LOST_EXECUTOR_WAIT_S = 2.0
+# An executor may take so many times as long as another to start.
+_SLOWER = 3
 
 T = TypeVar("T")
 
@@ -36,16 +38,20 @@ def await_places(context: SparkContext, wanted: int, is_restarted: bool) -> int:
     The first executor may have places for all: those that have not come yet should have their share.
     """
     cores = int(context.getConf().get("spark.executor.cores", "1") or 1)
-    end = time.monotonic() + (_LOST_EXECUTOR_WAIT_S if is_restarted else _EXECUTOR_WAIT_S)
-    while len(_executor_cores(context)) * cores < wanted and time.monotonic() < end:
+    end = time.time() + (_LOST_EXECUTOR_WAIT_S if is_restarted else _EXECUTOR_WAIT_S)
+    while len(executors := _executors(context)) * cores < wanted and time.time() < end:
+        if executors and not is_restarted:
+            # On slow machines the others take as long as this one did.
+            took_ms = max(executor.addTime().getTime() for executor in executors) - context.startTime
+            end = max(end, (context.startTime + _SLOWER * took_ms) / 1000)
         time.sleep(0.1)
-    return max(1, sum(_executor_cores(context)))
+    return max(1, sum(int(executor.totalCores()) for executor in executors))
 
 
-def _executor_cores(context: SparkContext) -> list[int]:
+def _executors(context: SparkContext) -> list[Any]:
     executors: Any = context._jsc.sc().statusStore().executorList(True)
     found = [executors.apply(number) for number in range(executors.size())]
-    return [executor.totalCores() for executor in found if executor.id() != "driver"]
+    return [executor for executor in found if executor.id() != "driver"]
 
 
 def placed_rdd(context: SparkContext, values: Iterable[T], hosts: Iterable[list[str]]) -> RDD[T]:

@@ -91,6 +91,7 @@ class Subtasks:
         folder: str,
         carry: Carrier,
         send_to_driver: Callable[[DriverMessage], None],
+        wake: Callable[[], None] = lambda: None,
     ) -> None:
         self._slot = slot
         self._plan = plan
@@ -98,10 +99,11 @@ class Subtasks:
         self._folder = folder
         self._carry = carry
         self._send_to_driver = send_to_driver
+        self._wake = wake
         self._clock = SystemClock()
         folders = package.local_folders
         self._copies = LocalCopies(folders, package.job_id, package.attempt, slot) if folders else None
-        self.snapshots = SnapshotTaker(slot, folder, package.restore, self._copies)
+        self.snapshots = SnapshotTaker(slot, folder, package.restore, self._copies, wake)
         self.all: list[Subtask] = []
 
     def open(self) -> None:
@@ -154,6 +156,7 @@ class Subtasks:
             job_parameters=dict(package.job_parameters),
             cached_files=dict(package.cached_paths),
             send_to_driver=self._send_to_driver,
+            wake=self._wake,
             staging_folder=package.staging_folder,
             backend=package.backend.within(self._folder),
         )

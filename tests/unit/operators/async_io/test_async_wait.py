@@ -198,9 +198,23 @@ def test_wakeups_come_later_the_longer_nothing_happens() -> None:
         delays[quiet_ms] = wakeup - harness.clock.now_ms()
     assert delays == {0: 20, 100: 25, 400: 100, 2_000: 500, 60_000: 1_000}
     function.let_go(1)
-    eventually(lambda: harness.operator.next_wakeup_ms() == harness.clock.now_ms())
+    eventually(lambda: harness.operator.next_wakeup_ms() == 0)
     look(harness)
     assert (harness.outputs(), harness.operator.next_wakeup_ms()) == ([1], None)
+    harness.close()
+
+
+def test_a_slot_is_woken_when_there_are_results_and_need_not_look_before() -> None:
+    function, woken = Gated(), threading.Event()
+    harness = async_harness(function, wake=woken.set)
+    harness.process_batch([1, 2])
+    assert harness.operator.next_wakeup_ms() is None and not woken.is_set()
+    for value in (1, 2):
+        function.let_go(value)
+        assert woken.wait(5)
+        woken.clear()
+        look(harness)
+    assert harness.outputs() == [1, 2]
     harness.close()
 
 

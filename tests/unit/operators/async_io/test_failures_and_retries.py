@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -17,7 +18,7 @@ from funke.datastream.async_retry_predicates import (
     has_exception_predicate,
 )
 from funke.engine.operators.functions.async_functions import AsyncFunction, AsyncRetryStrategy
-from tests.unit.operators.async_io.async_functions import async_harness, eventually, loop_threads
+from tests.unit.operators.async_io.async_functions import async_harness, eventually, look, loop_threads
 
 
 @pytest.fixture(autouse=True)
@@ -78,6 +79,16 @@ def test_an_exception_of_the_function_fails_the_operator(ordered: bool) -> None:
         run(Answering(LookupError("no such user: 1")), [1], ordered=ordered)
 
 
+def test_a_slot_is_woken_when_a_call_has_failed() -> None:
+    woken = threading.Event()
+    harness = async_harness(Answering(LookupError("not there")), wake=woken.set)
+    harness.process(1)
+    assert woken.wait(5)
+    with pytest.raises(LookupError, match="not there"):
+        look(harness)
+    harness.close()
+
+
 def test_an_exception_is_seen_in_the_next_epoch_even_without_input() -> None:
     class FailingLate(AsyncFunction[int, int]):
         async def async_invoke(self, value: int) -> list[int]:
@@ -87,7 +98,7 @@ def test_an_exception_is_seen_in_the_next_epoch_even_without_input() -> None:
     harness = async_harness(FailingLate())
     harness.process(1)
     harness.end_epoch()
-    eventually(lambda: harness.operator.next_wakeup_ms() == harness.clock.now_ms())
+    eventually(lambda: harness.operator.next_wakeup_ms() == 0)
     with pytest.raises(LookupError, match="found out late"):
         harness.operator.on_processing_time(0)
     harness.close()
@@ -160,7 +171,7 @@ class TestTimeout:
         harness.process(1)
         harness.end_epoch()
         assert harness.outputs() == []
-        eventually(lambda: harness.operator.next_wakeup_ms() == harness.clock.now_ms())
+        eventually(lambda: harness.operator.next_wakeup_ms() == 0)
         harness.operator.on_processing_time(0)
         assert harness.outputs() == ["no answer for 1"]
         harness.close()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,11 +19,13 @@ from funke.datastream.state import ValueStateDescriptor
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.connectors.generator import GeneratorSource
 from funke.engine.connectors.sequence import SequenceSource
+from funke.engine.errors import JobExecutionError
 from funke.engine.graph.operations import Map, Process, ReadSource, WriteSink
 from funke.engine.graph.partitioners import Broadcast, Forward, Hash, Partitioner, Rebalance, Rescale, Shuffle
 from funke.engine.graph.stream_graph import StreamNode
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
+from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.snapshot_taking import SnapshotTaker
 from funke.engine.types.type_catalog import Types
@@ -133,6 +137,22 @@ def test_every_checkpoint_is_a_cut_through_the_stream() -> None:
         # Each key has been counted once for each of its records, before the checkpoint or behind it.
         assert final_counts(again.collected) == dict.fromkeys(range(5), 600)
         assert len(again.collected) < 3_000
+
+
+def test_savepoints_are_taken_while_the_barriers_of_checkpoints_are_on_their_way(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def ask(keeper: CheckpointKeeper) -> None:
+        with contextlib.suppress(JobExecutionError):  # the job has ended
+            while True:
+                request = SavepointRequest(str(tmp_path / f"savepoint-{len(made)}"))
+                made.append(keeper.requests.ask(request).result(20))
+
+    run = run_stream(
+        counting_graph(2_000, per_second=2_000), TINY, CheckpointSettings(interval_ms=1, max_concurrent=3), disturb=ask
+    )
+    assert final_counts(run.collected) == dict.fromkeys(range(5), 400)
+    assert len(made) > 3
 
 
 def test_a_checkpoint_that_is_given_up_stops_nothing() -> None:

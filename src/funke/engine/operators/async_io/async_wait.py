@@ -33,6 +33,7 @@ _EMIT_INTERVAL_S = 0.01
 _SOONEST_LOOK_MS = 20
 _LATEST_LOOK_MS = 1_000
 _LOOKS_PER_QUIET_TIME = 4
+_LONG_SINCE_MS = 0
 _STATE_NAME = "_async_wait_state"
 
 
@@ -81,6 +82,7 @@ class WaitingOperator(FunctionOperator, Generic[R]):
     def open(self) -> None:
         """Opens the function and starts the runner; calls of a snapshot are made again."""
         super().open()
+        self.queue.on_news = self.context.task.wake
         self._runner = self.create_runner()
         self._runner.start()
         self._submit([Request(*element) for element in self.states.store.list_of(_STATE_NAME).get()])
@@ -118,13 +120,15 @@ class WaitingOperator(FunctionOperator, Generic[R]):
         self._wait_until(lambda runner: runner.is_idle)
 
     def next_wakeup_ms(self) -> int | None:
-        """Now if there are results, soon if requests are in flight."""
+        """At once if there are results; soon if requests are in flight and nobody could be woken by them."""
         runner = self._runner
         if runner is None or not self.has_unfinished:
             return None
-        now_ms = self.context.task.clock.now_ms()
         if runner.has_news:
-            return now_ms
+            return _LONG_SINCE_MS
+        if not self.context.task.has_epochs:
+            return None
+        now_ms = self.context.task.clock.now_ms()
         delay_ms = (now_ms - self._quiet_since_ms) // _LOOKS_PER_QUIET_TIME
         return now_ms + min(max(delay_ms, _SOONEST_LOOK_MS), _LATEST_LOOK_MS)
 

@@ -118,6 +118,8 @@ class CallThread:
         except BaseException as error:  # as it is, it would end the thread and nobody would know
             self._failure = RuntimeError(f"a call ended with {error!r}")
         self._progress.set()
+        if self._failure is not None:
+            self._queue.on_news()
 
     def _call_pending(self) -> None:
         pending, queue, call = self._pending, self._queue, self._call

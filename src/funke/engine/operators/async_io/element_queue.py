@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +53,8 @@ class ElementQueue(ABC):
         self.ready: deque[QueueItem] = deque()
         self.open_requests = 0
         self.released = 0
+        # Called when something is ready and nothing was, or has gone wrong.
+        self.on_news: Callable[[], None] = lambda: None
 
     @abstractmethod
     def add(self, item: QueueItem) -> None:
@@ -72,6 +74,9 @@ class ElementQueue(ABC):
         self.released += 1
         if isinstance(item, Request):
             self.open_requests -= 1
+        # Whoever takes from `ready` does so until it is empty, so that one call is enough for many.
+        if len(self.ready) == 1:
+            self.on_news()
 
 
 class OrderedQueue(ElementQueue):

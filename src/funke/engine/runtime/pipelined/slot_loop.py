@@ -8,9 +8,11 @@ There are no other threads that could hold the interpreter when a block arrives.
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -51,8 +53,6 @@ _SHORTEST_TICK_S = 0.05
 _TIMERS_S = 0.002
 _MOST_RESULT_BYTES = 1 << 20
 _LONGEST_WAIT_S = 1.0
-# While a snapshot is being written, somebody has to look whether it is done.
-_SNAPSHOT_WAIT_S = 0.005
 
 
 def channel_numbers(plan: Plan) -> dict[tuple[int, int, int], int]:
@@ -80,7 +80,8 @@ class SlotLoop:
         # Records for the driver leave like those for other slots; when the job fails in between, nobody sees them.
         self._results: list[bytes] = []
         self._result_bytes = 0
-        self._subtasks = Subtasks(slot, plan, package, folder, self._carry, self.send_to_driver)
+        self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._subtasks = Subtasks(slot, plan, package, folder, self._carry, self.send_to_driver, self._ring)
         self.snapshots = self._subtasks.snapshots
         self._numbers = channel_numbers(plan)
         self._tasks: list[Task] = []
@@ -93,7 +94,8 @@ class SlotLoop:
         self._by_descriptor: dict[int, Callable[[], None]] = {}
         self._writing: set[int] = set()
         self._aborted: set[int] = set()
-        self._capturing: TakeCheckpoint | None = None
+        # Checkpoints that begin when the one before them is captured.
+        self._ordered: deque[TakeCheckpoint] = deque()
         self._preparing: int | None = None
         self._prepare_s = 0.0
         self._acked: set[int] = set()
@@ -175,6 +177,14 @@ class SlotLoop:
     def _tell(self, message: Any) -> None:
         self._outbox.append(encode(message))
 
+    def _ring(self) -> None:
+        """Other threads have something for the loop, which may be asleep."""
+        if self._bell >= 0:
+            os.eventfd_write(self._bell, 1)
+
+    def _on_bell(self) -> None:
+        os.eventfd_read(self._bell)
+
     def _watch(self, connection: Connection, on_input: Callable[[], None]) -> None:
         self._poll.register(connection.fileno(), select.EPOLLIN)
         self._by_descriptor[connection.fileno()] = on_input
@@ -197,6 +207,8 @@ class SlotLoop:
         """Runs until the driver closes its connection."""
         self._driver = Connection(driver)
         self._watch(self._driver, self._on_driver)
+        self._poll.register(self._bell, select.EPOLLIN)
+        self._by_descriptor[self._bell] = self._on_bell
         self._tell(Ready())
         while True:
             is_busy = self._turn()
@@ -208,6 +220,8 @@ class SlotLoop:
 
     def _turn(self) -> bool:
         """Does one thing, if there is anything to do."""
+        if self._ordered:
+            self._begin_checkpoints()
         for task in self._tasks:
             if task.has_input and task.has_room:
                 self._process(task)
@@ -332,8 +346,6 @@ class SlotLoop:
         """How long nothing is to be done, unless something comes."""
         has_news = any(task.has_news for task in self._tasks)
         wait_s = self._tick_s if has_news else _LONGEST_WAIT_S
-        if self.snapshots.is_writing:
-            wait_s = _SNAPSHOT_WAIT_S
         now_ms = time.time() * 1000
         for task in self._tasks:
             due_ms = None if task.has_ended or task.is_held else task.subtask.chain.next_wakeup_ms()
@@ -352,7 +364,7 @@ class SlotLoop:
         if isinstance(message, Orders):
             self._take_orders(message)
         elif isinstance(message, TakeCheckpoint):
-            self._begin_checkpoint(message)
+            self._ordered.append(message)
         elif isinstance(message, News):
             self._learn(message.news)
         elif isinstance(message, GoOn):
@@ -374,7 +386,18 @@ class SlotLoop:
     def _source_task(self, segment_id: int) -> Task:
         return next(task for task in self._sources if task.subtask.segment.id == segment_id)
 
-    def _begin_checkpoint(self, taking: TakeCheckpoint) -> None:
+    def _begin_checkpoints(self) -> None:
+        """Sources send the barriers of what was ordered, in order.
+
+        A savepoint is ordered while the barriers of a checkpoint are on their way. If it overtook them here, those who
+        still wait for the first would never take the second.
+        """
+        while self._ordered and not any(task.is_held for task in self._sources):
+            taking = self._ordered.popleft()
+            if taking.order.checkpoint_id not in self._aborted:
+                self._begin(taking)
+
+    def _begin(self, taking: TakeCheckpoint) -> None:
         self._is_reading = not taking.is_last
         for task in self._sources:
             task.begin(taking)
@@ -466,3 +489,5 @@ class SlotLoop:
     def close(self) -> None:
         """Closes all operators, whatever happens."""
         self._subtasks.close()
+        bell, self._bell = self._bell, -1
+        os.close(bell)
