@@ -136,7 +136,7 @@ def run_stream(
         restore=start.located() if start is not None else (),
     )
     segments = [segment for segment in plan.segments if segment.is_source]
-    sources = JobSources([create_feed(segment, None, start) for segment in segments])  # type: ignore[arg-type]
+    sources = JobSources([create_feed(segment, None, start, True) for segment in segments])  # type: ignore[arg-type]
     settings = settings or CheckpointSettings()
     store = CheckpointStore(tempfile.mkdtemp(), settings.retained)
     store.make_folders()

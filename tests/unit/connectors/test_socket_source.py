@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from funke.engine.connectors.socket import SocketSource
-from funke.engine.connectors.source import SplitEnumerator
+from funke.engine.connectors.source import ReadOutcome, SplitEnumerator
 from funke.engine.errors import ConfigurationError, SourceError
 from tests.unit.connectors.source_draining import drain, run_epoch
 
@@ -143,3 +143,23 @@ def test_closing_ends_the_thread() -> None:
 def test_impossible_sockets_are_refused(port: int, delimiter: str) -> None:
     with pytest.raises(ConfigurationError):
         SocketSource("localhost", port, delimiter)
+
+
+def test_a_slot_reads_lines_as_they_come() -> None:
+    with server(sending(b"1\n2\n", b"3\n")) as port:
+        source = SocketSource("127.0.0.1", port)
+        enumerator, reader = source.create_live_enumerator(), source.create_reader()
+        woken = threading.Event()
+        reader.wake = woken.set
+        (split,) = enumerator.poll(10)
+        assert enumerator.poll(10) == [] and not enumerator.is_finished
+        lines: list[str] = []
+        for batch, _ in reader.read(split):
+            lines += batch
+            while not reader.has_more:
+                assert woken.wait(5)
+                woken.clear()
+        enumerator.report(ReadOutcome(split, len(lines)))
+        reader.close()
+    assert lines == ["1", "2", "3"]
+    assert enumerator.is_finished

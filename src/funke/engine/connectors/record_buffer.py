@@ -1,4 +1,4 @@
-"""A bounded buffer between a thread that produces records in the driver and the epochs that take them."""
+"""A bounded buffer between a thread that produces records and those who take them: a slot's loop, or epochs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from collections.abc import Callable, Generator
 from itertools import groupby
 from typing import Any
 
-from funke.engine.connectors.source import Batch, Split, SplitEnumerator, SplitReader
+from funke.engine.connectors.collection import ListSplitReader
+from funke.engine.connectors.source import Batch, ReadOutcome, Split, SplitEnumerator, SplitReader
+from funke.engine.formats.file_format import BATCH_RECORDS
 
-__all__ = ["BufferClosedError", "BufferEnumerator", "PairReader", "RecordBuffer"]
+__all__ = ["BufferClosedError", "BufferEnumerator", "LiveEnumerator", "LiveReader", "PairReader", "RecordBuffer"]
 
 DEFAULT_CAPACITY = 100_000
 
@@ -20,7 +22,7 @@ class BufferClosedError(Exception):
 
 
 class RecordBuffer:
-    """Holds records until an epoch takes them; whoever puts one into a full buffer waits."""
+    """Holds records until they are taken; whoever puts one into a full buffer waits."""
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
         self._capacity = capacity
@@ -74,10 +76,43 @@ class RecordBuffer:
         return self._is_closed
 
     @property
+    def has_news(self) -> bool:
+        """Whether there are records to take, or there will be no more."""
+        return bool(self._records) or self._is_ended
+
+    @property
     def is_exhausted(self) -> bool:
         """Whether all records there will ever be were taken."""
         with self._changed:
             return self._is_ended and self._error is None and not self._records
+
+
+class Producer:
+    """A thread that puts records into a buffer, from the beginning until it is closed."""
+
+    def __init__(self, name: str, produce: Callable[[RecordBuffer], None], capacity: int) -> None:
+        self.buffer = RecordBuffer(capacity)
+        self._produce = produce
+        self._thread = threading.Thread(target=self._run, name=f"funke-{name}", daemon=True)
+
+    def start(self) -> None:
+        """Begins to produce."""
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._produce(self.buffer)
+        except BufferClosedError:
+            self.buffer.end()
+        except BaseException as error:
+            self.buffer.end(error)
+        else:
+            self.buffer.end()
+
+    def close(self) -> None:
+        """Stops it; a thread that does not react is left to end with the process."""
+        self.buffer.close()
+        self._thread.join(timeout=2.0)
 
 
 class BufferEnumerator(SplitEnumerator):
@@ -91,24 +126,13 @@ class BufferEnumerator(SplitEnumerator):
         self, split_id: str, produce: Callable[[RecordBuffer], None], capacity: int = DEFAULT_CAPACITY
     ) -> None:
         self._split_id = split_id
-        self._produce = produce
-        self._buffer = RecordBuffer(capacity)
+        self._producer = Producer(split_id, produce, capacity)
+        self._buffer = self._producer.buffer
         self._buffer.on_change = self._tell
-        self._thread = threading.Thread(target=self._run, name=f"funke-{split_id}", daemon=True)
-        self._thread.start()
+        self._producer.start()
 
     def _tell(self) -> None:
         self.wake()
-
-    def _run(self) -> None:
-        try:
-            self._produce(self._buffer)
-        except BufferClosedError:
-            self._buffer.end()
-        except BaseException as error:
-            self._buffer.end(error)
-        else:
-            self._buffer.end()
 
     def poll(self, max_records: int) -> list[Split]:
         """Return what has come since the last poll; raises what the producer raised."""
@@ -127,9 +151,71 @@ class BufferEnumerator(SplitEnumerator):
         return 10
 
     def close(self) -> None:
-        """Stop the producer; a thread that does not react is left to end with the driver."""
-        self._buffer.close()
-        self._thread.join(timeout=2.0)
+        """Stop the producer."""
+        self._producer.close()
+
+
+class LiveEnumerator(SplitEnumerator):
+    """Gives out one split, which goes on until its reader has come to the end."""
+
+    def __init__(self, split_id: str) -> None:
+        self._split_id = split_id
+        self._is_given = self._is_read = False
+
+    def poll(self, max_records: int) -> list[Split]:
+        """Return the split, once."""
+        if self._is_given:
+            return []
+        self._is_given = True
+        return [Split(self._split_id, None, is_live=True)]
+
+    def report(self, outcome: ReadOutcome) -> None:
+        """Take note that there is no more."""
+        self._is_read = True
+
+    @property
+    def is_finished(self) -> bool:
+        """True when the reader has come to the end."""
+        return self._is_read
+
+    def next_poll_ms(self) -> int:
+        """Nothing else will come."""
+        return 1_000
+
+
+class LiveReader(ListSplitReader):
+    """Reads the split of a LiveEnumerator in the slot: a thread produces, the slot's loop takes.
+
+    Other splits are those of a BufferEnumerator.
+    """
+
+    def __init__(self, name: str, produce: Callable[[RecordBuffer], None], capacity: int = DEFAULT_CAPACITY) -> None:
+        self._name = name
+        self._produce = produce
+        self._capacity = capacity
+        self._producer: Producer | None = None
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is something to take."""
+        return self._producer is None or self._producer.buffer.has_news
+
+    def read(self, split: Split) -> Generator[Batch, None, Any]:
+        """Yield what has come."""
+        if not split.is_live:
+            yield from super().read(split)
+            return
+        self._producer = Producer(self._name, self._produce, self._capacity)
+        buffer = self._producer.buffer
+        buffer.on_change = self.wake
+        self._producer.start()
+        while not buffer.is_exhausted:
+            yield buffer.take(BATCH_RECORDS), None
+
+    def close(self) -> None:
+        """Stop the producer."""
+        if self._producer is not None:
+            self._producer.close()
 
 
 class PairReader(SplitReader):

@@ -6,8 +6,13 @@ import codecs
 import socket
 from typing import Any
 
-from funke.engine.connectors.collection import ListSplitReader
-from funke.engine.connectors.record_buffer import DEFAULT_CAPACITY, BufferEnumerator, RecordBuffer
+from funke.engine.connectors.record_buffer import (
+    DEFAULT_CAPACITY,
+    BufferEnumerator,
+    LiveEnumerator,
+    LiveReader,
+    RecordBuffer,
+)
 from funke.engine.connectors.source import Source
 from funke.engine.errors import ConfigurationError, SourceError
 from funke.engine.types.type_catalog import Types
@@ -19,7 +24,7 @@ _WAIT_SECONDS = 0.2
 
 
 class SocketSource(Source):
-    """Connects from the driver and splits what comes at a delimiter; ends when the other side closes.
+    """Splits what comes at a delimiter; ends when the other side closes.
 
     After a lost or refused connection it tries again up to `max_retries` times, without end when that is -1. While the
     job is behind, no more than `capacity` lines are buffered; then the socket is not read, and the other side waits.
@@ -46,12 +51,16 @@ class SocketSource(Source):
         self.produced_type = Types.STRING()
 
     def create_enumerator(self, parallelism: int, restored: Any = None) -> BufferEnumerator:
-        """Start to connect; what an earlier connection has read is gone."""
+        """Start to connect from the driver, for epochs; what an earlier connection has read is gone."""
         return BufferEnumerator("socket", self._connection.read_into, self._capacity)
 
-    def create_reader(self) -> ListSplitReader:
-        """Return a reader of the lines that were collected."""
-        return ListSplitReader()
+    def create_live_enumerator(self) -> LiveEnumerator:
+        """Let the slot connect."""
+        return LiveEnumerator("socket")
+
+    def create_reader(self) -> LiveReader:
+        """Return a reader that connects, or takes the lines that were collected."""
+        return LiveReader("socket", self._connection.read_into, self._capacity)
 
 
 class _Connection:

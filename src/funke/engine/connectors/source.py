@@ -32,6 +32,8 @@ class Split:
     payload: Any
     is_last: bool = True
     weight: int = 1
+    # What was read of it does not come again: a checkpoint need not hold it, and a restart gives it out anew.
+    is_live: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,13 @@ class SplitReader(ABC):
     is_never_idle: bool = False
     # Its records carry no event time of their own: that of other inputs counts.
     is_always_idle: bool = False
+    # May be called by any thread when there is something to read again.
+    wake: Callable[[], None] = staticmethod(lambda: None)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether to go on reading now; one that waits for others calls `wake` when that has changed."""
+        return True
 
     def open(self) -> None:
         """Called once in the slot, before the first split; connections that are opened here stay open."""
@@ -126,6 +135,10 @@ class Source(ABC):
     @abstractmethod
     def create_enumerator(self, parallelism: int, restored: Any = None) -> SplitEnumerator:
         """Starts enumerating, from `restored` (an earlier `snapshot`) if given."""
+
+    def create_live_enumerator(self) -> SplitEnumerator | None:
+        """For jobs that stream: one whose reader connects by itself and reads as records come, if there is one."""
+        return None
 
     @abstractmethod
     def create_reader(self) -> SplitReader:

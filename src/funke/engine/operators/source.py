@@ -80,6 +80,7 @@ class SourceOperator(Operator):
     def setup(self, context: OperatorContext) -> None:
         super().setup(context)
         self._marks = SplitWatermarks(self._spec, context.task, context.output)
+        self._reader.wake = context.task.wake
 
     def open(self) -> None:
         self._is_open = True
@@ -92,8 +93,8 @@ class SourceOperator(Operator):
 
     @property
     def is_reading(self) -> bool:
-        """Whether splits are left to read."""
-        return bool(self._waiting)
+        """Whether there is something to read now."""
+        return bool(self._waiting) and self._reader.has_more
 
     @property
     def has_outcomes(self) -> bool:
@@ -143,6 +144,8 @@ class SourceOperator(Operator):
                 known = min(skip, _length(batch))
                 skip -= known
                 batch = _behind(batch, known)
+            if not _length(batch):
+                yield  # nothing is there yet
             for piece in self._slices(batch):
                 # First: whatever the functions behind it do, these records are on their way.
                 reading.records += _length(piece)

@@ -197,7 +197,7 @@ class JobAttempts:
             self._check_against(spark)
             distribute(spark, self._planned.dependencies, settings.jars)
             feeds: list[SourceFeed] = []
-            for feed in JobSources.of_plan(self._planned.plan, spark, start):
+            for feed in JobSources.of_plan(self._planned.plan, spark, start, self._planned.mode.is_pipelined):
                 feeds.append(feed)
                 cleaning.callback(feed.enumerator.close)
             runner, coordinator = self._prepare(spark, JobSources(feeds), start)

@@ -43,9 +43,10 @@ class JobSources:
         self._was_input_over = False
 
     @staticmethod
-    def of_plan(plan: Plan, spark: JobSpark, checkpoint: Checkpoint | None) -> Iterator[SourceFeed]:
+    def of_plan(plan: Plan, spark: JobSpark, checkpoint: Checkpoint | None, is_streaming: bool) -> Iterator[SourceFeed]:
         """The feeds of a plan, one after the other: whoever makes them closes them."""
-        return (create_feed(segment, spark, checkpoint) for segment in plan.segments if segment.is_source)
+        sources = (segment for segment in plan.segments if segment.is_source)
+        return (create_feed(segment, spark, checkpoint, is_streaming) for segment in sources)
 
     @property
     def is_bounded(self) -> bool:
@@ -202,7 +203,9 @@ class JobSources:
         return {feed.operator_id: encode(feed.snapshot()) for feed in self.feeds}
 
 
-def create_feed(segment: Segment, spark: JobSpark, checkpoint: Checkpoint | None) -> SourceFeed:
+def create_feed(
+    segment: Segment, spark: JobSpark, checkpoint: Checkpoint | None, is_streaming: bool = False
+) -> SourceFeed:
     """The feed of one source; one that the checkpoint does not know begins at its beginning."""
     head = segment.operators[0]
     operation = head.operation
@@ -215,7 +218,8 @@ def create_feed(segment: Segment, spark: JobSpark, checkpoint: Checkpoint | None
         frames = named(head, enumerate_frames)(source, spark.session, position)
         feed: SourceFeed = SparkFeed(segment, source, frames, watermarks)
     else:
-        enumerator = named(head, source.create_enumerator)(segment.parallelism, position)
+        live = source.create_live_enumerator() if is_streaming else None
+        enumerator = live or named(head, source.create_enumerator)(segment.parallelism, position)
         feed = SourceFeed(segment, source, enumerator, watermarks)
     if state is not None:
         feed.restore(state)

@@ -190,7 +190,7 @@ class SourceFeed:
         """The source's position: what was handed out, what of that is not read yet, and the progress of event time."""
         return SourceState(
             self.enumerator.snapshot(),
-            {subtask: self._left(subtask) for subtask, given in self._given.items() if given},
+            {subtask: left for subtask in self._given if (left := self._left(subtask))},
             self.segment.parallelism,
             self.watermark,
             dict(self._owner),
@@ -202,7 +202,8 @@ class SourceFeed:
     def _left(self, subtask: int) -> tuple[tuple[Split, int], ...]:
         # What was given behind the last report has not been touched.
         given, read = self._given[subtask], self._read.get(subtask, ())
-        return tuple(zip(given, (*read, *[0] * (len(given) - len(read)))))
+        records = (*read, *[0] * (len(given) - len(read)))
+        return tuple((split, count) for split, count in zip(given, records) if not split.is_live)
 
     def restore(self, state: SourceState) -> None:
         """Goes on where an earlier attempt or another job stood; the enumerator was made with its position."""
