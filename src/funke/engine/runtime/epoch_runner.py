@@ -23,7 +23,7 @@ from funke.engine.runtime.slot_address import SlotAddress
 from funke.engine.runtime.spark_input import spark_frames
 from funke.engine.runtime.spark_session import OnSpark, is_embedded
 from funke.engine.runtime.spark_tasks import await_places, jvm_pid, placed_rdd, ship_funke
-from funke.engine.runtime.worker_setup import JobPackage, end_quietly_with_spark
+from funke.engine.runtime.worker_setup import JobPackage, prepare_spark_worker
 
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast
@@ -131,7 +131,7 @@ class EpochRunner:
         ]
 
         def read(pairs: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Any]]:
-            end_quietly_with_spark()
+            prepare_spark_worker()
             for slot, encoded in pairs:
                 delivery = Delivery(header, SOURCE_LEVEL, encoded)
                 for frame in order_reading(addresses[slot], secret, delivery):

@@ -29,7 +29,7 @@ from funke.engine.runtime.slot_address import SlotAddress, local_host
 from funke.engine.runtime.slot_calls import connect
 from funke.engine.runtime.spark_session import OnSpark, is_embedded
 from funke.engine.runtime.spark_tasks import await_places, jvm_pid, placed_rdd, ship_funke
-from funke.engine.runtime.worker_setup import ControlAddress, JobPackage, end_quietly_with_spark
+from funke.engine.runtime.worker_setup import ControlAddress, JobPackage, prepare_spark_worker
 from funke.engine.trust.greeter import Greeter
 from funke.engine.trust.peers import listen_at
 from funke.engine.trust.private_files import make_private_folder, run_folder
@@ -140,7 +140,7 @@ class StreamRunner:
         package = self._package
 
         def accompany(shares: Iterable[list[int]]) -> Iterator[Failure]:
-            end_quietly_with_spark()
+            prepare_spark_worker()
             yield from accompany_slots([slot for share in shares for slot in share], package.value)
 
         try:
