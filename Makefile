@@ -12,7 +12,7 @@ help:
 	@echo "make test     run all tests"
 	@echo "make check    format, lint, strict types, import layers"
 	@echo "make bench    measure Funke beside PyFlink and Spark, write docs/benchmarks.md"
-	@echo "make soak     disturb a job at random for ten minutes and verify it (SECONDS=60, SEED=1, KINDS=kill,pause, FAULTS=1)"
+	@echo "make soak     run streams of random shapes, then disturb a job at random for ten minutes and verify it (SHAPES=100, SECONDS=60, SEED=1, KINDS=kill,pause, FAULTS=1)"
 	@echo "make layers   check that imports point downwards"
 	@echo "make format   format the sources and mend what the linter can mend"
 	@echo "make venv     create .venv and install what is missing"
@@ -33,7 +33,9 @@ bench: venv
 	@$(RUN)/python benchmarks/run.py --write
 
 SECONDS = 600
+SHAPES = 500
 soak: venv
+	@FUNKE_TEST_SHAPES=$(SHAPES) $(RUN)/python -m pytest -q -k shape tests/unit/runtime/pipelined
 	@$(RUN)/python tools/soak.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS)) $(if $(FAULTS),--faults)
 
 layers: venv

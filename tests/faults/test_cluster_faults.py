@@ -5,7 +5,9 @@ And a job moves from a laptop to a cluster with a savepoint.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,6 +66,33 @@ def test_a_lost_worker(cluster: StandaloneCluster, tmp_path: Path, monkeypatch: 
     assert outcome.is_exact, (outcome.lost, outcome.duplicated)
     assert "restarting the job" in job.log()
     assert not any(os.path.exists(f"/proc/{pid}") for pid in executors[0])
+
+
+def test_a_worker_that_stands_still(
+    cluster: StandaloneCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    # Spark notices an executor that says nothing; the slots there would never end their connections.
+    quick = {
+        "spark.network.timeout": "8s",
+        "spark.network.timeoutInterval": "1s",
+        "spark.executor.heartbeatInterval": "1s",
+    }
+    job = KillableJob(tmp_path / "job", 4000, "400/second", {**options_of(cluster), **quick})
+    job.start()
+    stopped: list[int] = []
+    try:
+        wait_for_checkpoint(job)
+        stopped = cluster.stop_worker(0)
+        job.run_to_the_end(120)
+        outcome = job.outcome()
+    finally:
+        job.close()
+        for pid in stopped:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    assert outcome.is_exact, (outcome.lost, outcome.duplicated)
+    assert "restarting the job" in job.log()
 
 
 def test_a_job_moves_to_a_cluster_with_a_savepoint(

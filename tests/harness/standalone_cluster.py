@@ -46,18 +46,21 @@ class StandaloneCluster:
 
     def executors(self, number: int) -> list[int]:
         """The processes of the executors on a worker."""
-        found = []
-        for entry in Path("/proc").glob("[0-9]*/stat"):
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                if int(entry.read_text(errors="replace").rpartition(")")[2].split()[1]) == self.workers[number].pid:
-                    found.append(int(entry.parent.name))
-        return found
+        return _children(self.workers[number].pid)
 
     def kill_worker(self, number: int) -> None:
         """SIGKILL to a worker and to its executors."""
         for pid in [*self.executors(number), self.workers[number].pid]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+    def stop_worker(self, number: int) -> list[int]:
+        """SIGSTOP to a worker and to all that runs on it; returns the processes, the worker's first."""
+        stopped = [self.workers[number].pid]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+            stopped += _children(pid)
+        return stopped
 
     def close(self) -> None:
         """Ends all of it."""
@@ -66,6 +69,15 @@ class StandaloneCluster:
                 os.killpg(process.pid, signal.SIGTERM)
             process.wait(20)
         self._log.close()
+
+
+def _children(parent: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            if int(entry.read_text(errors="replace").rpartition(")")[2].split()[1]) == parent:
+                found.append(int(entry.parent.name))
+    return found
 
 
 def free_port() -> int:

@@ -53,7 +53,9 @@ class ThreadRunner:
         for slot, loop in enumerate(loops):
             own, other = socket.socketpair()
             self._ends[slot] = Connection(own)
-            thread = threading.Thread(target=_run, args=(loop, peers[slot], other, around), daemon=True)
+            thread = threading.Thread(
+                target=_run, args=(loop, peers[slot], other, around), name=f"slot {slot}", daemon=True
+            )
             self.threads.append(thread)
         for thread in self.threads:
             thread.start()
@@ -101,6 +103,7 @@ def _run(loop: SlotLoop, peers: dict[int, socket.socket], driver: socket.socket,
             loop.fail(error)
         finally:
             loop.close()
+            driver.close()
 
     around(run)
 

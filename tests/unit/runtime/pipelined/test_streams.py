@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -26,6 +28,7 @@ from funke.engine.graph.stream_graph import StreamNode
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
+from funke.engine.runtime.pipelined.connection import Connection
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.snapshot_taking import SnapshotTaker
 from funke.engine.types.type_catalog import Types
@@ -89,7 +92,11 @@ class Shape:
         self.copies = sum(copies for _, copies in ends)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+# More of them in `make soak`.
+SHAPES = int(os.environ.get("FUNKE_TEST_SHAPES", "25"))
+
+
+@settings(max_examples=SHAPES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=some.integers(0, 10**6), parallelism=some.integers(1, 3), with_checkpoints=some.booleans())
 def test_no_shape_deadlocks_and_no_record_is_lost(seed: int, parallelism: int, with_checkpoints: bool) -> None:
     shape = Shape(seed, parallelism, records=150)
@@ -167,6 +174,25 @@ def test_a_checkpoint_that_is_given_up_stops_nothing() -> None:
     run = run_stream(graph, TINY, CheckpointSettings(interval_ms=5, tolerable_failures=10**6), disturb=give_up)
     assert final_counts(run.collected) == dict.fromkeys(range(5), 400)
     assert run.keeper.figures.failed > 0
+
+
+def test_a_connection_that_is_lost_in_the_middle_of_a_block_ends_the_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = threading.Event()
+    flush = Connection.flush
+
+    def flush_half(connection: Connection) -> bool:
+        queue = connection._queue
+        # The second piece of a frame is a block.
+        if threading.current_thread().name.startswith("slot") and len(queue) > 1 and len(queue[1]) > 50:
+            lost.set()
+            connection._socket.send(queue[0] + bytes(queue[1][:25]))
+            connection.shut_down()
+        return flush(connection)
+
+    monkeypatch.setattr(Connection, "flush", flush_half)
+    with pytest.raises(ConnectionError):
+        run_stream(counting_graph(2_000))
+    assert lost.is_set()
 
 
 def test_sources_of_one_slot_take_turns() -> None:
