@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
@@ -61,7 +62,8 @@ class ThreadRunner:
             thread.start()
 
     def wake(self) -> None:
-        os.write(self._woken, b"\0")
+        with contextlib.suppress(OSError):  # the job has ended
+            os.write(self._woken, b"\0")
 
     def send(self, slot: int, message: Any) -> None:
         self._ends[slot].send(MESSAGE, encode(message))
@@ -89,6 +91,10 @@ class ThreadRunner:
         for thread in self.threads:
             thread.join(10)
             assert not thread.is_alive(), "a slot does not end"
+        for connection in self._ends.values():
+            connection.close()
+        os.close(self._waking)
+        os.close(self._woken)
 
 
 def _run(loop: SlotLoop, peers: dict[int, socket.socket], driver: socket.socket, around: Any) -> None:
@@ -103,7 +109,8 @@ def _run(loop: SlotLoop, peers: dict[int, socket.socket], driver: socket.socket,
             loop.fail(error)
         finally:
             loop.close()
-            driver.close()
+            for own in (*peers.values(), driver):
+                own.close()
 
     around(run)
 
