@@ -28,10 +28,15 @@ class StandaloneCluster:
         port, page_port = free_port(), free_port()
         self.url = f"spark://127.0.0.1:{port}"
         address = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page_port)]
+        self.workers: list[subprocess.Popen[bytes]] = []
         self._master = self._start(f"{_PACKAGE}.master.Master", *address)
-        wait_for_port(port)
-        self.workers = [self._start_worker(number) for number in range(2)]
-        wait_until(lambda: _alive_workers(page_port) == 2)
+        try:
+            wait_for_port(port)
+            self.workers += [self._start_worker(number) for number in range(2)]
+            wait_until(lambda: _alive_workers(page_port) == 2)
+        except BaseException:
+            self.close()
+            raise
 
     def _start_worker(self, number: int) -> subprocess.Popen[bytes]:
         size = ["--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", str(free_port())]
@@ -108,7 +113,7 @@ def _is_open(port: int) -> bool:
 def _alive_workers(page_port: int) -> int:
     """How many workers the master knows."""
     with (
-        contextlib.suppress(OSError),
+        contextlib.suppress(OSError, ValueError),  # a page that is not ready yet is no JSON
         urllib.request.urlopen(f"http://127.0.0.1:{page_port}/json/", timeout=10) as page,
     ):
         return int(json.load(page)["aliveworkers"])

@@ -1,4 +1,4 @@
-"""Runs a streaming job without Spark: slots are threads of the test, connected by socket pairs."""
+"""Runs a streaming job without Spark: slots are threads of the test, connected by pairs of sockets."""
 
 from __future__ import annotations
 
@@ -34,6 +34,9 @@ from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.pipelined.slot_loop import SlotLoop
 from funke.engine.runtime.snapshot_taking import SnapshotTaker, WriteSnapshots
 from funke.engine.runtime.worker_setup import ControlAddress, JobPackage, unpack
+from funke.engine.trust.credentials import Credentials
+
+SocketPair = Callable[[], tuple[socket.socket, socket.socket]]
 
 __all__ = ["StreamRun", "ThreadRunner", "run_stream", "write_at_once"]
 
@@ -41,7 +44,9 @@ __all__ = ["StreamRun", "ThreadRunner", "run_stream", "write_at_once"]
 class ThreadRunner:
     """What a coordinator needs of its slots, with threads in their place."""
 
-    def __init__(self, plan: Plan, package: JobPackage, around: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(
+        self, plan: Plan, package: JobPackage, around: Callable[[Callable[[], None]], None], pair: SocketPair
+    ) -> None:
         self._plan = plan
         self._ends: dict[int, Connection] = {}
         self._waking, self._woken = os.pipe()
@@ -50,9 +55,9 @@ class ThreadRunner:
         loops = [SlotLoop(slot, unpack(package), package, folder) for slot in range(plan.slots)]
         peers: dict[int, dict[int, socket.socket]] = {slot: {} for slot in range(plan.slots)}
         for left, right in combinations(range(plan.slots), 2):
-            peers[left][right], peers[right][left] = socket.socketpair()
+            peers[left][right], peers[right][left] = pair()
         for slot, loop in enumerate(loops):
-            own, other = socket.socketpair()
+            own, other = pair()
             self._ends[slot] = Connection(own)
             thread = threading.Thread(
                 target=_run, args=(loop, peers[slot], other, around), name=f"slot {slot}", daemon=True
@@ -131,6 +136,7 @@ def run_stream(
     start: Checkpoint | None = None,
     around: Callable[[Callable[[], None]], None] = lambda run: run(),
     disturb: Callable[[CheckpointKeeper], None] = lambda keeper: None,
+    pair: SocketPair = socket.socketpair,
 ) -> StreamRun:
     """Runs a job to its end, from a checkpoint if there is one; `disturb` runs beside it."""
     job_graph = to_job_graph(graph)
@@ -139,7 +145,7 @@ def run_stream(
         uuid4().hex,
         "job",
         0,
-        b"s" * 32,
+        Credentials(b"s" * 32),
         pack_plan(plan),
         control=ControlAddress("nowhere"),
         network=network or NetworkSettings(),
@@ -152,7 +158,7 @@ def run_stream(
     store.make_folders()
     keeper = CheckpointKeeper("job", settings, store)
     collected: list[Any] = []
-    runner: Any = ThreadRunner(plan, package, around)
+    runner: Any = ThreadRunner(plan, package, around, pair)
     attempt = Attempt(
         plan,
         sources,

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from funke.engine.connectors.collect_sink import CollectSink
-from funke.engine.errors import UntrustedError
+from funke.engine.errors import ConfigurationError, UntrustedError
 from funke.engine.graph.operations import WriteSink
 from funke.engine.graph.partitioners import Rebalance
 from funke.engine.jobs.submission.job_code import pack_plan
@@ -36,13 +36,15 @@ from funke.engine.runtime.slot_process import main
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.runtime.worker_setup import JobPackage
 from funke.engine.state.backend_choice import BackendChoice
+from funke.engine.trust.credentials import Credentials
 from funke.engine.trust.peers import listen_at
 from funke.engine.types.driver_messages import CollectedRecords
+from tests.harness.certificates import own_tls
 from tests.harness.stranger import give_away
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 pytestmark = pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc")
-SECRET = b"s" * 32
+SECRET = Credentials(b"s" * 32)
 
 
 def counting_plan(marker: str) -> Plan:
@@ -165,7 +167,7 @@ def test_frames_for_others_pass_by(slot: SlotUnderTest) -> None:
 
 def test_nobody_talks_to_a_slot_without_its_secret(slot: SlotUnderTest) -> None:
     with pytest.raises(OSError):
-        connect(slot.address, b"x" * 32, "end")
+        connect(slot.address, Credentials(b"x" * 32), "end")
     assert slot.is_alive
     assert collected(slot.deliver(1, 1)) == [(1, 10)]
 
@@ -194,6 +196,31 @@ def test_a_stranger_cannot_make_a_slot_read_more_than_a_greeting(slot: SlotUnder
                 sent += stranger.send(b"x" * (1 << 20))
         assert sent < 1 << 26, "what the system itself had room for"
     assert collected(slot.deliver(1, 1)) == [(1, 10)]
+
+
+def test_from_host_to_host_a_slot_speaks_tls_alone(tmp_path: Path) -> None:
+    credentials = Credentials(SECRET.secret, own_tls(tmp_path))
+    plan = counting_plan(str(tmp_path / "closed"))
+    address = start_slot(0, JobPackage("job", "job", 0, credentials, pack_plan(plan)))
+    over_tcp = replace(address, path="/nowhere")
+    frame = Frame(0, plan.exchanges[0].id, 0, encode([("r", [1] * 100_000, None)]))
+    answers = deliver(over_tcp, credentials, Delivery(EpochHeader(1), 1), consumed_at(plan, 1), iter([frame] * 5))
+    assert len(collected([decode(frame.payload) for frame in answers])) == 500_000
+    with socket.create_connection((address.host, address.port or 0), 10) as plain:
+        plain.sendall(b"x" * 64)
+        received = b""
+        with contextlib.suppress(ConnectionError):
+            while more := plain.recv(100):
+                received += more
+    assert len(received) < 32, "nothing but an alert of TLS"
+    assert end_slots([over_tcp], credentials) == []
+
+
+def test_a_host_without_the_certificates_starts_no_slot(tmp_path: Path) -> None:
+    tls = own_tls(tmp_path)
+    (tmp_path / "trust.pem").unlink()
+    with pytest.raises(ConfigurationError, match=r"truststore: '.*/trust.pem' cannot be read on host"):
+        start_slot(0, JobPackage("job", "job", 0, Credentials(SECRET.secret, tls), b""))
 
 
 @pytest.mark.parametrize("kind", ["a socket that cannot prove anything", "a link"])

@@ -27,12 +27,13 @@ from funke.engine.runtime.results import Failure
 from funke.engine.runtime.slot import Delivery, EpochHeader
 from funke.engine.runtime.slot_watch import Heartbeat
 from funke.engine.runtime.worker_setup import JobPackage
+from funke.engine.trust.credentials import Credentials
 from funke.engine.types.driver_messages import PrintedText
 from funke.engine.types.operator_place import NOWHERE
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and needs Linux's ties of processes")
-SECRET = b"s" * 32
+SECRET = Credentials(b"s" * 32)
 QUICK = Heartbeat(interval_ms=100, timeout_ms=2000)
 
 
@@ -329,8 +330,9 @@ import os, signal, sys, time
 from pyspark.taskcontext import TaskContext
 from funke.engine.runtime.delivery import executor_pid
 from funke.engine.runtime.worker_setup import JobPackage
+from funke.engine.trust.credentials import Credentials
 
-package = JobPackage("job", "job", 0, b"", b"")
+package = JobPackage("job", "job", 0, Credentials(b""), b"")
 assert executor_pid(package) == os.getpid(), "outside of Spark, whoever starts a slot"
 reading, writing = os.pipe()
 daemon = os.fork()

@@ -346,6 +346,42 @@ BUFFERS_PER_CHANNEL = integer_option(
 FLOATING_BUFFERS = integer_option(
     "taskmanager.network.memory.floating-buffers-per-gate", 8, "Buffers for those channels of a subtask with a backlog."
 )
+SSL_ENABLED = boolean_option(
+    "security.ssl.internal.enabled",
+    False,
+    "Whether TCP connections between slots, and with the driver and Spark's tasks, are secured by TLS.",
+    "security.ssl.enabled",
+)
+SSL_KEYSTORE = string_option(
+    "security.ssl.internal.keystore",
+    None,
+    "File with the key and the certificate that every process shows: PKCS12 or PEM.",
+    "security.ssl.keystore",
+)
+SSL_KEYSTORE_PASSWORD = string_option(
+    "security.ssl.internal.keystore-password", None, "Its password.", "security.ssl.keystore-password"
+)
+SSL_KEY_PASSWORD = string_option(
+    "security.ssl.internal.key-password", None, "The password of the key in it.", "security.ssl.key-password"
+)
+SSL_TRUSTSTORE = string_option(
+    "security.ssl.internal.truststore",
+    None,
+    "File with the certificates that are trusted: PKCS12 or PEM.",
+    "security.ssl.truststore",
+)
+SSL_TRUSTSTORE_PASSWORD = string_option(
+    "security.ssl.internal.truststore-password", None, "Its password.", "security.ssl.truststore-password"
+)
+SSL_FINGERPRINT = string_option(
+    "security.ssl.internal.cert.fingerprint",
+    None,
+    "SHA-1 of the certificates that may be shown, with commas between; any that is trusted when not set.",
+)
+SSL_PROTOCOL = string_option("security.ssl.protocol", "TLSv1.2", "TLSv1.2, TLSv1.3, or both with a comma between.")
+SSL_ALGORITHMS = string_option(
+    "security.ssl.algorithms", None, "Java's names of cipher suites, with commas; OpenSSL's choice when not set."
+)
 EXCHANGE = string_option(
     "funke.exchange",
     "auto",

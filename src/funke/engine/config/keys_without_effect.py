@@ -15,11 +15,17 @@ _RECORDS = "job records stand in a folder (high-availability.storageDir), under 
 _NO_SERVICE = "there is no web interface yet"
 _NO_QUERIES = "there is no queryable state"
 _UNKNOWN = "Funke has no such option"
+_ONE_SWITCH = "security.ssl.internal.enabled decides about all connections"
+_OWN_LIMIT = "a caller has ten seconds for its handshake"
+_NO_FAREWELL = "connections are closed without a farewell"
+_NO_SESSIONS = "every connection has a session of its own"
+_SEEN_IN_FILE = "the file itself shows whether it is PKCS12 or PEM"
 
 # The longest beginning that fits decides. Where a program may well have keys of its own ("client.", "env.") only
 # Flink's are listed.
 _REASONS = {
     "akka.": _SPARK_RUNS_IT,
+    "akka.ssl.enabled": _ONE_SWITCH,
     "application-result-store.": _SPARK_RUNS_IT,
     "blob.": _SPARK_RUNS_IT,
     "classloader.": "there are no Java classes of Flink to load",
@@ -68,6 +74,7 @@ _REASONS = {
     "minicluster.": _SPARK_RUNS_IT,
     "parallelism.": _UNKNOWN,
     "pekko.": _SPARK_RUNS_IT,
+    "pekko.ssl.enabled": _ONE_SWITCH,
     "pipeline.": _UNKNOWN,
     "pipeline.cep.": "there is no CEP yet",
     "plugin.classloader.": "there are no plugins",
@@ -93,7 +100,19 @@ _REASONS = {
     "security.keytab": _SPARK_SECURES_IT,
     "security.module.": _SPARK_SECURES_IT,
     "security.principal": _SPARK_SECURES_IT,
-    "security.ssl.": _SPARK_SECURES_IT,
+    "security.ssl.": _UNKNOWN,
+    "security.ssl.close-notify-flush-timeout": _NO_FAREWELL,
+    "security.ssl.handshake-timeout": _OWN_LIMIT,
+    "security.ssl.internal.close-notify-flush-timeout": _NO_FAREWELL,
+    "security.ssl.internal.handshake-timeout": _OWN_LIMIT,
+    "security.ssl.internal.keystore-type": _SEEN_IN_FILE,
+    "security.ssl.internal.session-": _NO_SESSIONS,
+    "security.ssl.internal.truststore-type": _SEEN_IN_FILE,
+    "security.ssl.provider": "OpenSSL is used in any case, through Python's ssl",
+    "security.ssl.reload": "new connections use files that have been renewed in any case",
+    "security.ssl.rest.": _NO_SERVICE,
+    "security.ssl.session-": _NO_SESSIONS,
+    "security.ssl.verify-hostname": "a job's processes know each other by certificates, not by the names of hosts",
     "shuffle-service-factory": "Spark's shuffle carries the data",
     "slot.": "a job has as many slots as it needs",
     "slotmanager.": "a job has as many slots as it needs",
@@ -109,6 +128,7 @@ _REASONS = {
     "task.cancellation": _UNKNOWN,
     "taskmanager.": _SPARK_RUNS_IT,
     "taskmanager.data.": "Spark's shuffle carries the data",
+    "taskmanager.data.ssl.enabled": _ONE_SWITCH,
     "taskmanager.memory.": "slots are processes that take the memory they need; Spark's own settings limit Spark",
     "taskmanager.memory.network.": "Spark's shuffle carries the data",
     "taskmanager.network.": "Spark's shuffle carries the data",

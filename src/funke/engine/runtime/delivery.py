@@ -30,6 +30,7 @@ from funke.engine.runtime.slot_calls import connect
 from funke.engine.runtime.slot_host import CLOSE_S, SOCKET_NAME, SlotBirth
 from funke.engine.runtime.slot_watch import ending_of
 from funke.engine.runtime.worker_setup import JobPackage
+from funke.engine.trust.credentials import Credentials
 from funke.engine.trust.peers import listen_at
 from funke.engine.trust.private_files import make_private_folder, require_private_folder
 from funke.engine.types.operator_place import NOWHERE
@@ -37,7 +38,9 @@ from funke.engine.types.operator_place import NOWHERE
 
 def start_slot(slot: int, package: JobPackage) -> SlotAddress:
     """Starts a slot process on this host and returns where it listens."""
-    host = package.driver_host
+    host, tls = package.driver_host, package.credentials.tls
+    if host is None and tls is not None:
+        tls.check()
     folder = make_private_folder("funke-slot-") if host is None else make_private_folder("slot-", host.run_folder)
     try:
         unpack_archives(package.archives, folder)
@@ -113,14 +116,18 @@ def executor_pid(package: JobPackage) -> int:
 
 
 def deliver(
-    address: SlotAddress, secret: bytes, delivery: Delivery, consumed: frozenset[int], frames: Iterator[Frame]
+    address: SlotAddress,
+    credentials: Credentials,
+    delivery: Delivery,
+    consumed: frozenset[int],
+    frames: Iterator[Frame],
 ) -> Iterator[Frame]:
     """Yields what must travel on: blocks for later levels, results for the driver, and the slot's answers.
 
     The slot's answers are read by a thread, so that neither side ever waits for the other with full buffers.
     """
     try:
-        slot = connect(address, secret, delivery)
+        slot = connect(address, credentials, delivery)
     except OSError as error:
         yield _lost(address, error)
         yield from (frame for frame in frames if frame.exchange_id == RESULT)
@@ -146,10 +153,10 @@ def deliver(
         yield _lost(address, answers.failure)
 
 
-def order_reading(address: SlotAddress, secret: bytes, delivery: Delivery) -> Iterator[Frame]:
+def order_reading(address: SlotAddress, credentials: Credentials, delivery: Delivery) -> Iterator[Frame]:
     """Yields what a slot sends when it is told what to read."""
     try:
-        slot = connect(address, secret, delivery)
+        slot = connect(address, credentials, delivery)
         slot.send_end()
         while (frame := slot.receive()) is not None:
             yield frame
@@ -158,10 +165,10 @@ def order_reading(address: SlotAddress, secret: bytes, delivery: Delivery) -> It
         yield _lost(address, error)
 
 
-def tell_news(address: SlotAddress, secret: bytes, news: CheckpointNews) -> list[bytes]:
+def tell_news(address: SlotAddress, credentials: Credentials, news: CheckpointNews) -> list[bytes]:
     """Tells a slot what became of checkpoints; returns what it knows about snapshots."""
     try:
-        slot = connect(address, secret, news)
+        slot = connect(address, credentials, news)
         try:
             slot.send_end()
             answers = []
@@ -174,16 +181,16 @@ def tell_news(address: SlotAddress, secret: bytes, news: CheckpointNews) -> list
         return [_lost(address, error).payload]
 
 
-def end_slots(addresses: list[SlotAddress], secret: bytes) -> list[SlotAddress]:
+def end_slots(addresses: list[SlotAddress], credentials: Credentials) -> list[SlotAddress]:
     """Tells slots to end, waits until they have tidied up, and returns those that were not reached from here."""
     # All are told before the first is waited for: they close their functions at the same time.
-    told = [(address, _tell_end(address, secret)) for address in addresses]
+    told = [(address, _tell_end(address, credentials)) for address in addresses]
     return [address for address, slot in told if slot is None or not _await_end(address, slot)]
 
 
-def _tell_end(address: SlotAddress, secret: bytes) -> FrameSocket | None:
+def _tell_end(address: SlotAddress, credentials: Credentials) -> FrameSocket | None:
     try:
-        return connect(address, secret, "end", CLOSE_S + 1)
+        return connect(address, credentials, "end", CLOSE_S + 1)
     except OSError:
         _tidy_up(address)
         return None

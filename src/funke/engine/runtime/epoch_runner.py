@@ -24,6 +24,7 @@ from funke.engine.runtime.spark_input import spark_frames
 from funke.engine.runtime.spark_session import OnSpark, is_embedded
 from funke.engine.runtime.spark_tasks import await_places, jvm_pid, placed_rdd, ship_funke
 from funke.engine.runtime.worker_setup import JobPackage, prepare_spark_worker
+from funke.engine.trust.credentials import Credentials
 
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast
@@ -46,7 +47,7 @@ class EpochRunner:
             package = replace(package, driver_host=open_nursery(), executor_pid=jvm_pid(self._context))
         self._package: Broadcast[JobPackage] = self._context.broadcast(package)
         self._is_restarted = package.attempt > 0
-        self._secret = package.secret
+        self._credentials = package.credentials
         self._group = package.key
         self.addresses: dict[int, SlotAddress] = {}
         # By slot: where its state is near, and where it has been started.
@@ -124,7 +125,7 @@ class EpochRunner:
         return inputs[0] if len(inputs) == 1 else self._context.union(inputs)
 
     def _read_splits(self, header: EpochHeader, orders: list[ReadOrder]) -> RDD[Any]:
-        addresses, secret = self.addresses, self._secret
+        addresses, credentials = self.addresses, self._credentials
         told = [
             (slot, encode(tuple(order for order in orders if self._slot_of(order) == slot)))
             for slot in range(self._plan.slots)
@@ -134,7 +135,7 @@ class EpochRunner:
             prepare_spark_worker()
             for slot, encoded in pairs:
                 delivery = Delivery(header, SOURCE_LEVEL, encoded)
-                for frame in order_reading(addresses[slot], secret, delivery):
+                for frame in order_reading(addresses[slot], credentials, delivery):
                     yield frame.slot, frame[1:]
 
         if is_embedded(self._spark):
@@ -142,7 +143,7 @@ class EpochRunner:
         return placed_rdd(self._context, told, [[self.hosts[slot]] for slot, _ in told]).mapPartitions(read)
 
     def _read_rows(self, header: EpochHeader, orders: list[ReadOrder], rows: DataFrame) -> RDD[Any]:
-        secret = self._secret
+        credentials = self._credentials
         addresses = [self.addresses[self._slot_of(order)] for order in orders]
         deliveries = [
             Delivery(header, SOURCE_LEVEL, encode((replace(order, has_rows=True),)), order.segment_id)
@@ -152,7 +153,7 @@ class EpochRunner:
         def read(partition: int, batches: Iterator[Any]) -> Iterator[Frame]:
             address = addresses[partition]
             frames = row_frames(address.slot, batches)
-            yield from deliver(address, secret, deliveries[partition], frozenset({ROWS}), frames)
+            yield from deliver(address, credentials, deliveries[partition], frozenset({ROWS}), frames)
 
         return spark_frames(rows, read)
 
@@ -160,25 +161,25 @@ class EpochRunner:
         return self._plan.by_id[order.segment_id].first_slot + order.subtask
 
     def _deliver(self, header: EpochHeader, level: int, frames: RDD[Any]) -> RDD[Any]:
-        addresses, secret = self.addresses, self._secret
+        addresses, credentials = self.addresses, self._credentials
         consumed = consumed_at(self._plan, level)
 
         def delivery(slot: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
             arriving = map(_to_frame, pairs)
-            for frame in deliver(addresses[slot], secret, Delivery(header, level), consumed, arriving):
+            for frame in deliver(addresses[slot], credentials, Delivery(header, level), consumed, arriving):
                 yield frame.slot, frame[1:]
 
         return frames.partitionBy(self._plan.slots, _as_is).mapPartitionsWithIndex(delivery)
 
     def tell_news(self, news: CheckpointNews) -> list[Any]:
         """Between two epochs: tells all slots what became of checkpoints, and returns what they know of snapshots."""
-        secret, addresses = self._secret, list(self.addresses.values())
+        credentials, addresses = self._credentials, list(self.addresses.values())
         if is_embedded(self._spark) or not addresses:
-            answers = [answer for address in addresses for answer in tell_news(address, secret, news)]
+            answers = [answer for address in addresses for answer in tell_news(address, credentials, news)]
         else:
             self._enter_group("checkpoint")
             told = self._context.parallelize(addresses, len(addresses))
-            answers = told.flatMap(lambda address: tell_news(address, secret, news)).collect()
+            answers = told.flatMap(lambda address: tell_news(address, credentials, news)).collect()
         return [decode(answer) for answer in answers]
 
     def _enter_group(self, what: str) -> None:
@@ -195,20 +196,20 @@ class EpochRunner:
 
     def close(self) -> None:
         """Ends all slots, those on other hosts too, and waits until they are gone."""
-        secret = self._secret
-        unreached = end_slots(list(self.addresses.values()), secret)
+        credentials = self._credentials
+        unreached = end_slots(list(self.addresses.values()), credentials)
         self.addresses = {}
         with contextlib.suppress(Exception):  # Spark may have ended
             if unreached and not is_embedded(self._spark):
                 # On its own host a slot that does not answer is killed.
                 rdd = placed_rdd(self._context, unreached, [[address.host] for address in unreached])
-                rdd.foreachPartition(lambda addresses: _end_quietly(addresses, secret))
+                rdd.foreachPartition(lambda addresses: _end_quietly(addresses, credentials))
         with contextlib.suppress(Exception):
             self._package.unpersist()
 
 
-def _end_quietly(addresses: Iterable[SlotAddress], secret: bytes) -> None:
-    end_slots(list(addresses), secret)
+def _end_quietly(addresses: Iterable[SlotAddress], credentials: Credentials) -> None:
+    end_slots(list(addresses), credentials)
 
 
 def _as_is(slot: int) -> int:

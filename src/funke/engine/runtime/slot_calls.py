@@ -8,20 +8,25 @@ from typing import Any
 
 from funke.engine.runtime.frames import FrameSocket
 from funke.engine.runtime.slot_address import SlotAddress
+from funke.engine.trust.credentials import Credentials
 from funke.engine.trust.peers import connect_to_own, prove_to_listener
+from funke.engine.trust.tls import TlsSettings
 
-__all__ = ["connect", "notice_lost_host"]
+__all__ = ["connect", "reach_host"]
 
 # How long a slot may take to answer a greeting: it may have been started only just now, with many others.
 _GREETING_S = 60.0
+# How long another host may take to answer at all.
+_REACH_S = 30.0
 
 
-def connect(address: SlotAddress, secret: bytes, order: Any, timeout_s: float | None = None) -> FrameSocket:
+def connect(address: SlotAddress, credentials: Credentials, order: Any, timeout_s: float | None = None) -> FrameSocket:
     """Opens a conversation with a slot."""
-    connection = _reach(address)
+    greeting_s = _GREETING_S if timeout_s is None else timeout_s
+    connection = _reach(address, credentials.tls, greeting_s)
     try:
-        connection.settimeout(_GREETING_S if timeout_s is None else timeout_s)
-        prove_to_listener(connection, secret)
+        connection.settimeout(greeting_s)
+        prove_to_listener(connection, credentials.secret)
         connection.settimeout(timeout_s)
         frames = FrameSocket(connection)
         frames.send_message(pickle.dumps(order, 5))
@@ -31,20 +36,33 @@ def connect(address: SlotAddress, secret: bytes, order: Any, timeout_s: float | 
     return frames
 
 
-def _reach(address: SlotAddress) -> socket.socket:
+def _reach(address: SlotAddress, tls: TlsSettings | None, greeting_s: float) -> socket.socket:
     try:
         return connect_to_own(address.path, _GREETING_S)
     except OSError:
         if address.port is None:
             raise
     # On another host, where the path leads nowhere, or to somebody else's socket.
-    connection = socket.create_connection((address.host, address.port), timeout=30)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    notice_lost_host(connection)
+    return reach_host(address.host, address.port, tls, greeting_s)
+
+
+def reach_host(host: str, port: int, tls: TlsSettings | None, greeting_s: float) -> socket.socket:
+    """A connection to another host, under TLS if that is on; who is there must still prove that it is of the job."""
+    connection = socket.create_connection((host, port), _REACH_S)
+    try:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _notice_lost_host(connection)
+        connection.settimeout(greeting_s)
+        if tls is not None:
+            connection = wrapped = tls.wrap(connection, is_caller=True)
+            wrapped.do_handshake()
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
-def notice_lost_host(connection: socket.socket) -> None:
+def _notice_lost_host(connection: socket.socket) -> None:
     """A host that is gone without a word breaks the connection within a minute; otherwise nobody would notice."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4), ("TCP_USER_TIMEOUT", 50_000)):

@@ -86,9 +86,9 @@ class SlotHost(ABC, Generic[S]):
         # All that must not stay open in processes which user functions fork: whoever calls a dead slot must notice.
         self._sockets = weakref.WeakSet([watcher])
         self._is_fork = False
-        self._secret = birth.package.secret
+        self._credentials = birth.package.credentials
         self._listeners: list[socket.socket] = []
-        self._greeter = Greeter(self._secret, self._hear, self._sockets.add)
+        self._greeter = Greeter(self._credentials, self._hear, self._sockets.add)
         self._last_call = time.monotonic()
         self._is_serving = False
         self._folder = birth.folder

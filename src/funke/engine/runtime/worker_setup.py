@@ -20,6 +20,7 @@ from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.slot_watch import Heartbeat
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.state.backend_choice import BackendChoice
+from funke.engine.trust.credentials import Credentials
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class JobPackage:
     job_id: str
     job_name: str
     attempt: int
-    secret: bytes
+    credentials: Credentials
     code: bytes
     startup: tuple[str, ...] = ()
     python_paths: tuple[str, ...] = ()

@@ -9,7 +9,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from funke.engine.trust.credentials import Credentials
 from funke.engine.trust.peers import prove_to_caller, require_same_user
+from funke.engine.trust.tls_socket import TlsSocket
 
 __all__ = ["Greeter"]
 
@@ -28,11 +30,11 @@ class Greeter:
 
     def __init__(
         self,
-        secret: bytes,
+        credentials: Credentials,
         on_call: Callable[[socket.socket], Callable[[], None] | None],
         on_accept: Callable[[socket.socket], None] = lambda connection: None,
     ) -> None:
-        self._secret = secret
+        self._credentials = credentials
         self._on_call = on_call
         self._on_accept = on_accept
         self._greeted: deque[socket.socket] = deque()
@@ -54,6 +56,11 @@ class Greeter:
                 if not self._is_closed:
                     time.sleep(_ACCEPT_AGAIN_S)  # too many open files: some will be closed
                 continue
+            try:
+                connection = self._under_tls(connection)
+            except Exception:  # it has gone again, or certificates that were there cannot be read any more
+                connection.close()
+                continue
             self._on_accept(connection)
             self._greeted.append(connection)
             # Callers of the job's own are greeted in no time: whoever has waited longest has nothing to say.
@@ -62,12 +69,20 @@ class Greeter:
                     self._greeted.popleft().shutdown(socket.SHUT_RDWR)
             threading.Thread(target=self._greet, args=(connection,), daemon=True).start()
 
+    def _under_tls(self, connection: socket.socket) -> socket.socket:
+        tls = self._credentials.tls
+        if tls is None or connection.family == socket.AF_UNIX:
+            return connection
+        return tls.wrap(connection, is_caller=False)
+
     def _greet(self, connection: socket.socket) -> None:
         try:
             connection.settimeout(_GREETING_S)
             if connection.family == socket.AF_UNIX:
                 require_same_user(connection)
-            prove_to_caller(connection, self._secret)
+            if isinstance(connection, TlsSocket):
+                connection.do_handshake()
+            prove_to_caller(connection, self._credentials.secret)
             go_on = self._on_call(connection)
             connection.settimeout(None)
         except Exception:  # a stranger, or somebody who has gone

@@ -27,7 +27,17 @@ def test_command_lines_are_kept_without_secrets_and_get_them_back(tmp_path: Path
 
 @pytest.mark.parametrize(
     "key",
-    ["db.passwd", "gcp.credentials", "ssl.private-key", "fs.azure.sas.box.account", "spark.ssl.keyPassword", "x.PWD"],
+    [
+        "db.passwd",
+        "gcp.credentials",
+        "ssl.private-key",
+        "fs.azure.sas.box.account",
+        "spark.ssl.keyPassword",
+        "x.PWD",
+        "security.ssl.internal.keystore-password",
+        "security.ssl.internal.key-password",
+        "security.ssl.internal.truststore-password",
+    ],
 )
 def test_these_are_secrets(key: str) -> None:
     assert is_secret(key)

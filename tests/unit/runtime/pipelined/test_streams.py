@@ -32,6 +32,7 @@ from funke.engine.runtime.pipelined.connection import Connection
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.snapshot_taking import SnapshotTaker
 from funke.engine.types.type_catalog import Types
+from tests.harness.certificates import own_tls, tls_pair
 from tests.harness.stream_threads import run_stream, write_at_once
 from tests.unit.graph.sample_graphs import GraphBuilder
 
@@ -103,6 +104,15 @@ def test_no_shape_deadlocks_and_no_record_is_lost(seed: int, parallelism: int, w
     checkpoints = CheckpointSettings(interval_ms=3, timeout_ms=60_000) if with_checkpoints else None
     run = run_stream(shape.builder.graph, TINY, checkpoints)
     assert Counter(run.collected) == {number: shape.copies for number in range(150)}
+
+
+@pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
+def test_under_tls_it_is_the_same(tmp_path: Path, version: str) -> None:
+    tls = own_tls(tmp_path, version)
+    shape = Shape(seed=7, parallelism=3, records=2000)
+    checkpoints = CheckpointSettings(interval_ms=3, timeout_ms=60_000)
+    run = run_stream(shape.builder.graph, TINY, checkpoints, pair=lambda: tls_pair(tls))
+    assert Counter(run.collected) == {number: shape.copies for number in range(2000)}
 
 
 class Count(KeyedProcessFunction):

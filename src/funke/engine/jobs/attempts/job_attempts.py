@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 import threading
 from contextlib import ExitStack
 from dataclasses import replace
@@ -133,7 +132,7 @@ class JobAttempts:
                 if not self._is_restarting_after(failure):
                     raise
                 attempt = self._next_attempt(failure)
-            self.package = replace(self.package, attempt=attempt, secret=secrets.token_bytes(32))
+            self.package = replace(self.package, attempt=attempt, credentials=self.package.credentials.renewed())
             self._lifecycle.enter(JobStatus.CREATED)
 
     def _next_attempt(self, failure: Exception) -> int:

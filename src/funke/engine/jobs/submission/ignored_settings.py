@@ -66,5 +66,7 @@ def _reason_here(option: ConfigOption[Any], value: Any, settings: Settings) -> s
     """Why an option has no effect together with the others."""
     if option is options.PYTHON_BUNDLE_SIZE and value > options.SMALL_BUNDLE:
         return "records travel in epochs, as many as there are"
+    if option.key.startswith("security.ssl.") and not settings.get(options.SSL_ENABLED):
+        return f"{options.SSL_ENABLED.key} is not true"
     is_rocksdb = str(settings.get(options.STATE_BACKEND)).lower() == "rocksdb"
     return "" if is_rocksdb else _FOR_ROCKSDB.get(option.key, "")

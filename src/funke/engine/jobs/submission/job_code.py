@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import sys
 
 from funke.engine.config import flink_options as options
@@ -15,12 +14,14 @@ from funke.engine.jobs.checkpoints.backend_settings import backend_choice
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import local_copy_folders
 from funke.engine.jobs.settings import JobSettings
+from funke.engine.jobs.submission.tls_configuration import tls_settings
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.dependencies import Dependencies
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.slot_watch import Heartbeat
 from funke.engine.runtime.snapshot_files import join_path
 from funke.engine.runtime.worker_setup import JobPackage, pack_code
+from funke.engine.trust.credentials import Credentials
 
 __all__ = ["heartbeat_settings", "pack_job", "pack_plan"]
 
@@ -34,7 +35,7 @@ def pack_job(
         job_id=job_id,
         job_name=settings.job_name,
         attempt=settings.record.attempt if settings.record is not None else 0,
-        secret=secrets.token_bytes(32),
+        credentials=Credentials.new(tls_settings(configured)),
         code=pack_plan(plan),
         startup=settings.startup,
         python_paths=tuple(path for path in dict.fromkeys((*dependencies.python_paths, *sys.path)) if path),

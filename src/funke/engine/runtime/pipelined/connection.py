@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from funke.engine.trust.tls_socket import TlsSocket
+
 __all__ = ["BARRIER", "BLOCK", "CREDIT", "END", "MESSAGE", "Connection", "Packet", "head_of", "size_of"]
 
 # Kind, backlog of the sender (or credit that is granted), channel, size of the payload.
@@ -39,6 +41,9 @@ class Connection:
             with contextlib.suppress(OSError):
                 own.setsockopt(socket.SOL_SOCKET, option, _SOCKET_BUFFER)
         self._socket = own
+        self._tls = own if isinstance(own, TlsSocket) else None
+        # TLS may hold bytes that no poll shows. Whoever asks when something can be sent comes back at once, and reads.
+        self._has_unread = self._tls is not None and self._tls.has_unread
         # What has come of a frame, and how much makes it complete.
         self._pieces: list[bytes] = []
         self._has, self._needs = 0, _HEAD.size
@@ -51,8 +56,8 @@ class Connection:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether something is left to be sent."""
-        return bool(self._queue)
+        """Whether something is left to be sent, or must be read though nothing comes."""
+        return bool(self._queue) or self._has_unread
 
     def send(self, kind: int, payload: bytes = b"", channel: int = 0, number: int = 0) -> None:
         """Queues a frame; `flush` sends it."""
@@ -61,7 +66,7 @@ class Connection:
             self._queue.append(payload)
 
     def flush(self) -> bool:
-        """Sends what the system takes just now; False when something is left."""
+        """Sends what the system takes just now; False when the rest waits until the socket can be written."""
         queue = self._queue
         while queue:
             pieces = [queue.popleft() for _ in range(min(len(queue), _MOST_BUFFERS))]
@@ -74,7 +79,9 @@ class Connection:
             if left:
                 queue.extendleft(reversed(left))
                 return False
-        return True
+        if self._tls is not None:
+            self._has_unread = self._tls.has_unread
+        return not self._has_unread
 
     def receive(self) -> Iterator[Packet]:
         """What has come so far; ConnectionError when the other side is gone."""
@@ -82,6 +89,9 @@ class Connection:
             data = self._socket.recv(_READ_BYTES)
         except BlockingIOError:
             return
+        finally:
+            if self._tls is not None:
+                self._has_unread |= self._tls.has_unread
         if not data:
             raise ConnectionError("the other side closed the connection")
         self._pieces.append(data)

@@ -10,8 +10,9 @@ from typing import Any
 from funke.engine.runtime.block_codec import encode
 from funke.engine.runtime.pipelined.connection import MESSAGE, head_of, size_of
 from funke.engine.runtime.slot_address import SlotAddress
-from funke.engine.runtime.slot_calls import connect, notice_lost_host
+from funke.engine.runtime.slot_calls import connect, reach_host
 from funke.engine.runtime.worker_setup import ControlAddress
+from funke.engine.trust.credentials import Credentials
 from funke.engine.trust.peers import connect_to_own, prove_to_listener
 
 __all__ = ["MEETING_S", "PeerCall", "call_driver", "call_slot", "receive_message", "send_message"]
@@ -27,21 +28,19 @@ class PeerCall:
     slot: int
 
 
-def call_driver(control: ControlAddress, secret: bytes) -> socket.socket:
+def call_driver(control: ControlAddress, credentials: Credentials) -> socket.socket:
     """A slot's connection to the driver."""
     if control.path is not None:
         connection = connect_to_own(control.path, MEETING_S)
     else:
-        connection = socket.create_connection((control.host, control.port), MEETING_S)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        notice_lost_host(connection)
-    prove_to_listener(connection, secret)
+        connection = reach_host(control.host, control.port, credentials.tls, MEETING_S)
+    prove_to_listener(connection, credentials.secret)
     return connection
 
 
-def call_slot(address: SlotAddress, secret: bytes, caller: int) -> socket.socket:
+def call_slot(address: SlotAddress, credentials: Credentials, caller: int) -> socket.socket:
     """A connection to another slot, which has said that it is ready for blocks."""
-    frames = connect(address, secret, PeerCall(caller), MEETING_S)
+    frames = connect(address, credentials, PeerCall(caller), MEETING_S)
     connection = frames.connection
     _receive(connection, 1)
     return connection

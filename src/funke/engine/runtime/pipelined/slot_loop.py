@@ -214,9 +214,8 @@ class SlotLoop:
             is_busy = self._turn()
             self._send(is_busy)
             wait_s = 0.0 if is_busy else self._wait_s()
-            for descriptor, event in self._poll.poll(wait_s):
-                if event & ~select.EPOLLOUT:
-                    self._by_descriptor[descriptor]()
+            for descriptor, _ in self._poll.poll(wait_s):
+                self._by_descriptor[descriptor]()
 
     def _turn(self) -> bool:
         """Does one thing, if there is anything to do."""

@@ -55,12 +55,11 @@ class StreamRunner:
         self._spark = spark
         self._context = spark.sparkContext
         self._plan = plan
-        self._secret = package.secret
         self._group = package.key
         self._is_restarted = package.attempt > 0
         self._wanted_hosts = wanted_hosts or {}
         self._listener = self._listen()
-        self._greeter = Greeter(package.secret, lambda call: partial(self._arrive, call))
+        self._greeter = Greeter(package.credentials, lambda call: partial(self._arrive, call))
         if is_embedded(spark):
             package = replace(package, driver_host=open_nursery(), executor_pid=jvm_pid(self._context))
         self._package = self._context.broadcast(replace(package, control=self._control_address()))
@@ -293,7 +292,7 @@ def accompany_slots(slots: list[int], package: JobPackage) -> Iterator[Failure]:
     try:
         for slot in slots:
             address = start_slot(slot, package)
-            staying = connect(address, package.secret, ACCOMPANY).connection
+            staying = connect(address, package.credentials, ACCOMPANY).connection
             own[staying.fileno()] = staying
             addresses[staying.fileno()] = address
     except Exception as error:

@@ -53,7 +53,7 @@ class StreamingHost(SlotHost[SlotLoop]):
         control = self._birth.package.control
         assert control is not None
         try:
-            self._driver = call_driver(control, self._secret)
+            self._driver = call_driver(control, self._credentials)
             self._sockets.add(self._driver)
             send_message(self._driver, Born(self._address()))
         except OSError:
@@ -91,7 +91,7 @@ class StreamingHost(SlotHost[SlotLoop]):
     def _meet(self, addresses: dict[int, SlotAddress]) -> dict[int, socket.socket]:
         """Connections with all other slots: those with lower numbers are called, the others call."""
         own = self._birth.slot
-        peers = {slot: call_slot(address, self._secret, own) for slot, address in addresses.items() if slot < own}
+        peers = {slot: call_slot(address, self._credentials, own) for slot, address in addresses.items() if slot < own}
         while len(peers) < len(addresses) - 1:
             slot, connection = self._callers.get(timeout=MEETING_S)
             peers[slot] = connection
