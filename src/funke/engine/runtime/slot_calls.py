@@ -9,7 +9,7 @@ from typing import Any
 from funke.engine.runtime.frames import FrameSocket
 from funke.engine.runtime.slot_address import SlotAddress
 from funke.engine.trust.credentials import Credentials
-from funke.engine.trust.peers import connect_to_own, prove_to_listener
+from funke.engine.trust.peers import connect_to_own, prepare_for_hosts, prove_to_listener
 from funke.engine.trust.tls import TlsSettings
 
 __all__ = ["connect", "reach_host"]
@@ -50,8 +50,7 @@ def reach_host(host: str, port: int, tls: TlsSettings | None, greeting_s: float)
     """A connection to another host, under TLS if that is on; who is there must still prove that it is of the job."""
     connection = socket.create_connection((host, port), _REACH_S)
     try:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        _notice_lost_host(connection)
+        prepare_for_hosts(connection)
         connection.settimeout(greeting_s)
         if tls is not None:
             connection = wrapped = tls.wrap(connection, is_caller=True)
@@ -60,11 +59,3 @@ def reach_host(host: str, port: int, tls: TlsSettings | None, greeting_s: float)
         connection.close()
         raise
     return connection
-
-
-def _notice_lost_host(connection: socket.socket) -> None:
-    """A host that is gone without a word breaks the connection within a minute; otherwise nobody would notice."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4), ("TCP_USER_TIMEOUT", 50_000)):
-        if hasattr(socket, name):
-            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

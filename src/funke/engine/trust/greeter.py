@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 
 from funke.engine.trust.credentials import Credentials
-from funke.engine.trust.peers import prove_to_caller, require_same_user
+from funke.engine.trust.peers import prepare_for_hosts, prove_to_caller, require_same_user
 from funke.engine.trust.tls_socket import TlsSocket
 
 __all__ = ["Greeter"]
@@ -57,7 +57,7 @@ class Greeter:
                     time.sleep(_ACCEPT_AGAIN_S)  # too many open files: some will be closed
                 continue
             try:
-                connection = self._under_tls(connection)
+                connection = self._prepared(connection)
             except Exception:  # it has gone again, or certificates that were there cannot be read any more
                 connection.close()
                 continue
@@ -69,11 +69,12 @@ class Greeter:
                     self._greeted.popleft().shutdown(socket.SHUT_RDWR)
             threading.Thread(target=self._greet, args=(connection,), daemon=True).start()
 
-    def _under_tls(self, connection: socket.socket) -> socket.socket:
-        tls = self._credentials.tls
-        if tls is None or connection.family == socket.AF_UNIX:
+    def _prepared(self, connection: socket.socket) -> socket.socket:
+        if connection.family == socket.AF_UNIX:
             return connection
-        return tls.wrap(connection, is_caller=False)
+        prepare_for_hosts(connection)
+        tls = self._credentials.tls
+        return connection if tls is None else tls.wrap(connection, is_caller=False)
 
     def _greet(self, connection: socket.socket) -> None:
         try:
