@@ -121,6 +121,7 @@ def run_stream(
     start: Checkpoint | None = None,
     around: Callable[[Callable[[], None]], None] = lambda run: run(),
     disturb: Callable[[CheckpointKeeper], None] = lambda keeper: None,
+    on_start: Callable[[StreamCoordinator], None] = lambda coordinator: None,
 ) -> StreamRun:
     """Runs a job to its end, from a checkpoint if there is one; `disturb` runs beside it."""
     job_graph = to_job_graph(graph)
@@ -152,6 +153,7 @@ def run_stream(
         JobExecutions(job_graph, plan),
     )
     coordinator = StreamCoordinator(attempt, runner)
+    on_start(coordinator)
     disturbing = threading.Thread(target=disturb, args=(keeper,), daemon=True)
     disturbing.start()
     try:
