@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import select
 import socket
 import tempfile
@@ -43,7 +42,7 @@ class ThreadRunner:
     def __init__(self, plan: Plan, package: JobPackage, around: Callable[[Callable[[], None]], None]) -> None:
         self._plan = plan
         self._ends: dict[int, Connection] = {}
-        self._waking, self._woken = os.pipe()
+        self._waking, self._woken = socket.socketpair()
         self.threads: list[threading.Thread] = []
         folder = tempfile.mkdtemp()
         loops = [SlotLoop(slot, unpack(package), package, folder) for slot in range(plan.slots)]
@@ -59,7 +58,7 @@ class ThreadRunner:
             thread.start()
 
     def wake(self) -> None:
-        os.write(self._woken, b"\0")
+        self._woken.send(b"\0")
 
     def send(self, slot: int, message: Any) -> None:
         self._ends[slot].send(MESSAGE, encode(message))
@@ -73,7 +72,7 @@ class ThreadRunner:
             connection.flush()
         ready = select.select([*self._ends.values(), self._waking], [], [], wait_s)[0]
         if self._waking in ready:
-            os.read(self._waking, 1 << 10)
+            self._waking.recv(1 << 10)
         for slot, connection in self._ends.items():
             if connection in ready:
                 for packet in connection.receive():
@@ -87,6 +86,13 @@ class ThreadRunner:
         for thread in self.threads:
             thread.join(10)
             assert not thread.is_alive(), "a slot does not end"
+        for connection in self._ends.values():
+            connection.close()
+
+    def release(self) -> None:
+        """Nobody is left who could wake it."""
+        self._waking.close()
+        self._woken.close()
 
 
 def _run(loop: SlotLoop, peers: dict[int, socket.socket], driver: socket.socket, around: Any) -> None:
@@ -101,6 +107,9 @@ def _run(loop: SlotLoop, peers: dict[int, socket.socket], driver: socket.socket,
             loop.fail(error)
         finally:
             loop.close()
+            loop._poll.close()
+            for own in (driver, *peers.values()):
+                own.close()
 
     around(run)
 
@@ -162,6 +171,7 @@ def run_stream(
         runner.close()
         keeper.answer_requests()
     disturbing.join(10)
+    runner.release()
     return StreamRun(collected, coordinator, keeper)
 
 
