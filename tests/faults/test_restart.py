@@ -31,6 +31,7 @@ pytestmark = pytest.mark.spark
 
 RECORDS = 600
 KEYS = 7
+ROUNDS = 40
 
 
 class CountPerKey(KeyedProcessFunction):
@@ -242,6 +243,46 @@ def test_what_is_delivered_at_least_once_is_written_once_by_a_function_that_reme
     client.get_job_execution_result().result()
     assert client.get_metrics()["numRestarts"] == 1
     assert committed(tmp_path / "out") == Counter(str(number) for number in range(RECORDS))
+
+
+class Visits(KeyedProcessFunction):
+    """Counts the visits of a key; fails once, when some numbers have been round half as often as they will."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.attempt = runtime_context.get_attempt_number()
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: tuple[int, int], ctx: KeyedProcessFunction.Context) -> Any:
+        number, rounds = value
+        if (number, rounds) == (30, ROUNDS // 2) and self.attempt == 0:
+            raise RuntimeError("planned failure")
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield number, rounds, count
+
+
+def test_what_goes_round_in_an_iteration_is_restored(spark: Any, tmp_path: Path) -> None:
+    configuration = Configuration()
+    configuration.set_string("state.checkpoints.dir", str(tmp_path / "checkpoints"))
+    configuration.set_string("restart-strategy.type", "fixed-delay")
+    configuration.set_string("restart-strategy.fixed-delay.delay", "10 ms")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
+    env.enable_checkpointing(30)
+    source = DataGeneratorSource(
+        lambda index: (index, 0), 60, rate_limiter_strategy=RateLimiterStrategy.per_checkpoint(20)
+    )
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").iterate()
+    visits = numbers.key_by(lambda value: value[0] % KEYS).process(Visits())
+    again = visits.map(lambda visit: (visit[0], visit[1] + 1))
+    numbers.close_with(again.filter(lambda value: value[1] < ROUNDS))
+    visits.map(lambda visit: f"{visit[0] % KEYS}:{visit[2]}", Types.STRING()).sink_to(sink(tmp_path / "out"))
+    client = env.execute_async("round and round")
+    client.get_job_execution_result().result()
+    assert client.get_metrics()["numRestarts"] == 1
+    lengths = [len(range(key, 60, KEYS)) * ROUNDS for key in range(KEYS)]
+    assert committed(tmp_path / "out") == Counter(
+        f"{key}:{count}" for key, length in enumerate(lengths) for count in range(1, length + 1)
+    )
 
 
 def test_checkpoints_are_removed_when_the_job_is_done(spark: Any, tmp_path: Path) -> None:

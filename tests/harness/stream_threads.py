@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import select
 import socket
 import tempfile
@@ -49,7 +48,7 @@ class ThreadRunner:
     ) -> None:
         self._plan = plan
         self._ends: dict[int, Connection] = {}
-        self._waking, self._woken = os.pipe()
+        self._waking, self._woken = socket.socketpair()
         self.threads: list[threading.Thread] = []
         folder = tempfile.mkdtemp()
         loops = [SlotLoop(slot, unpack(package), package, folder) for slot in range(plan.slots)]
@@ -68,7 +67,7 @@ class ThreadRunner:
 
     def wake(self) -> None:
         with contextlib.suppress(OSError):  # the job has ended
-            os.write(self._woken, b"\0")
+            self._woken.send(b"\0")
 
     def send(self, slot: int, message: Any) -> None:
         self._ends[slot].send(MESSAGE, encode(message))
@@ -82,7 +81,7 @@ class ThreadRunner:
             connection.flush()
         ready = select.select([*self._ends.values(), self._waking], [], [], wait_s)[0]
         if self._waking in ready:
-            os.read(self._waking, 1 << 10)
+            self._waking.recv(1 << 10)
         for slot, connection in self._ends.items():
             if connection in ready:
                 for packet in connection.receive():
@@ -98,8 +97,11 @@ class ThreadRunner:
             assert not thread.is_alive(), "a slot does not end"
         for connection in self._ends.values():
             connection.close()
-        os.close(self._waking)
-        os.close(self._woken)
+
+    def release(self) -> None:
+        """Nobody is left who could wake it."""
+        self._waking.close()
+        self._woken.close()
 
 
 def _run(loop: SlotLoop, peers: dict[int, socket.socket], driver: socket.socket, around: Any) -> None:
@@ -114,7 +116,8 @@ def _run(loop: SlotLoop, peers: dict[int, socket.socket], driver: socket.socket,
             loop.fail(error)
         finally:
             loop.close()
-            for own in (*peers.values(), driver):
+            loop._poll.close()
+            for own in (driver, *peers.values()):
                 own.close()
 
     around(run)
@@ -137,6 +140,7 @@ def run_stream(
     around: Callable[[Callable[[], None]], None] = lambda run: run(),
     disturb: Callable[[CheckpointKeeper], None] = lambda keeper: None,
     pair: SocketPair = socket.socketpair,
+    on_start: Callable[[StreamCoordinator], None] = lambda coordinator: None,
 ) -> StreamRun:
     """Runs a job to its end, from a checkpoint if there is one; `disturb` runs beside it."""
     job_graph = to_job_graph(graph)
@@ -168,6 +172,7 @@ def run_stream(
         JobExecutions(job_graph, plan),
     )
     coordinator = StreamCoordinator(attempt, runner)
+    on_start(coordinator)
     disturbing = threading.Thread(target=disturb, args=(keeper,), daemon=True)
     disturbing.start()
     try:
@@ -176,6 +181,7 @@ def run_stream(
         runner.close()
         keeper.answer_requests()
     disturbing.join(10)
+    runner.release()
     return StreamRun(collected, coordinator, keeper)
 
 

@@ -1,4 +1,4 @@
-"""Iterations: what is fed back enters the next epoch, and the job ends when nothing circulates."""
+"""Iterations: what is fed back goes round until nothing circulates, then the job ends; streaming and in epochs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from funke.common import Types
 from funke.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from funke.datastream.state import ValueStateDescriptor
 from funke.engine.errors import GraphError
+from tests.spark.job_running import in_epochs
 
 pytestmark = pytest.mark.spark
 
@@ -20,8 +21,10 @@ def environment() -> StreamExecutionEnvironment:
     return env
 
 
-def test_records_circulate_until_the_condition_ends_them(spark: Any) -> None:
-    numbers = environment().from_collection([3, 5, 1]).iterate()
+@pytest.mark.parametrize("way", [environment, lambda: in_epochs(environment())], ids=["streaming", "in-epochs"])
+def test_records_circulate_until_the_condition_ends_them(spark: Any, way: Any) -> None:
+    # Its maximum is no minimum: the job ends as soon as nothing circulates.
+    numbers = way().from_collection([3, 5, 1]).iterate(max_wait_time_ms=10**9)
     less = numbers.map(lambda number: number - 1)
     numbers.close_with(less.filter(lambda number: number > 0))
     with less.execute_and_collect() as results:

@@ -374,7 +374,8 @@ class DataStream(OperatorSettings):
 class IterativeStream(DataStream):
     """The head of an iteration: the records of the input, and those that `close_with` feeds back.
 
-    Records that are fed back enter the next epoch. The job ends when its input has ended and nothing circulates.
+    Records that are fed back enter at once, or the next epoch if the job runs in epochs. It ends when its input has
+    ended and nothing circulates.
 
     >>> from funke.datastream import StreamExecutionEnvironment
     >>> env = StreamExecutionEnvironment.get_execution_environment()

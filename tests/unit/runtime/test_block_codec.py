@@ -68,6 +68,11 @@ def test_an_object_of_a_local_class() -> None:
     assert decode(encode([Local(7)]))[0].number == 7
 
 
+def test_many_frozensets() -> None:
+    records = [(number, frozenset({number})) for number in range(200)]
+    assert decode(encode([("r", records, None)])) == [("r", records, None)]
+
+
 def test_a_lambda() -> None:
     assert decode(encode(lambda number: number + 1))(1) == 2
 

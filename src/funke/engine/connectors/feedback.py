@@ -1,4 +1,7 @@
-"""The feedback edge of an iteration: what a sink sends to the driver in one epoch, a source reads in the next."""
+"""The feedback edge of an iteration: what a sink sends to the driver, a source reads; in epochs, in the next one.
+
+The driver takes any number of records, so that those who go round never wait for each other.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class FeedbackSource(Source):
 
 @dataclass
 class FeedbackEnumerator(SplitEnumerator):
-    """Holds what came back until the next epoch."""
+    """Holds what came back until the head can read it."""
 
     feedback_id: str
     _waiting: list[Batch] = field(default_factory=list)
@@ -42,13 +45,19 @@ class FeedbackEnumerator(SplitEnumerator):
     def offer(self, batch: Batch) -> None:
         """Takes records that came back."""
         self._waiting.append(batch)
+        self._is_over = False
 
-    def end_epoch(self, is_input_over: bool) -> None:
-        """An epoch has ended; `is_input_over` says that the other sources had nothing left before it began."""
+    def end_round(self, is_input_over: bool) -> None:
+        """What was on its way has come through; `is_input_over` says that other sources had nothing left before it."""
         self._is_over = is_input_over and not self._waiting
 
+    @property
+    def has_waiting(self) -> bool:
+        """Whether something is to be read."""
+        return bool(self._waiting)
+
     def poll(self, max_records: int) -> list[Split]:
-        """Everything that came back in the last epoch."""
+        """Everything that came back since the last time."""
         waiting, self._waiting = self._waiting, []
         return [Split("feedback", batch, is_last=False, weight=len(batch[0])) for batch in waiting]
 

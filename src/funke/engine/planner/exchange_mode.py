@@ -44,8 +44,6 @@ def _hindrance(graph: JobGraph) -> str | None:
             operation = operator.operation
             if isinstance(operation, ReadSource) and operation.source.is_spark:
                 return f"Spark itself reads '{operator.name}'"
-            if isinstance(operation, ReadSource) and operation.source.is_feedback:
-                return f"'{operator.name}' is the head of an iteration"
             if isinstance(operation, WriteSink) and operation.sink.is_spark:
                 return f"Spark itself writes '{operator.name}'"
     return None

@@ -22,7 +22,8 @@ def encode(parts: Any) -> bytes:
     pickler.fast = True
     try:
         pickler.dump(parts)
-    except (pickle.PicklingError, AttributeError, TypeError, ValueError, RecursionError):
+    # KeyError: without a memo, Python's pickler loses count of how deep it is when it has met fifty frozensets.
+    except (pickle.PicklingError, AttributeError, TypeError, ValueError, KeyError, RecursionError):
         return _encode_by_value(parts)
     return buffer.getvalue()
 

@@ -12,24 +12,28 @@ from funke.engine.jobs.attempts.attempt import Attempt, JobFigures, raise_failur
 from funke.engine.jobs.attempts.message_delivery import MessageDelivery
 from funke.engine.jobs.attempts.progress import ProgressLine
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
+from funke.engine.jobs.sources.circulation import Circulation
 from funke.engine.operators.operator import MAX_WATERMARK
 from funke.engine.runtime.checkpoint_order import CheckpointOrder, SnapshotAck
 from funke.engine.runtime.epoch_holders import subtasks_at
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.pipelined.messages import (
+    Captured,
     Cut,
     Finish,
     Finished,
     GoOn,
     News,
     Orders,
+    Passed,
     Prepared,
+    Probe,
     Reports,
     TakeCheckpoint,
 )
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
 from funke.engine.runtime.results import Failure
-from funke.engine.types.driver_messages import DriverMessage
+from funke.engine.types.driver_messages import DriverMessage, FeedbackRecords
 
 __all__ = ["StreamCoordinator"]
 
@@ -59,10 +63,13 @@ class StreamCoordinator:
         self._progress = ProgressLine()
         # What Spark writes comes in epochs: no message here is for it.
         self._messages = MessageDelivery(attempt.collect, self._sources.take_feedback, {}, self._progress)
+        self._circulation = Circulation(self._sources.feeds, self._slots)
         self._records = _FIRST_RECORDS
         self._handed_out_at = 0.0
         # The checkpoint whose barriers are on their way through the sources.
         self._cutting: CheckpointOrder | None = None
+        # Where the sources stand in it, once all of them have cut.
+        self._positions: dict[str, bytes] = {}
         self._early_acks: list[SnapshotAck] = []
         self._ending: SavepointRequest | None = None
         self._is_finishing = False
@@ -93,6 +100,7 @@ class StreamCoordinator:
         if self._cancelled.is_set():
             raise JobCancelledError("the job was cancelled")
         self._hand_out()
+        self._send_probe()
         self._order_checkpoint()
         self._listen(self._wait_s())
         self._settle_checkpoints()
@@ -114,7 +122,8 @@ class StreamCoordinator:
             return
         self._keeper.is_in_backlog = self._sources.is_processing_backlog
         polled = self._sources.poll_hungry(self._records)
-        if polled and not is_first:
+        # What goes round comes in pieces as small as it likes.
+        if not is_first and any(not feed.source.is_feedback for feed, _ in polled):
             self._pace()
         told: dict[int, list[Any]] = {}
         for slot, order in self._sources.new_orders(polled, is_first):
@@ -130,6 +139,11 @@ class StreamCoordinator:
             self._records = min(self._records * 2, _MOST_RECORDS)
         elif took_s > _LONG_S:
             self._records = max(self._records // 2, 1)
+
+    def _send_probe(self) -> None:
+        """When all other input is read, the job is over unless something still comes back from an iteration."""
+        if self._ending is None and self._sources.is_input_over and self._circulation.begin_probe():
+            self._runner.send_all(Probe())
 
     def _wait_s(self) -> float:
         wait_s = _LONGEST_WAIT_S
@@ -151,15 +165,18 @@ class StreamCoordinator:
     def _hear(self, slot: int, message: Any) -> None:
         if isinstance(message, Reports):
             self._take_reports(message)
+        elif isinstance(message, FeedbackRecords):
+            self._circulation.take(slot, message)
         elif isinstance(message, DriverMessage):
             self._pass_on(message)
         elif isinstance(message, SnapshotAck):
-            if self._cutting is not None and message.checkpoint_id == self._cutting.checkpoint_id:
-                self._early_acks.append(message)
-            elif not self._is_finishing:
-                self._keeper.take([message])
+            self._take_ack(message)
         elif isinstance(message, Cut):
             self._take_cut(message)
+        elif isinstance(message, Captured):
+            self._take_captured(slot, message)
+        elif isinstance(message, Passed):
+            self._circulation.end_probe(slot)
         elif isinstance(message, Prepared):
             self._keeper.prepared_with(message.checkpoint_id, message.operator_id, message.committables)
         elif isinstance(message, Finished):
@@ -220,13 +237,35 @@ class StreamCoordinator:
             return
         if self._sources.cut(cut.segment_id, cut.subtask, cut.report):
             reach("after-barriers")
+            self._positions = self._sources.snapshot()
+            self._circulation.write_down()
+            self._sources.end_cut()
+            self._begin_checkpoint(order)
+
+    def _take_captured(self, slot: int, message: Captured) -> None:
+        order = self._cutting
+        if order is not None and message.checkpoint_id == order.checkpoint_id:
+            self._circulation.capture(slot)
+            self._begin_checkpoint(order)
+
+    def _begin_checkpoint(self, order: CheckpointOrder) -> None:
+        """Once it is known where the sources stand in it, and what goes round, slots are waited for."""
+        if self._circulation.is_written:
             self.figures.epochs += 1
-            self._keeper.begin(order, self.figures.epochs, self._sources.snapshot(), self._slots)
+            positions = {**self._positions, **self._circulation.snapshot()}
+            self._keeper.begin(order, self.figures.epochs, positions, self._slots)
             self._end_cut()
+
+    def _take_ack(self, ack: SnapshotAck) -> None:
+        if self._cutting is not None and ack.checkpoint_id == self._cutting.checkpoint_id:
+            self._early_acks.append(ack)
+        elif not self._is_finishing:
+            self._keeper.take([ack])
 
     def _end_cut(self) -> None:
         self._cutting = None
         self._sources.end_cut()
+        self._circulation.end_cut()
         self.figures.records_read = self._sources.records
         self._keeper.take(self._early_acks)
         self._early_acks.clear()

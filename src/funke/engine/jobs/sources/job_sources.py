@@ -59,6 +59,11 @@ class JobSources:
         return all(feed.is_over for feed in self.feeds)
 
     @property
+    def is_input_over(self) -> bool:
+        """Whether all that comes from outside has been read, and those who read it know."""
+        return all(feed.is_over and feed.has_told_end for feed in self._others)
+
+    @property
     def is_exhausted(self) -> bool:
         """Whether everything has been handed out."""
         return all(feed.enumerator.is_finished for feed in self.feeds)
@@ -188,7 +193,7 @@ class JobSources:
     def end_epoch(self) -> None:
         """An epoch has ended, with all that has come back in it."""
         for enumerator in self._feedback.values():
-            enumerator.end_epoch(self._was_input_over)
+            enumerator.end_round(self._was_input_over)
 
     def learn(self, news: CheckpointNews) -> None:
         """Tells the sources what became of checkpoints."""

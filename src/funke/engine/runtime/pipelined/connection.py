@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from funke.engine.trust.tls_socket import TlsSocket
 
-__all__ = ["BARRIER", "BLOCK", "CREDIT", "END", "MESSAGE", "Connection", "Packet", "head_of", "size_of"]
+__all__ = ["BARRIER", "BLOCK", "CREDIT", "END", "MESSAGE", "PROBE", "Connection", "Packet", "head_of", "size_of"]
 
 # Kind, backlog of the sender (or credit that is granted), channel, size of the payload.
 _HEAD = struct.Struct("!BHII")
-BLOCK, BARRIER, END, CREDIT, MESSAGE = range(5)
+BLOCK, BARRIER, END, CREDIT, MESSAGE, PROBE = range(6)
 _READ_BYTES = 1 << 18
 # What one call of the system takes.
 _MOST_BUFFERS = 256

@@ -13,13 +13,16 @@ from funke.engine.runtime.slot_address import SlotAddress
 __all__ = [
     "Begin",
     "Born",
+    "Captured",
     "Cut",
     "Finish",
     "Finished",
     "GoOn",
     "News",
     "Orders",
+    "Passed",
     "Prepared",
+    "Probe",
     "Ready",
     "Reports",
     "TakeCheckpoint",
@@ -67,6 +70,11 @@ class News:
 
 
 @dataclass(frozen=True)
+class Probe:
+    """All input is read but for what goes round in iterations: sources send a probe behind everything."""
+
+
+@dataclass(frozen=True)
 class Finish:
     """All input is read: sources end, and all others behind them."""
 
@@ -94,6 +102,18 @@ class Cut:
     segment_id: int
     subtask: int
     report: ReadReport
+
+
+@dataclass(frozen=True)
+class Captured:
+    """The state of the slot was captured: what it has said before belongs to the checkpoint."""
+
+    checkpoint_id: int
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A probe has come through all subtasks: everything before it is done."""
 
 
 @dataclass(frozen=True)

@@ -23,15 +23,18 @@ from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.checkpoint_order import CheckpointNews
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.pipelined.channels import BufferPool, InChannel, LocalOut, OutChannel, RemoteOut
-from funke.engine.runtime.pipelined.connection import BARRIER, BLOCK, CREDIT, MESSAGE, Connection
+from funke.engine.runtime.pipelined.connection import BARRIER, BLOCK, CREDIT, MESSAGE, PROBE, Connection
 from funke.engine.runtime.pipelined.messages import (
+    Captured,
     Cut,
     Finish,
     Finished,
     GoOn,
     News,
     Orders,
+    Passed,
     Prepared,
+    Probe,
     Ready,
     Reports,
     TakeCheckpoint,
@@ -98,6 +101,8 @@ class SlotLoop:
         self._ordered: deque[TakeCheckpoint] = deque()
         self._preparing: int | None = None
         self._prepare_s = 0.0
+        # How many subtasks have passed the probe on.
+        self._passed = 0
         self._acked: set[int] = set()
         self._is_reading = True
         self._last_report = 0.0
@@ -245,6 +250,8 @@ class SlotLoop:
             taking = task.on_barrier(channel, content, self._aborted)
             if taking is not None:
                 self._align(task, taking)
+        elif kind == PROBE:
+            task.on_probe()
         elif task.on_end():
             self._end(task)
         task.subtask.busy_s += time.perf_counter() - started
@@ -268,6 +275,8 @@ class SlotLoop:
         for task in self._tasks:
             if task.is_ending:
                 self._end(task)
+            if task.is_probed and not task.is_held:
+                self._pass_probe(task)
         return self._flush()
 
     def _fire_timers(self) -> None:
@@ -368,6 +377,9 @@ class SlotLoop:
             self._learn(message.news)
         elif isinstance(message, GoOn):
             self._is_reading = True
+        elif isinstance(message, Probe):
+            for task in self._sources:
+                task.is_probed = True
         elif isinstance(message, Finish):
             self._finish()
         else:
@@ -429,6 +441,7 @@ class SlotLoop:
         self._release_results()
         stall_ms, self._prepare_s = self._prepare_s * 1000, 0.0
         self._subtasks.snapshot(taking.order, stall_ms)
+        self._tell(Captured(taking.order.checkpoint_id))
         for task in self._tasks:
             task.release()
 
@@ -444,6 +457,15 @@ class SlotLoop:
             if task.aligning is not None and task.aligning.order.checkpoint_id in self._aborted:
                 task.release()
         self._subtasks.learn(news)
+
+    def _pass_probe(self, task: Task) -> None:
+        if task.pass_probe():
+            task.is_dirty = True  # whoever is behind it in this slot has a turn now
+            self._passed += 1
+            if self._passed == len(self._tasks):
+                self._passed = 0
+                self._release_results()
+                self._tell(Passed())
 
     def _finish(self) -> None:
         """All input is read: sources end, which ends those behind them."""

@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 from funke.engine.runtime.pipelined.channels import BufferPool, InChannel, OutChannel
-from funke.engine.runtime.pipelined.connection import BARRIER, END
+from funke.engine.runtime.pipelined.connection import BARRIER, END, PROBE
 from funke.engine.runtime.pipelined.messages import TakeCheckpoint
 from funke.engine.runtime.subtasks import Subtask
 
@@ -37,6 +37,9 @@ class Task:
         self.is_held = False
         # All its input has ended; it ends when it is done with it.
         self.is_ending = self.has_ended = False
+        self._probes = 0
+        # A probe has come on all channels, or this is a source that is to send one.
+        self.is_probed = False
         # Something came in since sinks and routers were last flushed, and since event time was last looked after.
         self.is_dirty = self.has_news = False
 
@@ -153,6 +156,23 @@ class Task:
             self._ready.append(channel)
 
     # The end
+
+    def on_probe(self) -> None:
+        """A probe has come on a channel; what is behind it may be taken before it has come on the others."""
+        self._probes = (self._probes + 1) % len(self.ins)
+        self.is_probed = self._probes == 0
+
+    def pass_probe(self) -> bool:
+        """Sends the probe on, behind everything that was sent before; not while records are still worked on."""
+        chain = self.subtask.chain
+        chain.end_epoch()
+        self.is_probed = chain.has_unfinished
+        if self.is_probed:
+            return False
+        self.subtask.flush()
+        for channel in self.outs:
+            channel.send_mark(PROBE, b"")
+        return True
 
     def on_end(self) -> bool:
         """A channel has ended; whether all have."""
