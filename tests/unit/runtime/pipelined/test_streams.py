@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -29,7 +30,7 @@ from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
-from funke.engine.jobs.views.back_pressure import Diagnosis, PressureGauge, Pressures, PressureStatus
+from funke.engine.jobs.views.back_pressure import Diagnosis, PressureGauge, PressureStatus, PressureView
 from funke.engine.jobs.views.job_metrics import job_metrics
 from funke.engine.runtime.pipelined import slot_loop
 from funke.engine.runtime.pipelined.messages import Reports
@@ -213,36 +214,41 @@ def test_a_slow_subtask_presses_back_on_those_before_it() -> None:
         assert len(usages) == 4 and all(0 <= usage <= 1 for usage in usages)
 
 
+HAS_BEEN_SEEN = threading.Event()
+
+
+def hold(value: Any) -> Any:
+    """Takes as long as nobody has seen that others wait for it."""
+    assert HAS_BEEN_SEEN.wait(30)
+    return value
+
+
 def test_who_is_pressed_and_who_presses_is_seen_while_the_job_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slot_loop, "_REPORT_S", 0.02)
-    seen: list[Pressures] = []
+    for name in ("_REPORT_S", "_LONGEST_WAIT_S"):
+        monkeypatch.setattr(slot_loop, name, 0.02)
+    HAS_BEEN_SEEN.clear()
+    pressed: list[PressureView] = []
+    found: set[Diagnosis] = set()
     take_reports = StreamCoordinator._take_reports
 
     def look(coordinator: StreamCoordinator, message: Reports) -> None:
         take_reports(coordinator, message)
-        metrics = job_metrics(coordinator.figures, coordinator._plan)
-        seen.append(PressureGauge(Settings()).look(metrics.tasks))
+        seen = PressureGauge(Settings()).look(job_metrics(coordinator.figures, coordinator._plan).tasks)
+        pressed.extend(each for each in seen.get(source.id, {}).values() if each.status is PressureStatus.HIGH)
+        found.update(each.diagnosis for each in seen.get(slow.id, {}).values())
+        if len(pressed) > 50:
+            HAS_BEEN_SEEN.set()
 
     monkeypatch.setattr(StreamCoordinator, "_take_reports", look)
     builder = GraphBuilder(1)
     source = builder._add(ReadSource(GeneratorSource(int, 600, 3_000)), "numbers", [])
-    slow = builder._add(
-        Map(lambda value: time.sleep(0.001)),
-        "slow",
-        [source],
-        Custom(lambda key, count: 1, lambda value: value),
-        parallelism=2,
-    )
-    builder._add(WriteSink(CollectSink("out")), "out", [slow])
-    run_stream(builder.graph, replace(TINY, measured_s=0.1))
-    found = [
-        (each[source.id][0], each[slow.id][1]) for each in seen if source.id in each and 1 in each.get(slow.id, {})
-    ]
-    assert any(before.is_back_pressured for before, _ in found)
-    assert any(before.status is PressureStatus.HIGH for before, _ in found)
-    diagnoses = {(before.diagnosis, behind.diagnosis) for before, behind in found}
-    assert (Diagnosis.PRESSED, Diagnosis.ROOT) in diagnoses
-    assert not any(behind.is_back_pressured for _, behind in found)
+    to_the_second = Custom(lambda key, count: 1, lambda value: value)
+    slow = builder._add(Map(hold), "slow", [source], to_the_second, parallelism=2)
+    builder._add(WriteSink(CollectSink("out")), "out", [slow], Forward(), parallelism=2)
+    run_stream(builder.graph, replace(TINY, measured_s=0.02))
+    assert any(each.is_back_pressured for each in pressed)
+    assert {each.diagnosis for each in pressed} == {Diagnosis.PRESSED}
+    assert found == {Diagnosis.FINE, Diagnosis.ROOT}
 
 
 def test_a_failing_function_fails_the_job_with_its_name() -> None:
