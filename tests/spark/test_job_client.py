@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from funke.common import JobStatus, WatermarkStrategy
+from funke.common import Configuration, JobStatus, WatermarkStrategy
 from funke.common.watermark_strategy import TimestampAssigner
 from funke.datastream import DataStream, KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
 from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
@@ -174,8 +174,26 @@ def test_metrics_of_operators_and_functions(env: StreamExecutionEnvironment) -> 
     assert metrics["Sink: out.0.numRecordsIn"] == 3
     busy = {name: value for name, value in metrics.items() if name.endswith(".0.busyTimeMsPerSecond")}
     assert [0 < value <= 1000 for value in busy.values()] == [True], busy
-    for usage in ("inPoolUsage", "outPoolUsage"):
+    for usage in ("inPoolUsage", "exclusiveBuffersUsage", "floatingBuffersUsage", "outPoolUsage"):
         assert [value for name, value in metrics.items() if name.endswith(f".0.{usage}")] == [0.0]
+
+
+def test_a_slow_function_is_found_and_little_is_on_its_way_to_it(env: StreamExecutionEnvironment) -> None:
+    env.configure(Configuration().set_string("taskmanager.network.memory.buffer-debloat.enabled", "true"))
+    env.set_parallelism(1)
+    slow = endless(env, 5_000).rebalance().map(lambda number: time.sleep(0.005)).name("slow").set_parallelism(2)
+    slow.print().name("out").set_parallelism(2)
+    client = env.execute_async()
+    metrics: dict[str, Any] = {}
+
+    def is_seen() -> bool:
+        metrics.update(client.get_metrics())
+        return metrics.get("slow -> Sink: out.1.busyTimeMsPerSecond", 0) > 500
+
+    assert wait_until(is_seen), sorted(metrics)
+    assert 256 <= metrics["slow -> Sink: out.1.debloatedBufferSize"] <= 2_048
+    assert metrics["slow -> Sink: out.1.isBackPressured"] is False
+    client.cancel().result()
 
 
 def test_watermark_and_counts_of_a_job_that_still_runs(env: StreamExecutionEnvironment) -> None:

@@ -136,3 +136,13 @@ def test_only_the_receiver_decides_whether_columns_are_wanted() -> None:
     assert not router_to(Forward())[0].wants_columns
     router = create_router(Forward(), 0, 1, 1, 128, lambda _, parts: 0, EdgeForms(ROW, wants_columns=True))
     assert router.wants_columns and router.takes_rows and router.takes_columns
+
+
+def test_blocks_of_columns_have_no_more_bytes_than_their_receiver_wants() -> None:
+    router, blocks = router_to(Global(), receivers=1)
+    router.bound(0, 4_000)
+    router.process_columns(FORMS.columns_of(rows(list(range(2_000))), None))
+    router.flush()
+    lengths = [len(part[1]) for _, parts in blocks for part in parts]
+    assert sum(lengths) == 2_000 and 100 < max(lengths) < 300
+    assert [row for row, _ in elements(blocks)[0]] == rows(list(range(2_000)))

@@ -138,3 +138,34 @@ def test_order_is_kept_from_one_sender_to_one_receiver_and_watermarks_reach_all(
     is_copied = isinstance(partitioner, Broadcast)
     counts = Counter(value for values in found.values() for value in values[:-1])
     assert counts == dict.fromkeys(range(200), 3 if is_copied else 1)
+
+
+def bounded_blocks(batches: list[list[Any]], most_bytes: int) -> list[list[Any]]:
+    blocks: list[list[Any]] = []
+
+    def send(receiver: int, parts: list[Any]) -> int:
+        blocks.append(parts)
+        return sum(sum(map(len, part[1])) for part in parts if part[0] == "r")
+
+    router = create_router(Global(), 0, 1, 1, 128, send)
+    router.bound(0, most_bytes)
+    router.bound(7, 1)  # of a receiver that it does not have
+    for batch in batches:
+        router.process_batch(batch, list(range(len(batch))))
+    router.process_watermark(5)
+    router.flush()
+    return blocks
+
+
+def test_blocks_for_a_receiver_have_no_more_bytes_than_it_wants() -> None:
+    records = ["x" * 10 for _ in range(95)]
+    blocks = bounded_blocks([records], 100)
+    sizes = [len(part[1]) for block in blocks for part in block if part[0] == "r"]
+    assert sum(sizes) == 95 and max(sizes) == 10 and len(sizes) <= 12
+    assert [stamp for block in blocks for part in block if part[0] == "r" for stamp in part[2]] == list(range(95))
+    assert [part[0] for part in blocks[-1]] == ["r", "w"] and len(blocks[-1][0][1]) == 95 % 10 - 1
+
+
+def test_a_record_that_is_too_long_has_a_block_of_its_own() -> None:
+    blocks = bounded_blocks([["x" * 1000, "y" * 1000, "z" * 1000]], 100)
+    assert [len(part[1]) for block in blocks for part in block if part[0] == "r"] == [1, 1, 1]

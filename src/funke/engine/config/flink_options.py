@@ -382,6 +382,49 @@ SSL_PROTOCOL = string_option("security.ssl.protocol", "TLSv1.2", "TLSv1.2, TLSv1
 SSL_ALGORITHMS = string_option(
     "security.ssl.algorithms", None, "Java's names of cipher suites, with commas; OpenSSL's choice when not set."
 )
+DEBLOAT_ENABLED = boolean_option(
+    "taskmanager.network.memory.buffer-debloat.enabled",
+    False,
+    "Whether blocks are fitted to the rate at which their receiver takes them.",
+)
+DEBLOAT_TARGET = duration_option(
+    "taskmanager.network.memory.buffer-debloat.target",
+    _SECOND_MS,
+    "How long it should take to consume what is on its way to a subtask.",
+)
+DEBLOAT_PERIOD = duration_option(
+    "taskmanager.network.memory.buffer-debloat.period", 200, "How often a subtask looks at its rate, at most."
+)
+DEBLOAT_SAMPLES = integer_option(
+    "taskmanager.network.memory.buffer-debloat.samples", 20, "Looks at its rate that are averaged."
+)
+DEBLOAT_THRESHOLD = integer_option(
+    "taskmanager.network.memory.buffer-debloat.threshold-percentages", 25, "Smaller changes of the size are ignored."
+)
+STARTING_SEGMENT_SIZE = memory_option(
+    "taskmanager.memory.starting-segment-size", 1 << 10, "Size of the first blocks that are fitted to their receiver."
+)
+MIN_SEGMENT_SIZE = memory_option(
+    "taskmanager.memory.min-segment-size", 256, "Least size of blocks that are fitted to their receiver."
+)
+BACKPRESSURE_REFRESH = integer_option(
+    "web.backpressure.refresh-interval",
+    None,
+    "How long a backpressure status is shown before it is looked at again, in milliseconds; always when not set.",
+    "jobmanager.web.backpressure.refresh-interval",
+)
+BACKPRESSURE_SAMPLES = integer_option(
+    "web.backpressure.num-samples",
+    100,
+    "Times the delay between samples: how long busy and backpressured time is measured over.",
+    "jobmanager.web.backpressure.num-samples",
+)
+BACKPRESSURE_DELAY = integer_option(
+    "web.backpressure.delay-between-samples",
+    50,
+    "Times the number of samples: how long busy and backpressured time is measured over, in milliseconds.",
+    "jobmanager.web.backpressure.delay-between-samples",
+)
 EXCHANGE = string_option(
     "funke.exchange",
     "auto",

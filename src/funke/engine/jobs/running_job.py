@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from funke.engine.config.settings import Settings
 from funke.engine.errors import JobCancelledError, LeaseLostError, StateError
 from funke.engine.graph.execution_graph import ExecutionVertex
 from funke.engine.graph.stream_graph import StreamGraph
@@ -21,10 +22,11 @@ from funke.engine.jobs.job_lifecycle import JobLifecycle
 from funke.engine.jobs.notices import notice
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.submission.job_planning import plan_job
+from funke.engine.jobs.views.back_pressure import PressureGauge
 from funke.engine.jobs.views.job_metrics import checkpoint_metrics, job_metrics
 from funke.engine.jobs.views.job_view import ExceptionView, JobView, MetricsView
 from funke.engine.jobs.views.metric_names import metrics_by_name
-from funke.engine.jobs.views.view_making import planned_view, with_executions, with_status
+from funke.engine.jobs.views.view_making import planned_view, with_executions, with_pressures, with_status
 from funke.engine.jobs.views.view_writer import ViewWriter
 from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.local_copies import remove_copies
@@ -49,6 +51,7 @@ class RunningJob:
         seen = planned_view(self.job_id, graph, planned.graph, planned.plan, settings.configuration)
         started_ms = record.record.started_ms if record is not None else int(time.time() * 1000)
         self._planned_view = replace(seen, started_ms=started_ms)
+        self._pressure = PressureGauge(Settings(settings.configuration))
         self._view_writer = ViewWriter(self.view, self._write_view)
         self._keeper.on_change = self._view_writer.tell
         first = JobStatus.RECONCILING if planned.is_recovered else JobStatus.CREATED
@@ -165,10 +168,11 @@ class RunningJob:
         """All there is to see of the job at this moment."""
         seen = with_status(self._planned_view, self._lifecycle)
         seen = with_executions(seen, self._attempts.executions, self._attempts.hosts)
+        metrics = self._metrics()
         return replace(
-            seen,
+            with_pressures(seen, self._pressure.look(metrics.tasks)),
             attempt=self._attempts.package.attempt,
-            metrics=self._metrics(),
+            metrics=metrics,
             checkpoints=replace(self._keeper.figures, in_progress=int(self._keeper.has_pending)),
             seen_ms=int(time.time() * 1000),
         )

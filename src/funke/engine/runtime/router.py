@@ -46,19 +46,22 @@ class _Channel:
         "_column_rows",
         "_columns",
         "_limit",
+        "_most_bytes",
         "_parts",
         "_send",
-        "_to",
         "timestamps",
+        "to",
         "values",
     )
 
     def __init__(self, to: int, send: Send) -> None:
-        self._to = to
+        self.to = to
         self._send = send
         self._parts: list[Any] = []
         self._limit = _FIRST_BLOCK_ROWS
         self._column_limit = _FIRST_BLOCK_COLUMN_ROWS
+        # Of blocks that are fitted to their receiver; all others may well be longer than they should.
+        self._most_bytes: int | None = None
         self._columns: list[ColumnBatch] = []
         self._column_rows = 0
         self.values: list[Any] = []
@@ -92,30 +95,73 @@ class _Channel:
         self._close_part()
         self._parts.append(mark)
 
+    def bound(self, most_bytes: int) -> None:
+        """Blocks have no more bytes from now on, unless a single record has."""
+        if self._most_bytes is None:
+            # How long records are is not known yet.
+            self._limit = self._column_limit = 1
+        self._most_bytes = most_bytes
+
     def send_if_full(self) -> None:
         """Sends a block once enough records wait."""
         if len(self.values) >= self._limit:
-            self.flush()
+            self._send_full()
 
     def send_columns_if_full(self) -> None:
         """Sends a block once enough rows of columns wait."""
         if self._column_rows >= self._column_limit:
-            self.flush()
+            self._send_full()
 
     def flush(self) -> None:
         """Sends what waits."""
+        if self._most_bytes is not None:
+            self._send_full()
+        self._send_block()
+
+    def _send_full(self) -> None:
+        """Sends full blocks; of those that are bounded the rest waits."""
+        if self._most_bytes is None:
+            self._send_block()
+        elif self._columns:
+            self._send_bounded_columns()
+        else:
+            self._send_bounded()
+
+    def _send_bounded(self) -> None:
+        values, timestamps, start = self.values, self.timestamps, 0
+        while len(values) - start >= self._limit:
+            end = start + self._limit
+            self.values = values[start:end]
+            self.timestamps = None if timestamps is None else timestamps[start:end]
+            self._send_block()
+            start = end
+        if start:
+            self.values = values[start:]
+            self.timestamps = None if timestamps is None else timestamps[start:]
+
+    def _send_bounded_columns(self) -> None:
+        batch, start = ColumnBatch.concat(self._columns), 0
+        while len(batch) - start >= self._column_limit:
+            length = self._column_limit
+            self._columns, self._column_rows = [batch.slice(start, length)], length
+            self._send_block()
+            start += length
+        self._columns, self._column_rows = [batch.slice(start)] if start < len(batch) else [], len(batch) - start
+
+    def _send_block(self) -> None:
         rows, column_rows = len(self.values), self._column_rows
         self._close_part()
         if not self._parts:
             return
         parts, self._parts = self._parts, []
-        size = self._send(self._to, parts)
+        size = self._send(self.to, parts)
+        most_bytes = self._most_bytes or _TARGET_BLOCK_BYTES
         if rows:
             per_row = max(1, size // rows)
-            self._limit = max(1, min(_MOST_ROWS_PER_BLOCK, _TARGET_BLOCK_BYTES // per_row))
+            self._limit = max(1, min(_MOST_ROWS_PER_BLOCK, most_bytes // per_row))
         elif column_rows:
             per_row = max(1, size // column_rows)
-            self._column_limit = max(1, min(_MOST_COLUMN_ROWS_PER_BLOCK, _TARGET_BLOCK_BYTES // per_row))
+            self._column_limit = max(1, min(_MOST_COLUMN_ROWS_PER_BLOCK, most_bytes // per_row))
 
     def _close_part(self) -> None:
         if self.values:
@@ -144,6 +190,12 @@ class Router:
     def __init__(self, receivers: list[int], send: Send, forms: EdgeForms) -> None:
         self._channels = [_Channel(receiver, send) for receiver in receivers]
         self._forms = forms
+
+    def bound(self, receiver: int, most_bytes: int) -> None:
+        """Blocks for a receiver have no more bytes from now on."""
+        for channel in self._channels:
+            if channel.to == receiver:
+                channel.bound(most_bytes)
 
     @property
     def wants_columns(self) -> bool:

@@ -13,6 +13,7 @@ from funke.engine.jobs.checkpoints.savepoints import Afterwards
 from funke.engine.jobs.job import Job
 from funke.engine.jobs.records.job_record import JobRecord, JobState, home_folder, read_records
 from funke.engine.jobs.records.recorded_job import RemoteJob, recorded_view
+from funke.engine.jobs.views.back_pressure import PressureView
 from funke.engine.jobs.views.job_view import JobView
 from funke.ops.cli.known_jobs import find_job
 
@@ -117,10 +118,20 @@ def _show_parts(view: JobView, error: FunkeError | None) -> None:
     if error is not None:
         print(f"Seen: {max(0, time.time() - view.seen_ms / 1000):.0f} s ago, {error}")
     print("Tasks: " + ", ".join(f"{number} {state.name}" for state, number in view.state_counts.items()))
+    for vertex in view.vertices:
+        if vertex.pressure is not None:
+            print(f"{vertex.name}: {_pressure_line(vertex.pressure)}")
     found = view.checkpoints
     print(f"Checkpoints: {found.completed} completed, {found.failed} failed, {found.in_progress} in progress")
     if found.last_failure:
         print(f"Last failed checkpoint: {found.last_failure}")
+
+
+def _pressure_line(pressure: PressureView) -> str:
+    return (
+        f"busy {pressure.busy:.0%}, backpressure {pressure.status.name} ({pressure.ratio:.0%}), "
+        f"input buffers {pressure.in_usage:.0%}, output buffers {pressure.out_usage:.0%}: {pressure.diagnosis.value}"
+    )
 
 
 def cancel_job(arguments: list[str]) -> None:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from funke.engine.jobs.control import ControlServer
 from funke.engine.jobs.records.job_record import OwnedRecord
 from funke.engine.jobs.records.recovery import RUN_VARIABLE, ProgramRun
 from funke.engine.jobs.settings import JobSettings
+from funke.engine.jobs.views.back_pressure import Diagnosis, PressureStatus, PressureView
 from funke.engine.jobs.views.job_view import (
     CheckpointsView,
     CheckpointView,
@@ -86,12 +88,17 @@ def test_status_tells_driver_checkpoint_and_failures(running: OwnedRecord, capsy
     assert lines[3].startswith("Tasks: unknown, the job's driver cannot be reached")
     assert lines[4:] == ["Last checkpoint: /checkpoints/chk-9", "Failure: bad row"]
     view = seen(running.job_id, JobStatus.RUNNING)
-    server = ControlServer(running.record.control_path, {"view": lambda: to_json(view)})
-    show_status([running.job_id])
-    server.close()
+    show_status_of(running, view)
     out = capsys.readouterr().out
     assert "Tasks: 3 RUNNING, 1 FINISHED\nCheckpoints: 2 completed, 1 failed, 0 in progress\n" in out
     assert "Last failed checkpoint: too slow\n" in out
+    slow = PressureView(PressureStatus.LOW, 0.25, 0.7, 1.0, 0.0, False, Diagnosis.ROOT)
+    view = replace(view, vertices=(replace(view.vertices[0], pressure=slow),))
+    show_status_of(running, view)
+    assert (
+        "Map: busy 70%, backpressure LOW (25%), input buffers 100%, output buffers 0%: probably the root\n"
+        in capsys.readouterr().out
+    )
     # The driver is there, but cannot be asked.
     running.put_view(view)
     show_status([running.job_id])
@@ -109,6 +116,12 @@ def test_status_of_an_ended_job_tells_what_was_seen_last(capsys: pytest.CaptureF
     assert "Status: CANCELED\n" in out
     assert "Tasks: 3 RUNNING, 1 FINISHED\nCheckpoints: 2 completed, 1 failed, 0 in progress\n" in out
     assert "Failure: it broke\n" in out
+
+
+def show_status_of(running: OwnedRecord, view: JobView) -> None:
+    server = ControlServer(running.record.control_path, {"view": lambda: to_json(view)})
+    show_status([running.job_id])
+    server.close()
 
 
 def seen(job_id: str, status: JobStatus) -> JobView:

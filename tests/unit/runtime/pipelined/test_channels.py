@@ -16,12 +16,12 @@ SEGMENT = 100
 class Pair:
     """Both ends of some channels, between a sender and a receiver that take turns as a test says."""
 
-    def __init__(self, channels: int, exclusive: int, floating: int) -> None:
+    def __init__(self, channels: int, exclusive: int, floating: int, segment_bytes: int = SEGMENT) -> None:
         left, right = socket.socketpair()
         self.sending, self.receiving = Connection(left), Connection(right)
         self.pool = BufferPool(floating)
-        self.ins = [InChannel(number, 0, number, self.pool, exclusive, SEGMENT) for number in range(channels)]
-        self.outs = [RemoteOut(number, self.sending, exclusive, SEGMENT) for number in range(channels)]
+        self.ins = [InChannel(number, 0, number, self.pool, exclusive, segment_bytes) for number in range(channels)]
+        self.outs = [RemoteOut(number, self.sending, exclusive, segment_bytes) for number in range(channels)]
         for channel in self.ins:
             channel.connect(self.receiving)
 
@@ -35,7 +35,7 @@ class Pair:
         self.receiving.flush()
         for packet in self.sending.receive():
             assert packet.kind == CREDIT
-            self.outs[packet.channel].grant(packet.number)
+            self.outs[packet.channel].grant(packet.number, packet.payload)
 
     @property
     def waiting(self) -> int:
@@ -104,6 +104,61 @@ def test_a_long_block_takes_several_buffers() -> None:
         pair.transfer()  # the credit
         pair.transfer()  # the next block
     assert pair.outs[0].credit == 2
+
+
+def pressed_by_a_stall(exclusive: int, floating: int, blocks: int) -> list[int]:
+    """How full and free change places while a receiver stands still for some blocks, and then takes all of them."""
+    pair = Pair(1, exclusive, floating)
+    changes: list[int] = []
+    pair.outs[0].on_full = changes.append
+    for number in range(blocks):
+        pair.outs[0].send([("r", [number], None)])
+    for _ in range(2 * blocks):
+        pair.transfer()
+        if pair.ins[0].queue:
+            pair.ins[0].take()
+    assert not pair.outs[0].queue
+    return changes
+
+
+def test_many_buffers_absorb_a_short_stall_and_few_press_back_at_once() -> None:
+    assert pressed_by_a_stall(exclusive=10, floating=0, blocks=8) == []
+    assert pressed_by_a_stall(exclusive=2, floating=0, blocks=8) == [1, -1], "until the stall is over"
+    assert pressed_by_a_stall(exclusive=10, floating=0, blocks=30) == [1, -1], "none are enough for a long one"
+    # A slot that stands still grants nothing, so that those that all channels share come too late.
+    assert pressed_by_a_stall(exclusive=2, floating=8, blocks=8) == [1, -1]
+
+
+def test_who_uses_which_buffers() -> None:
+    pair = Pair(2, exclusive=2, floating=4)
+    for number in range(9):
+        pair.outs[0].send([("r", [number], None)])
+        pair.transfer()
+    pair.ins[0].take()
+    for _ in range(4):
+        pair.transfer()
+    assert (pair.ins[0].used_buffers, pair.ins[0].used_exclusive, pair.pool.free) == (6, 2, 0)
+    assert (pair.ins[1].used_buffers, pair.ins[1].used_exclusive) == (0, 0)
+    assert pair.ins[0].buffers_on_their_way > 6, "some wait at the sender"
+    for _ in range(8):
+        pair.ins[0].take()
+        pair.transfer()
+        pair.transfer()
+    assert (pair.ins[0].used_buffers, pair.ins[0].used_exclusive, pair.pool.free) == (0, 0, 4)
+
+
+def test_a_size_is_announced_with_or_without_credit() -> None:
+    pair = Pair(1, exclusive=1, floating=0)
+    announced: list[int] = []
+    pair.outs[0].on_announced = announced.append
+    pair.ins[0].announce(500)
+    pair.transfer()
+    pair.outs[0].send([("r", [1], None)])
+    pair.transfer()
+    pair.ins[0].take()
+    pair.ins[0].announce(100_000)
+    pair.transfer()
+    assert (announced, pair.outs[0].credit) == ([500, 100_000], 1)
 
 
 def test_records_for_the_same_slot_are_no_longer_the_senders() -> None:

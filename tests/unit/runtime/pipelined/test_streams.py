@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -19,19 +20,25 @@ from hypothesis import strategies as some
 
 from funke.datastream import KeyedProcessFunction
 from funke.datastream.state import ValueStateDescriptor
+from funke.engine.config.settings import Settings
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.connectors.feedback import FeedbackSink, FeedbackSource
 from funke.engine.connectors.generator import GeneratorSource
 from funke.engine.connectors.sequence import SequenceSource
 from funke.engine.errors import JobExecutionError
 from funke.engine.graph.operations import Filter, Map, Process, ReadSource, WriteSink
-from funke.engine.graph.partitioners import Broadcast, Forward, Hash, Partitioner, Rebalance, Rescale, Shuffle
+from funke.engine.graph.partitioners import Broadcast, Custom, Forward, Hash, Partitioner, Rebalance, Rescale, Shuffle
 from funke.engine.graph.stream_graph import StreamNode
+from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
+from funke.engine.jobs.views.back_pressure import Diagnosis, PressureGauge, PressureStatus, PressureView
+from funke.engine.jobs.views.job_metrics import job_metrics
+from funke.engine.runtime.pipelined import slot_loop
 from funke.engine.runtime.pipelined.connection import Connection
-from funke.engine.runtime.pipelined.network_settings import NetworkSettings
+from funke.engine.runtime.pipelined.messages import Reports
+from funke.engine.runtime.pipelined.network_settings import DebloatSettings, NetworkSettings
 from funke.engine.runtime.snapshot_taking import SnapshotTaker
 from funke.engine.types.type_catalog import Types
 from tests.harness.certificates import own_tls, tls_pair
@@ -39,6 +46,7 @@ from tests.harness.stream_threads import run_stream, write_at_once
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 TINY = NetworkSettings(segment_bytes=64, channel_buffers=1, floating_buffers=1)
+DEBLOATED = replace(TINY, debloat=DebloatSettings(0.001, 0.001, 2, 0.0, first_bytes=32, least_bytes=1))
 PARTITIONERS: list[Callable[[], Partitioner]] = [
     Rebalance,
     Shuffle,
@@ -118,11 +126,18 @@ SHAPES = int(os.environ.get("FUNKE_TEST_SHAPES", "25"))
 
 
 @settings(max_examples=SHAPES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(seed=some.integers(0, 10**6), parallelism=some.integers(1, 3), with_checkpoints=some.booleans())
-def test_no_shape_deadlocks_and_no_record_is_lost(seed: int, parallelism: int, with_checkpoints: bool) -> None:
+@given(
+    seed=some.integers(0, 10**6),
+    parallelism=some.integers(1, 3),
+    with_checkpoints=some.booleans(),
+    network=some.sampled_from([TINY, DEBLOATED]),
+)
+def test_no_shape_deadlocks_and_no_record_is_lost(
+    seed: int, parallelism: int, with_checkpoints: bool, network: NetworkSettings
+) -> None:
     shape = Shape(seed, parallelism, records=150)
     checkpoints = CheckpointSettings(interval_ms=3, timeout_ms=60_000) if with_checkpoints else None
-    run = run_stream(shape.builder.graph, TINY, checkpoints)
+    run = run_stream(shape.builder.graph, network, checkpoints)
     assert Counter(run.collected) == shape.expected
 
 
@@ -246,10 +261,49 @@ def test_a_slow_subtask_presses_back_on_those_before_it() -> None:
     first, last = measured[source.id, 0], measured[behind.id, 0]
     assert first["backPressuredTimeMsPerSecond"] > first["busyTimeMsPerSecond"]
     assert last["busyTimeMsPerSecond"] > last["backPressuredTimeMsPerSecond"] == 0
+    assert not first["isBackPressured"] and not last["isBackPressured"], "they have ended"
     for each in measured.values():
         spent = sum(value for name, value in each.items() if name.endswith("TimeMsPerSecond"))
         assert spent == pytest.approx(1000)
-        assert 0 <= each["inPoolUsage"] <= 1 and 0 <= each["outPoolUsage"] <= 1
+        usages = [value for name, value in each.items() if name.endswith("Usage")]
+        assert len(usages) == 4 and all(0 <= usage <= 1 for usage in usages)
+
+
+HAS_BEEN_SEEN = threading.Event()
+
+
+def hold(value: Any) -> Any:
+    """Takes as long as nobody has seen that others wait for it."""
+    assert HAS_BEEN_SEEN.wait(30)
+    return value
+
+
+def test_who_is_pressed_and_who_presses_is_seen_while_the_job_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_REPORT_S", "_LONGEST_WAIT_S"):
+        monkeypatch.setattr(slot_loop, name, 0.02)
+    HAS_BEEN_SEEN.clear()
+    pressed: list[PressureView] = []
+    found: set[Diagnosis] = set()
+    take_reports = StreamCoordinator._take_reports
+
+    def look(coordinator: StreamCoordinator, message: Reports) -> None:
+        take_reports(coordinator, message)
+        seen = PressureGauge(Settings()).look(job_metrics(coordinator.figures, coordinator._plan).tasks)
+        pressed.extend(each for each in seen.get(source.id, {}).values() if each.status is PressureStatus.HIGH)
+        found.update(each.diagnosis for each in seen.get(slow.id, {}).values())
+        if len(pressed) > 50:
+            HAS_BEEN_SEEN.set()
+
+    monkeypatch.setattr(StreamCoordinator, "_take_reports", look)
+    builder = GraphBuilder(1)
+    source = builder._add(ReadSource(GeneratorSource(int, 600, 3_000)), "numbers", [])
+    to_the_second = Custom(lambda key, count: 1, lambda value: value)
+    slow = builder._add(Map(hold), "slow", [source], to_the_second, parallelism=2)
+    builder._add(WriteSink(CollectSink("out")), "out", [slow], Forward(), parallelism=2)
+    run_stream(builder.graph, replace(TINY, measured_s=0.02))
+    assert any(each.is_back_pressured for each in pressed)
+    assert {each.diagnosis for each in pressed} == {Diagnosis.PRESSED}
+    assert found == {Diagnosis.FINE, Diagnosis.ROOT}
 
 
 def test_a_failing_function_fails_the_job_with_its_name() -> None:

@@ -17,7 +17,7 @@ from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.submission.tls_configuration import tls_settings
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.dependencies import Dependencies
-from funke.engine.runtime.pipelined.network_settings import NetworkSettings
+from funke.engine.runtime.pipelined.network_settings import DebloatSettings, NetworkSettings
 from funke.engine.runtime.slot_watch import Heartbeat
 from funke.engine.runtime.snapshot_files import join_path
 from funke.engine.runtime.worker_setup import JobPackage, pack_code
@@ -62,8 +62,39 @@ def network_settings(configured: Settings) -> NetworkSettings:
     channel, floating = configured.get(options.BUFFERS_PER_CHANNEL), configured.get(options.FLOATING_BUFFERS)
     if segment_bytes < 1 or channel < 0 or floating < 0:
         raise ConfigurationError("buffers have a size, and there are not fewer than none of them")
+    samples, delay_ms = configured.get(options.BACKPRESSURE_SAMPLES), configured.get(options.BACKPRESSURE_DELAY)
+    if samples < 1 or delay_ms < 1:
+        raise ConfigurationError(
+            f"{options.BACKPRESSURE_SAMPLES.key} and {options.BACKPRESSURE_DELAY.key} must be at least 1, "
+            f"got {samples} and {delay_ms}"
+        )
     # Without any of its own a channel would have to ask for its first one.
-    return NetworkSettings(segment_bytes, max(1, channel), floating)
+    return NetworkSettings(
+        segment_bytes, max(1, channel), floating, debloat_settings(configured, segment_bytes), samples * delay_ms / 1000
+    )
+
+
+def debloat_settings(configured: Settings, most_bytes: int) -> DebloatSettings | None:
+    """How blocks are fitted to their receivers, if they are."""
+    if not configured.get(options.DEBLOAT_ENABLED):
+        return None
+    target_ms = configured.get(options.DEBLOAT_TARGET).to_millis()
+    period_ms = configured.get(options.DEBLOAT_PERIOD).to_millis()
+    samples, percent = configured.get(options.DEBLOAT_SAMPLES), configured.get(options.DEBLOAT_THRESHOLD)
+    if target_ms < 1 or period_ms < 1 or samples < 1 or not 0 <= percent <= 100:
+        raise ConfigurationError(
+            "taskmanager.network.memory.buffer-debloat: target and period must be longer than 0, samples at least 1 "
+            f"and threshold-percentages between 0 and 100, got {target_ms} ms, {period_ms} ms, {samples} and {percent}"
+        )
+    first, least = configured.get(options.STARTING_SEGMENT_SIZE), configured.get(options.MIN_SEGMENT_SIZE)
+    if not 1 <= least <= most_bytes:
+        raise ConfigurationError(
+            f"{options.MIN_SEGMENT_SIZE.key} must be between 1 byte and {options.SEGMENT_SIZE.key}, "
+            f"got {least} and {most_bytes} bytes"
+        )
+    return DebloatSettings(
+        target_ms / 1000, period_ms / 1000, samples, percent / 100, min(max(first, least), most_bytes), least
+    )
 
 
 def heartbeat_settings(configured: Settings) -> Heartbeat:

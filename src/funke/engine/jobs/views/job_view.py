@@ -9,6 +9,7 @@ from typing import Any
 
 from funke.engine.errors import JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
+from funke.engine.jobs.views.back_pressure import PressureView
 from funke.engine.types.job_status import JobStatus
 
 __all__ = [
@@ -59,6 +60,8 @@ class SubtaskView:
     entered_ms: dict[ExecutionState, int] = field(default_factory=dict)
     slot: int | None = None
     host: str | None = None
+    # Of one that runs, as far as it is measured: in epochs nobody waits for room.
+    pressure: PressureView | None = None
 
     @property
     def since_ms(self) -> int | None:
@@ -80,6 +83,8 @@ class VertexView:
     subtasks: tuple[SubtaskView, ...] = ()
     # In earlier attempts, oldest first.
     prior: tuple[SubtaskView, ...] = ()
+    # Of the subtasks together.
+    pressure: PressureView | None = None
 
     @property
     def state_counts(self) -> Counter[ExecutionState]:

@@ -7,17 +7,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from funke.engine.config.secret_keys import masked
-from funke.engine.graph.execution_graph import ExecutionVertex
+from funke.engine.graph.execution_graph import ExecutionState, ExecutionVertex
 from funke.engine.graph.job_graph import JobEdge, JobGraph, JobVertex
 from funke.engine.graph.plan_json import to_plan_json
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.job_lifecycle import JobLifecycle
+from funke.engine.jobs.views.back_pressure import Pressures, PressureView, together
 from funke.engine.jobs.views.job_view import EdgeView, JobView, OperatorView, SubtaskView, VertexView
 from funke.engine.planner.segments import Plan
 from funke.engine.types.job_status import JobStatus
 
-__all__ = ["planned_view", "with_executions", "with_status"]
+__all__ = ["planned_view", "with_executions", "with_pressures", "with_status"]
 
 # Runs of subtasks in earlier attempts: a job of a thousand subtasks tells about the last attempt only.
 _MOST_PRIOR = 1_000
@@ -95,6 +96,20 @@ def with_executions(view: JobView, executions: JobExecutions, hosts: Mapping[int
         for vertex in view.vertices
     )
     return replace(view, vertices=vertices)
+
+
+def with_pressures(view: JobView, pressures: Pressures) -> JobView:
+    """How subtasks that run, and their vertices, are pressed by those behind them."""
+    return replace(view, vertices=tuple(_with_pressures(each, pressures.get(each.id, {})) for each in view.vertices))
+
+
+def _with_pressures(vertex: VertexView, measured: Mapping[int, PressureView]) -> VertexView:
+    subtasks = tuple(
+        replace(each, pressure=measured.get(each.subtask) if each.state is ExecutionState.RUNNING else None)
+        for each in vertex.subtasks
+    )
+    running = [each.pressure for each in subtasks if each.pressure is not None]
+    return replace(vertex, subtasks=subtasks, pressure=together(running) if running else None)
 
 
 def _latest(attempts: list[tuple[ExecutionVertex, ...]]) -> list[ExecutionVertex]:

@@ -7,6 +7,7 @@ subtask that feeds it: a slow subtask slows exactly those before it.
 
 from __future__ import annotations
 
+import struct
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -41,9 +42,11 @@ class InChannel:
     """The receiving end: blocks that wait to be processed."""
 
     __slots__ = (
+        "_announced",
         "_backlog",
         "_borrowed",
         "_connection",
+        "_exclusive",
         "_pool",
         "_promised",
         "_segment_bytes",
@@ -52,9 +55,11 @@ class InChannel:
         "is_blocked",
         "is_wanting",
         "number",
+        "on_announced",
         "on_ready",
         "on_taken",
         "queue",
+        "taken_bytes",
         "upstream",
     )
 
@@ -71,15 +76,20 @@ class InChannel:
         self.on_ready: Callable[[InChannel], None] = lambda channel: None
         # Of a sender in the same slot, which needs no credit to see that there is room.
         self.on_taken: Callable[[], None] | None = None
+        self.on_announced: Callable[[int], None] = lambda size: None
+        self.taken_bytes = 0
         self._connection: Connection | None = None
         self._pool = pool
         self._segment_bytes = segment_bytes
+        self._exclusive = exclusive
         # Buffers of the pool that this channel has.
         self._borrowed = 0
         # What the sender may send and has not sent yet, as far as is known here.
         self._promised = exclusive
         self._backlog = 0
         self._to_grant = 0
+        # What the sender is still to be told about the size of blocks.
+        self._announced: int | None = None
 
     def connect(self, connection: Connection) -> None:
         """Blocks come over a connection, on which credit is granted."""
@@ -89,6 +99,27 @@ class InChannel:
     def buffers(self) -> int:
         """How many blocks wait."""
         return len(self.queue)
+
+    @property
+    def used_buffers(self) -> int:
+        """How many buffers the blocks take that wait; those of the same slot take one each."""
+        if self._connection is None:
+            return len(self.queue)
+        return sum(self._buffers_of(size) for _, _, size in self.queue)
+
+    @property
+    def used_exclusive(self) -> int:
+        """How many of its own buffers are taken; blocks go into borrowed ones first."""
+        return 0 if self._connection is None else max(0, self._exclusive - max(0, self._promised))
+
+    @property
+    def buffers_on_their_way(self) -> int:
+        """How many buffers the blocks take that wait, here and as far as is known at the sender."""
+        return self.used_buffers + self._backlog
+
+    def bytes_on_their_way(self, block_bytes: int) -> int:
+        """The same in bytes; blocks of the sender count as full."""
+        return sum(size for _, _, size in self.queue) + self._backlog * block_bytes
 
     def put(self, kind: int, content: Any, size: int, backlog: int = 0) -> None:
         """Takes a block; those that are local come as they are, the others encoded."""
@@ -105,6 +136,7 @@ class InChannel:
     def take(self) -> tuple[int, Any]:
         """The next block; its buffer is free."""
         kind, content, size = self.queue.popleft()
+        self.taken_bytes += size
         if self._connection is not None:
             if kind == BLOCK:
                 content = decode(content)
@@ -141,10 +173,18 @@ class InChannel:
         return -(-size // self._segment_bytes) or 1
 
     def send_credit(self) -> None:
-        """Grants what has become free since the last time."""
-        if self._to_grant and self._connection is not None:
-            self._connection.send(CREDIT, channel=self.number, number=self._to_grant)
-            self._to_grant = 0
+        """Grants what has become free since the last time, and tells how long blocks may be, if that is new."""
+        if self._connection is not None and (self._to_grant or self._announced is not None):
+            size = b"" if self._announced is None else _SIZE.pack(self._announced)
+            self._connection.send(CREDIT, size, self.number, self._to_grant)
+            self._to_grant, self._announced = 0, None
+
+    def announce(self, block_bytes: int) -> None:
+        """From now on blocks should have no more bytes."""
+        if self._connection is None:
+            self.on_announced(block_bytes)
+        else:
+            self._announced = block_bytes
 
 
 class OutChannel:
@@ -153,6 +193,8 @@ class OutChannel:
     def __init__(self) -> None:
         # Called with +1 when it has no room any more, and with -1 when it has again.
         self.on_full: Callable[[int], None] = lambda change: None
+        # Called with the most bytes that a block may have from now on.
+        self.on_announced: Callable[[int], None] = lambda size: None
         self._is_full = False
 
     @property
@@ -183,21 +225,27 @@ class LocalOut(OutChannel):
         self._most = most_blocks
         self._guard = ResultGuard()
         target.on_taken = self._taken
+        target.on_announced = self._announced
 
     def send(self, parts: list[Part]) -> int:
-        rows = 0
+        size = 0
         for number, part in enumerate(parts):
             if part[0] == "r":
-                rows += len(part[1])
+                size += len(part[1]) * _GUESSED_ROW_BYTES
                 if self._guard.is_careful:
                     parts[number] = ("r", copies_of(part[1]), part[2])
                 self._guard.check(part[1])
-        self._target.put(BLOCK, parts, 0)
+            elif part[0] == "c":
+                size += len(part[1]) * _GUESSED_COLUMN_ROW_BYTES
+        self._target.put(BLOCK, parts, size)
         self._set_full(self._target.buffers >= self._most)
-        return rows * _GUESSED_ROW_BYTES
+        return size
 
     def send_mark(self, kind: int, payload: bytes) -> None:
         self._target.put(kind, payload, 0)
+
+    def _announced(self, block_bytes: int) -> None:
+        self.on_announced(block_bytes)
 
     def _taken(self) -> None:
         self._set_full(self._target.buffers >= self._most)
@@ -226,8 +274,10 @@ class RemoteOut(OutChannel):
     def send_mark(self, kind: int, payload: bytes) -> None:
         self._put(kind, payload)
 
-    def grant(self, credit: int) -> None:
-        """The receiver can take more."""
+    def grant(self, credit: int, size: bytes = b"") -> None:
+        """The receiver can take more, in blocks of a new size if it says one."""
+        if size:
+            self.on_announced(_SIZE.unpack(size)[0])
         self.credit += credit
         while self.queue and self.credit > 0:
             self._transmit(*self.queue.popleft())
@@ -247,3 +297,5 @@ class RemoteOut(OutChannel):
 
 # Rows that stay in their slot are never measured.
 _GUESSED_ROW_BYTES = 32
+_GUESSED_COLUMN_ROW_BYTES = 16
+_SIZE = struct.Struct("!I")

@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["NetworkSettings"]
+__all__ = ["DebloatSettings", "NetworkSettings"]
+
+
+@dataclass(frozen=True)
+class DebloatSettings:
+    """How blocks are fitted to the rate of their receiver (taskmanager.network.memory.buffer-debloat.…)."""
+
+    target_s: float = 1.0
+    period_s: float = 0.2
+    samples: int = 20
+    # Changes of a smaller share are not announced.
+    threshold: float = 0.25
+    # taskmanager.memory.starting-segment-size
+    first_bytes: int = 1 << 10
+    # taskmanager.memory.min-segment-size
+    least_bytes: int = 256
 
 
 @dataclass(frozen=True)
@@ -17,3 +32,6 @@ class NetworkSettings:
     channel_buffers: int = 2
     # taskmanager.network.memory.floating-buffers-per-gate
     floating_buffers: int = 8
+    debloat: DebloatSettings | None = None
+    # How long a subtask's busy and backpressured time is measured over: web.backpressure.num-samples times the delay.
+    measured_s: float = 5.0

@@ -8,6 +8,7 @@ There are no other threads that could hold the interpreter when a block arrives.
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import socket
@@ -15,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from funke.engine.errors import JobExecutionError
@@ -22,7 +24,7 @@ from funke.engine.planner.segments import Exchange, Plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.checkpoint_order import CheckpointNews
 from funke.engine.runtime.fault_points import reach
-from funke.engine.runtime.pipelined.channels import BufferPool, InChannel, LocalOut, OutChannel, RemoteOut
+from funke.engine.runtime.pipelined.channels import InChannel, LocalOut, OutChannel, RemoteOut
 from funke.engine.runtime.pipelined.connection import BARRIER, BLOCK, CREDIT, MESSAGE, PROBE, Connection
 from funke.engine.runtime.pipelined.messages import (
     Captured,
@@ -42,7 +44,7 @@ from funke.engine.runtime.pipelined.messages import (
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.pipelined.task import Task
 from funke.engine.runtime.results import to_failure
-from funke.engine.runtime.router import senders_to
+from funke.engine.runtime.router import Router, senders_to
 from funke.engine.runtime.subtasks import Subtask, Subtasks
 from funke.engine.runtime.worker_logs import worker_logs
 from funke.engine.runtime.worker_setup import JobPackage
@@ -107,7 +109,8 @@ class SlotLoop:
         self._is_reading = True
         self._last_report = 0.0
         self._last_flush = 0.0
-        self._last_tick = self._last_timers = 0.0
+        self._last_tick = self._last_timers = self._last_debloat = 0.0
+        self._debloat_s = math.inf if self._network.debloat is None else self._network.debloat.period_s
         self._tick_s = max(_SHORTEST_TICK_S, package.auto_watermark_interval_ms / 1000)
         self._buffer_timeout_s = package.buffer_timeout_ms / 1000
 
@@ -117,7 +120,7 @@ class SlotLoop:
         """Builds and opens all subtasks that belong to this slot."""
         self._subtasks.open()
         for subtask in self._subtasks.all:
-            task = Task(subtask, BufferPool(self._network.floating_buffers), self._network.channel_buffers)
+            task = Task(subtask, self._network)
             self._tasks.append(task)
             if subtask.source is not None:
                 self._sources.append(task)
@@ -142,8 +145,9 @@ class SlotLoop:
         for connection in self._peers.values():
             self._watch(connection, self._on_peer(connection))
         for task in self._tasks:
-            for exchange in self._plan.outputs_of(task.subtask.segment.id):
-                self._open_outputs(task, exchange)
+            exchanges = self._plan.outputs_of(task.subtask.segment.id)
+            for exchange, router in zip(exchanges, task.subtask.routers, strict=True):
+                self._open_outputs(task, exchange, router)
         for number, (_, channel) in self._inputs.items():
             sender = self._plan.by_id[self._exchange(channel.exchange_id).source_segment].first_slot + channel.upstream
             if sender != self.number:
@@ -153,7 +157,7 @@ class SlotLoop:
     def _exchange(self, exchange_id: int) -> Exchange:
         return next(exchange for exchange in self._plan.exchanges if exchange.id == exchange_id)
 
-    def _open_outputs(self, task: Task, exchange: Exchange) -> None:
+    def _open_outputs(self, task: Task, exchange: Exchange, router: Router) -> None:
         first = self._plan.by_id[exchange.target_segment].first_slot
         network = self._network
         for (exchange_id, sender, receiver), number in self._numbers.items():
@@ -165,6 +169,9 @@ class SlotLoop:
             else:
                 peer = self._peers[first + receiver]
                 channel = RemoteOut(number, peer, network.channel_buffers, network.segment_bytes)
+            if network.debloat is not None:
+                channel.on_announced = partial(router.bound, receiver)
+                channel.on_announced(network.debloat.first_bytes)
             task.add_output(channel)
             self._outputs[number] = channel
 
@@ -200,7 +207,7 @@ class SlotLoop:
                 if packet.kind == CREDIT:
                     channel = self._outputs[packet.channel]
                     assert isinstance(channel, RemoteOut)
-                    channel.grant(packet.number)
+                    channel.grant(packet.number, packet.payload)
                 else:
                     self._inputs[packet.channel][1].put(packet.kind, packet.payload, len(packet.payload), packet.number)
 
@@ -254,7 +261,7 @@ class SlotLoop:
             task.on_probe()
         elif task.on_end():
             self._end(task)
-        task.subtask.busy_s += time.perf_counter() - started
+        task.worked(started)
 
     def _read(self, task: Task) -> None:
         source = task.subtask.source
@@ -323,6 +330,10 @@ class SlotLoop:
             self._fire_timers()
         if now - self._last_tick >= self._tick_s:
             self._tick(now)
+        if now - self._last_debloat >= self._debloat_s:
+            self._last_debloat = now
+            for task in self._tasks:
+                task.debloat()
         if now - self._last_report >= _REPORT_S:
             self._last_report = now
             self._report(self._tasks)

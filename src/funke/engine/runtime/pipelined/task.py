@@ -9,26 +9,37 @@ from typing import Any
 
 from funke.engine.runtime.pipelined.channels import BufferPool, InChannel, OutChannel
 from funke.engine.runtime.pipelined.connection import BARRIER, END, PROBE
+from funke.engine.runtime.pipelined.debloating import Debloater
 from funke.engine.runtime.pipelined.messages import TakeCheckpoint
+from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.subtasks import Subtask
 
 __all__ = ["Task"]
+
+# So often at most how it spends its time is noted.
+_MEASURE_S = 0.5
 
 
 class Task:
     """Takes blocks from its channels as long as those behind it have room."""
 
-    def __init__(self, subtask: Subtask, pool: BufferPool, channel_buffers: int) -> None:
+    def __init__(self, subtask: Subtask, network: NetworkSettings) -> None:
         self.subtask = subtask
-        self.pool = pool
-        self._buffers = channel_buffers
+        self.pool = BufferPool(network.floating_buffers)
+        self._buffers = network.channel_buffers
         self.ins: list[InChannel] = []
         self.outs: list[OutChannel] = []
         # Channels with something to take.
         self._ready: deque[InChannel] = deque()
+        self._debloater: Debloater | None = None
+        if network.debloat is not None and subtask.source is None:
+            self._debloater = Debloater(network.debloat, network.segment_bytes, self.ins)
         self._full = 0
-        self._full_since = self._measured_at = time.perf_counter()
-        self._pressed_s = 0.0
+        self._full_since = time.perf_counter()
+        self._busy_s = self._pressed_s = 0.0
+        self._measured_s = network.measured_s
+        # When it was measured, and how long it had been busy and pressed back by then; the oldest first.
+        self._measured: deque[tuple[float, float, float]] = deque([(self._full_since, 0.0, 0.0)])
         self._ended = 0
         # The checkpoint whose barrier has come on some channels, or on all of them.
         self._aligning: TakeCheckpoint | None = None
@@ -44,7 +55,7 @@ class Task:
         self.is_dirty = self.has_news = False
 
     def add_input(self, channel: InChannel) -> None:
-        channel.on_ready = self._ready.append
+        channel.on_ready = self._add_ready if self._debloater is not None else self._ready.append
         self.ins.append(channel)
 
     def add_output(self, channel: OutChannel) -> None:
@@ -61,24 +72,58 @@ class Task:
             self._full_since = now
 
     def measure(self) -> dict[str, float]:
-        """Flink's metrics of a task: how it has spent the time since they were last asked for, and what waits.
+        """Flink's metrics of a task: how it has spent the last seconds, and what waits.
 
         The subtasks of a slot take turns, so that one is idle also while another is busy.
         """
-        now = time.perf_counter()
-        if self._full > 0:
-            self._pressed_s += now - self._full_since
-            self._full_since = now
-        busy_s, pressed_s, period_s = self.subtask.busy_s, self._pressed_s, max(1e-3, now - self._measured_at)
-        self.subtask.busy_s, self._pressed_s, self._measured_at = 0.0, 0.0, now
-        busy, pressed = (min(1000.0, 1000 * spent_s / period_s) for spent_s in (busy_s, pressed_s))
+        busy, pressed = self._spent()
+        exclusive, floating = self._buffers * len(self.ins), self.pool.size
         return {
             "busyTimeMsPerSecond": busy,
             "backPressuredTimeMsPerSecond": min(pressed, 1000.0 - busy),
             "idleTimeMsPerSecond": max(0.0, 1000.0 - busy - pressed),
-            "inPoolUsage": min(1.0, self.queued / max(1, self._buffers * len(self.ins) + self.pool.size)),
-            "outPoolUsage": min(1.0, sum(channel.queued for channel in self.outs) / max(1, len(self.outs))),
+            "isBackPressured": self.is_back_pressured,
+            "inPoolUsage": _share(sum(channel.used_buffers for channel in self.ins), exclusive + floating),
+            "exclusiveBuffersUsage": _share(sum(channel.used_exclusive for channel in self.ins), exclusive),
+            "floatingBuffersUsage": _share(floating - self.pool.free, floating),
+            "outPoolUsage": _share(sum(channel.queued for channel in self.outs), len(self.outs)),
+            **({} if self._debloater is None else self._debloater.metrics()),
         }
+
+    def _spent(self) -> tuple[float, float]:
+        """Busy and pressed back, in milliseconds per second."""
+        now = time.perf_counter()
+        if self._full > 0:
+            self._pressed_s += now - self._full_since
+            self._full_since = now
+        self._busy_s += self.subtask.busy_s
+        self.subtask.busy_s = 0.0
+        measured = self._measured
+        while len(measured) > 1 and now - measured[1][0] >= self._measured_s:
+            measured.popleft()
+        since, busy_s, pressed_s = measured[0]
+        # A source reports whenever it has read a split.
+        if now - measured[-1][0] >= min(_MEASURE_S, self._measured_s):
+            measured.append((now, self._busy_s, self._pressed_s))
+        period_s = max(1e-3, now - since)
+        return min(1000.0, 1000 * (self._busy_s - busy_s) / period_s), 1000 * (self._pressed_s - pressed_s) / period_s
+
+    def worked(self, since: float) -> None:
+        """It has been busy since then."""
+        now = time.perf_counter()
+        self.subtask.busy_s += now - since
+        if self._debloater is not None and not self._ready:
+            self._debloater.rest()
+
+    def debloat(self) -> None:
+        """Fits what may be on its way to the rate at which it is taken."""
+        if self._debloater is not None:
+            self._debloater.sample()
+
+    @property
+    def is_back_pressured(self) -> bool:
+        """Whether one of those behind it has no room, while it runs."""
+        return self._full > 0 and not self.has_ended
 
     @property
     def has_room(self) -> bool:
@@ -90,10 +135,10 @@ class Task:
         """Whether a block can be taken."""
         return bool(self._ready) and not self.is_held
 
-    @property
-    def queued(self) -> int:
-        """How many blocks wait."""
-        return sum(channel.buffers for channel in self.ins)
+    def _add_ready(self, channel: InChannel) -> None:
+        if self._debloater is not None and not self._ready:
+            self._debloater.wake()
+        self._ready.append(channel)
 
     def take(self) -> tuple[InChannel, int, Any]:
         """The next block; channels take turns."""
@@ -153,7 +198,7 @@ class Task:
     def _unblock(self, channel: InChannel) -> None:
         channel.is_blocked = False
         if channel.queue:
-            self._ready.append(channel)
+            self._add_ready(channel)
 
     # The end
 
@@ -189,3 +234,7 @@ class Task:
         for channel in self.outs:
             channel.send_mark(END, b"")
         self.has_ended = True
+
+
+def _share(used: int, of: int) -> float:
+    return min(1.0, used / max(1, of))
