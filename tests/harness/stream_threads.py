@@ -116,7 +116,6 @@ def _run(loop: SlotLoop, peers: dict[int, socket.socket], driver: socket.socket,
             loop.fail(error)
         finally:
             loop.close()
-            loop._poll.close()
             for own in (driver, *peers.values()):
                 own.close()
 

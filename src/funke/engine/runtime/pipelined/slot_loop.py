@@ -8,8 +8,8 @@ There are no other threads that could hold the interpreter when a block arrives.
 
 from __future__ import annotations
 
+import contextlib
 import math
-import os
 import select
 import socket
 import time
@@ -85,7 +85,9 @@ class SlotLoop:
         # Records for the driver leave like those for other slots; when the job fails in between, nobody sees them.
         self._results: list[bytes] = []
         self._result_bytes = 0
-        self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._bell, self._rope = socket.socketpair()
+        for end in (self._bell, self._rope):
+            end.setblocking(False)
         self._subtasks = Subtasks(slot, plan, package, folder, self._carry, self.send_to_driver, self._ring)
         self.snapshots = self._subtasks.snapshots
         self._numbers = channel_numbers(plan)
@@ -95,7 +97,8 @@ class SlotLoop:
         self._outputs: dict[int, OutChannel] = {}
         self._driver: Connection | None = None
         self._peers: dict[int, Connection] = {}
-        self._poll = select.epoll()
+        # Not epoll, which macOS does not have: a slot has few connections.
+        self._poll = select.poll()
         self._by_descriptor: dict[int, Callable[[], None]] = {}
         self._writing: set[int] = set()
         self._aborted: set[int] = set()
@@ -191,14 +194,14 @@ class SlotLoop:
 
     def _ring(self) -> None:
         """Other threads have something for the loop, which may be asleep."""
-        if self._bell >= 0:
-            os.eventfd_write(self._bell, 1)
+        with contextlib.suppress(OSError):  # it has not been heard yet, or the slot has ended
+            self._rope.send(b"\0")
 
     def _on_bell(self) -> None:
-        os.eventfd_read(self._bell)
+        self._bell.recv(1 << 10)
 
     def _watch(self, connection: Connection, on_input: Callable[[], None]) -> None:
-        self._poll.register(connection.fileno(), select.EPOLLIN)
+        self._poll.register(connection.fileno(), select.POLLIN)
         self._by_descriptor[connection.fileno()] = on_input
 
     def _on_peer(self, connection: Connection) -> Callable[[], None]:
@@ -219,14 +222,14 @@ class SlotLoop:
         """Runs until the driver closes its connection."""
         self._driver = Connection(driver)
         self._watch(self._driver, self._on_driver)
-        self._poll.register(self._bell, select.EPOLLIN)
-        self._by_descriptor[self._bell] = self._on_bell
+        self._poll.register(self._bell, select.POLLIN)
+        self._by_descriptor[self._bell.fileno()] = self._on_bell
         self._tell(Ready())
         while True:
             is_busy = self._turn()
             self._send(is_busy)
             wait_s = 0.0 if is_busy else self._wait_s()
-            for descriptor, _ in self._poll.poll(wait_s):
+            for descriptor, _ in self._poll.poll(wait_s * 1000):
                 self._by_descriptor[descriptor]()
 
     def _turn(self) -> bool:
@@ -356,10 +359,10 @@ class SlotLoop:
         if connection.flush():
             if descriptor in self._writing:
                 self._writing.discard(descriptor)
-                self._poll.modify(descriptor, select.EPOLLIN)
+                self._poll.modify(descriptor, select.POLLIN)
         elif descriptor not in self._writing:
             self._writing.add(descriptor)
-            self._poll.modify(descriptor, select.EPOLLIN | select.EPOLLOUT)
+            self._poll.modify(descriptor, select.POLLIN | select.POLLOUT)
 
     def _wait_s(self) -> float:
         """How long nothing is to be done, unless something comes."""
@@ -521,5 +524,5 @@ class SlotLoop:
     def close(self) -> None:
         """Closes all operators, whatever happens."""
         self._subtasks.close()
-        bell, self._bell = self._bell, -1
-        os.close(bell)
+        self._bell.close()
+        self._rope.close()
