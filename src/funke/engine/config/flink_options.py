@@ -16,7 +16,7 @@ from funke.engine.config.config_option import (
 )
 
 _NO_JAVA = "records are Python objects, which Java's serializers never see"
-_ALIGNED = "a checkpoint is taken between two epochs, when no record is under way that it could overtake"
+_ALIGNED = "barriers do not overtake records; a checkpoint waits until they have come through"
 _FLINK_1 = "Flink 1.x used it for batch programs; Spark schedules the stages here"
 
 _SECOND_MS = 1000
