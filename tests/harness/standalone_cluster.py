@@ -99,7 +99,7 @@ def wait_for_port(port: int) -> None:
 
 def wait_until(is_reached: Callable[[], bool]) -> None:
     """Waits for other processes, which take their time on a machine that runs more tests beside."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while not is_reached():
         assert time.monotonic() < end, "the cluster does not start"
         time.sleep(0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Generator, Iterable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from funke.engine.connectors.generator import GeneratorSource
 from funke.engine.connectors.python_source import PythonSource
+from funke.engine.connectors.record_buffer import LiveEnumerator, LiveReader, RecordBuffer
 from funke.engine.connectors.source import Batch, Source, Split, SplitReader
 from funke.engine.operators import slice_pacer
 from funke.engine.operators.operator import MAX_WATERMARK, OperatorContext, Output, TaskInfo
@@ -176,3 +178,24 @@ def test_nothing_is_made_twice_however_often_reading_is_interrupted(source: Sour
         steps += 1
     assert received.values == CALLS == list(range(500))
     assert steps > 1
+
+
+def test_what_has_come_is_read_to_its_last_record_before_the_source_rests() -> None:
+    """A batch is read in pieces: that the reader has nothing more to offer does not mean that all of it was read."""
+    has_put, may_end = threading.Event(), threading.Event()
+
+    def produce(buffer: RecordBuffer) -> None:
+        buffer.put(list(range(200)))
+        has_put.set()
+        may_end.wait(5)
+
+    source, received = operator(LiveReader("numbers", produce))
+    source.take(ReadOrder(0, 0, tuple(LiveEnumerator("numbers").poll(1))))
+    assert source.is_reading
+    source.read()
+    assert has_put.wait(5)
+    while source.is_reading:
+        source.read()
+    assert received.values == list(range(200))
+    may_end.set()
+    source.close()

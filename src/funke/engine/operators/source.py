@@ -72,6 +72,8 @@ class SourceOperator(Operator):
         self._waiting: deque[_Reading] = deque()
         self._outcomes: list[ReadOutcome] = []
         self._records = 0
+        # Whether pieces of a batch may be left, however little the reader has to offer.
+        self._is_within_batch = False
         self._is_over = False
         self._is_open = False
         # Whether there was ever anything to read; until then the subtask must not hold back event time.
@@ -94,7 +96,7 @@ class SourceOperator(Operator):
     @property
     def is_reading(self) -> bool:
         """Whether there is something to read now."""
-        return bool(self._waiting) and self._reader.has_more
+        return bool(self._waiting) and (self._is_within_batch or self._reader.has_more)
 
     @property
     def has_outcomes(self) -> bool:
@@ -144,7 +146,8 @@ class SourceOperator(Operator):
                 known = min(skip, _length(batch))
                 skip -= known
                 batch = _behind(batch, known)
-            if not _length(batch):
+            self._is_within_batch = bool(_length(batch))
+            if not self._is_within_batch:
                 yield  # nothing is there yet
             for piece in self._slices(batch):
                 # First: whatever the functions behind it do, these records are on their way.
