@@ -91,6 +91,10 @@ class TypeMismatchError(FunkeError, TypeError):
     """A value does not fit the type that was declared for it."""
 
 
+class SqlValidationError(FunkeError, ValueError):
+    """A statement that can be read and has no meaning: an unknown name, types that do not go together."""
+
+
 class SerializationError(FunkeError):
     """A function or value cannot travel between processes."""
 
