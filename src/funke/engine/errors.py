@@ -7,6 +7,7 @@
     ├── ConfigurationError         an option or argument is missing, malformed or out of range; also a ValueError
     │   └── SparkUnavailableError  Spark did not start
     ├── GraphError                 the program describes a dataflow that cannot exist
+    ├── SqlParserError             a text is no SQL statement; knows the line and column
     ├── TypeMismatchError          a value does not fit the declared type; also a TypeError
     ├── SerializationError         a function or value cannot travel between processes
     ├── SourceError                a source cannot be opened or read
@@ -41,6 +42,7 @@ __all__ = [
     "SlotLostError",
     "SourceError",
     "SparkUnavailableError",
+    "SqlParserError",
     "StateError",
     "StorageUnavailableError",
     "TypeMismatchError",
@@ -85,6 +87,19 @@ class SparkUnavailableError(ConfigurationError):
 
 class GraphError(FunkeError):
     """The program describes a dataflow that cannot exist."""
+
+
+class SqlParserError(FunkeError):
+    """A text is no SQL statement; ``line`` and ``column`` count from 1 and are those of the first wrong token."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        self.message = message
+        self.line = line
+        self.column = column
+        super().__init__(f"SQL parse failed. {message}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.line, self.column)
 
 
 class TypeMismatchError(FunkeError, TypeError):

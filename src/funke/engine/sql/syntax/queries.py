@@ -120,13 +120,18 @@ class Join(Relation):
 
 @dataclass(frozen=True)
 class Pattern(Relation):
-    """MATCH_RECOGNIZE, part by part."""
+    """MATCH_RECOGNIZE, part by part.
+
+    The pattern has one blank between its parts and none before quantifiers: "A B+? (C | D){2,3}".
+    """
 
     input: Relation
     partition_by: tuple[Expression, ...]
     order_by: tuple[OrderItem, ...]
     measures: tuple[Expression, ...]
+    # "one row", "all rows" or "" (one row)
     rows_per_match: str
+    # "skip past last row", "skip to next row", "skip to first A", "skip to last A" or "" (past the last row)
     after_match: str
     pattern: str
     definitions: tuple[tuple[str, Expression], ...]
@@ -156,7 +161,7 @@ class Select(Query):
     order_by: tuple[OrderItem, ...] = ()
     limit: int | None = None
     offset: int = 0
-    # `/*+ STATE_TTL('t' = '1d') */` and its kin: name and arguments.
+    # `/*+ STATE_TTL('t' = '1d') */` and its kin: name and arguments; one without a value has an empty one.
     hints: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from funke.engine.types.logical.data_type import DataType
 
 __all__ = [
+    "AlterCatalog",
     "AlterDatabase",
     "AlterFunction",
     "AlterTable",
@@ -24,6 +25,7 @@ __all__ = [
     "CreateTable",
     "CreateView",
     "Describe",
+    "Distribution",
     "DropObject",
     "Explain",
     "Insert",
@@ -43,6 +45,8 @@ __all__ = [
 
 Path = tuple[str, ...]
 Options = tuple[tuple[str, str], ...]
+# PARTITION (a = 'x', b): a column without a value has None.
+Partition = tuple[tuple[str, Expression | None], ...]
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,10 @@ class Statement:
 
 @dataclass(frozen=True)
 class ColumnDefinition:
-    """A physical column (type), a computed one (expression) or one of metadata (key, by default the column's name)."""
+    """A physical column (type), a computed one (expression) or one of metadata (key, by default the column's name).
+
+    CREATE TABLE t (a, b) AS … has columns with a name only. ALTER TABLE says where a column goes.
+    """
 
     name: str
     type: DataType | None = None
@@ -63,6 +70,8 @@ class ColumnDefinition:
     metadata_key: str | None = None
     is_virtual: bool = False
     comment: str | None = None
+    is_first: bool = False
+    after: str | None = None
     position: Position | None = field(default=None, compare=False, repr=False)
 
 
@@ -72,6 +81,15 @@ class WatermarkDefinition:
 
     column: Path
     expression: Expression
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """DISTRIBUTED BY [HASH | RANGE] (columns) INTO n BUCKETS."""
+
+    kind: Literal["", "hash", "range"] = ""
+    columns: tuple[str, ...] = ()
+    buckets: int | None = None
 
 
 @dataclass(frozen=True)
@@ -85,12 +103,13 @@ class LikeClause:
 
 @dataclass(frozen=True)
 class CreateTable(Statement):
-    """CREATE [TEMPORARY] TABLE; with a query it is CREATE TABLE AS."""
+    """CREATE [TEMPORARY] TABLE; with a query it is CREATE TABLE AS, which may also replace a table."""
 
     path: Path
     columns: tuple[ColumnDefinition, ...] = ()
     watermark: WatermarkDefinition | None = None
     primary_key: tuple[str, ...] = ()
+    distribution: Distribution | None = None
     partitioned_by: tuple[str, ...] = ()
     options: Options = ()
     comment: str | None = None
@@ -98,6 +117,7 @@ class CreateTable(Statement):
     query: Query | None = None
     is_temporary: bool = False
     if_not_exists: bool = False
+    mode: Literal["create", "replace", "create or replace"] = "create"
 
 
 @dataclass(frozen=True)
@@ -131,11 +151,13 @@ class CreateCatalog(Statement):
 
 @dataclass(frozen=True)
 class CreateFunction(Statement):
-    """CREATE [TEMPORARY [SYSTEM]] FUNCTION path AS 'identifier' [LANGUAGE …]."""
+    """CREATE [TEMPORARY [SYSTEM]] FUNCTION path AS 'identifier' [LANGUAGE …] [USING JAR '…', …] [WITH (…)]."""
 
     path: Path
     identifier: str
     language: str = "JAVA"
+    resources: tuple[str, ...] = ()
+    options: Options = ()
     is_temporary: bool = False
     is_system: bool = False
     if_not_exists: bool = False
@@ -146,18 +168,23 @@ class AlterTable(Statement):
     """One change of a table: `action` says which, the rest holds what it needs."""
 
     path: Path
-    action: Literal["rename", "set", "reset", "add", "modify", "drop", "rename column", "partition"]
+    action: Literal["rename", "set", "reset", "add", "modify", "drop", "rename column"]
     new_path: Path = ()
     options: Options = ()
     keys: tuple[str, ...] = ()
     columns: tuple[ColumnDefinition, ...] = ()
     watermark: WatermarkDefinition | None = None
     primary_key: tuple[str, ...] = ()
-    # For "drop": columns, "primary key", "constraint", "watermark", "partition".
+    distribution: Distribution | None = None
+    partitions: tuple[Partition, ...] = ()
+    # For "drop": "columns" (`keys` has them), "primary key", "constraint" (`keys` has its name), "watermark",
+    # "distribution", "partitions"; for "add": "schema" or "partitions".
     what: str = ""
     column: str = ""
     new_column: str = ""
     if_exists: bool = False
+    # Of ADD IF NOT EXISTS PARTITION and DROP IF EXISTS PARTITION.
+    ignores_partitions: bool = False
 
 
 @dataclass(frozen=True)
@@ -166,6 +193,16 @@ class AlterView(Statement):
     new_path: Path = ()
     query: Query | None = None
     text: str = ""
+
+
+@dataclass(frozen=True)
+class AlterCatalog(Statement):
+    """ALTER CATALOG name SET (…) | RESET ('key', …) | COMMENT '…'."""
+
+    name: str
+    options: Options = ()
+    keys: tuple[str, ...] = ()
+    comment: str | None = None
 
 
 @dataclass(frozen=True)
@@ -198,14 +235,16 @@ class DropObject(Statement):
 
 @dataclass(frozen=True)
 class Insert(Statement):
-    """INSERT INTO | OVERWRITE path [PARTITION (…)] [(columns)] query."""
+    """INSERT INTO | OVERWRITE path [PARTITION (…)] [(columns)] query [ON CONFLICT DO …]."""
 
     path: Path
     query: Query
     columns: tuple[str, ...] = ()
-    partition: tuple[tuple[str, Expression], ...] = ()
+    partition: Partition = ()
     is_overwrite: bool = False
     options: Options = ()
+    # "error", "nothing" or "deduplicate"
+    on_conflict: str | None = None
 
 
 @dataclass(frozen=True)
@@ -249,6 +288,7 @@ class Show(Statement):
     is_negated: bool = False
     # ILIKE
     ignores_case: bool = False
+    partition: Partition = ()
 
 
 @dataclass(frozen=True)
