@@ -16,6 +16,7 @@ from funke.engine.sql.functions.function import Session
 from funke.engine.sql.functions.values import to_value, to_values
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
+from funke.engine.types.logical.atomic_types import BooleanType
 from funke.engine.types.logical.common_type import common_type
 
 __all__ = ["QueryBinder"]
@@ -88,8 +89,8 @@ class QueryBinder:
 
     def _bind_source(self, source: queries.Relation | None) -> tuple[Relation, Scope]:
         if source is None:
-            # One row without columns: SELECT 1.
-            return Constants((), ((),)), Scope()
+            # SELECT 1: one row, whose only column nobody sees, since a batch without columns has no rows.
+            return Constants((Column("", BooleanType(False)),), ((True,),)), Scope()
         if isinstance(source, queries.TableRef):
             relation = self._find(source)
             name: str | None = source.path[-1]
