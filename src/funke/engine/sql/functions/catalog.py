@@ -1,0 +1,29 @@
+"""All functions in one table, found by name."""
+
+from __future__ import annotations
+
+from funke.engine.sql.functions.casting import CASTING
+from funke.engine.sql.functions.comparison import COMPARISON
+from funke.engine.sql.functions.conditional import CONDITIONAL
+from funke.engine.sql.functions.function import Function
+from funke.engine.sql.functions.logic import LOGIC
+from funke.engine.sql.functions.operators import OPERATORS
+
+__all__ = ["FUNCTIONS", "GROUPS", "find_function"]
+
+GROUPS: dict[str, tuple[Function, ...]] = {
+    "Comparison": COMPARISON,
+    "Logic": LOGIC,
+    "Arithmetic": OPERATORS,
+    "Conditions": CONDITIONAL,
+    "Casts": CASTING,
+}
+
+FUNCTIONS: dict[str, Function] = {
+    name: function for group in GROUPS.values() for function in group for name in function.names
+}
+
+
+def find_function(name: str) -> Function | None:
+    """Return the function of a name, whatever its letters' case; None if there is none."""
+    return FUNCTIONS.get(name.lower())
