@@ -8,6 +8,7 @@
     │   └── SparkUnavailableError  Spark did not start
     ├── GraphError                 the program describes a dataflow that cannot exist
     ├── SqlParserError             a text is no SQL statement; knows the line and column
+    ├── SqlValidationError         a statement that has no meaning; also a ValueError
     ├── TypeMismatchError          a value does not fit the declared type; also a TypeError
     ├── SerializationError         a function or value cannot travel between processes
     ├── SourceError                a source cannot be opened or read
@@ -43,6 +44,7 @@ __all__ = [
     "SourceError",
     "SparkUnavailableError",
     "SqlParserError",
+    "SqlValidationError",
     "StateError",
     "StorageUnavailableError",
     "TypeMismatchError",

@@ -9,14 +9,14 @@ from funke.engine.sql.binding.expressions import (
     BoundConstant,
     BoundExpression,
     BoundFunction,
-    BoundSymbol,
     symbol_of,
 )
 from funke.engine.sql.binding.scope import Scope, refused
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session, bind
 from funke.engine.sql.syntax import expressions as syntax
-from funke.engine.types.logical.families import CHARACTER
+from funke.engine.types.logical.atomic_types import BooleanType, CharType
+from funke.engine.types.logical.data_type import NullType
 from funke.engine.types.logical.row_type import RowType
 
 __all__ = ["ExpressionBinder"]
@@ -25,9 +25,7 @@ __all__ = ["ExpressionBinder"]
 class ExpressionBinder:
     """Binds expressions in one scope."""
 
-    def __init__(
-        self, scope: Scope, session: Session, find: Callable[[str], Function | None] = find_function
-    ) -> None:
+    def __init__(self, scope: Scope, session: Session, find: Callable[[str], Function | None] = find_function) -> None:
         self._scope = scope
         self._session = session
         self._find = find
@@ -52,7 +50,7 @@ class ExpressionBinder:
     def bind_condition(self, expression: syntax.Expression, clause: str) -> BoundExpression:
         """The meaning of a condition, which must be a truth value."""
         bound = self.bind(expression)
-        if type(bound.type).__name__ not in ("BooleanType", "NullType"):
+        if not isinstance(bound.type, (BooleanType, NullType)):
             raise refused(f"{clause} clause must be a condition", expression.position)
         return bound
 
@@ -62,8 +60,7 @@ class ExpressionBinder:
         for field in fields:
             if not isinstance(found.type, RowType) or field not in found.type.names:
                 raise refused(f"Column '{field}' not found in '{'.'.join(name.parts)}'", name.position)
-            text = CHARACTER[0](len(field), False)
-            found = self._call("get", [found, BoundConstant(text, field)], name)
+            found = self._call("get", [found, BoundConstant(CharType(len(field), False), field)], name)
         return found
 
     def _bind_call(self, call: syntax.Call) -> BoundExpression:
@@ -73,10 +70,7 @@ class ExpressionBinder:
         return self._call(call.name, arguments, call)
 
     def _bind_argument(self, argument: syntax.Expression) -> BoundExpression:
-        # Words that belong to the syntax of a function come as literals without a type of their own.
-        if isinstance(argument, syntax.Literal) and type(argument.type).__name__ == "SymbolType":
-            return BoundSymbol(argument.type, argument.value)
-        return self.bind(argument)
+        return symbol_of(argument.word) if isinstance(argument, syntax.Symbol) else self.bind(argument)
 
     def _bind_case(self, case: syntax.Case) -> BoundExpression:
         arguments: list[BoundExpression] = []

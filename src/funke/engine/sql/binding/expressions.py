@@ -9,11 +9,19 @@ from typing import Any
 import pyarrow as pa
 
 from funke.engine.sql.functions.evaluation import column_function
-from funke.engine.sql.functions.function import NOT_CONSTANT, Argument, BoundCall, SymbolType
+from funke.engine.sql.functions.function import Argument, BoundCall, SymbolType
 from funke.engine.sql.functions.values import from_values
 from funke.engine.types.logical.data_type import DataType
 
-__all__ = ["BoundColumn", "BoundConstant", "BoundExpression", "BoundFunction", "BoundSymbol", "column_of"]
+__all__ = [
+    "BoundColumn",
+    "BoundConstant",
+    "BoundExpression",
+    "BoundFunction",
+    "BoundSymbol",
+    "column_of",
+    "symbol_of",
+]
 
 # An Arrow array for a batch, or a scalar for what is the same in every row.
 ColumnGetter = Callable[[pa.RecordBatch], Any]
@@ -64,13 +72,6 @@ class BoundFunction(BoundExpression):
 
     call: BoundCall
     arguments: tuple[BoundExpression, ...]
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether it can be computed before there are rows."""
-        return self.call.function.is_deterministic and all(
-            each.as_argument().value is not NOT_CONSTANT for each in self.arguments
-        )
 
 
 def column_of(expression: BoundExpression) -> ColumnGetter:

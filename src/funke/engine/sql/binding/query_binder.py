@@ -147,7 +147,7 @@ class QueryBinder:
         left, right = self.bind(query.left), self.bind(query.right)
         if len(left.columns) != len(right.columns):
             raise refused("Column count mismatch in UNION ALL", query.position)
-        columns = []
+        columns: list[Column] = []
         for one, other in zip(left.columns, right.columns):
             found = common_type([one.type, other.type])
             if found is None:

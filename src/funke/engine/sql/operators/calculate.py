@@ -29,9 +29,7 @@ class Calculate:
     @staticmethod
     def of(calculation: Calculation) -> Calculate:
         """What a subtask has to know of a calculation."""
-        return Calculate(
-            calculation.input.columns, calculation.columns, calculation.expressions, calculation.condition
-        )
+        return Calculate(calculation.input.columns, calculation.columns, calculation.expressions, calculation.condition)
 
     def __call__(self, task: TaskInfo) -> CalculateOperator:
         return CalculateOperator(self)
