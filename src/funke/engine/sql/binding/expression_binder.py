@@ -70,7 +70,9 @@ class ExpressionBinder:
         return self._call(call.name, arguments, call)
 
     def _bind_argument(self, argument: syntax.Expression) -> BoundExpression:
-        return symbol_of(argument.word) if isinstance(argument, syntax.Symbol) else self.bind(argument)
+        if isinstance(argument, syntax.Symbol):
+            return symbol_of(argument.name)
+        return symbol_of(argument.type) if isinstance(argument, syntax.TypeArgument) else self.bind(argument)
 
     def _bind_case(self, case: syntax.Case) -> BoundExpression:
         arguments: list[BoundExpression] = []

@@ -49,9 +49,7 @@ def similar_regex(pattern: str, escape: str = "") -> re.Pattern[str]:
             in_class = letter == "[" or (in_class and letter != "]")
             regex += letter
         else:
-            regex += {"%": ".*", "_": "."}.get(
-                letter, letter if letter in "|*+?{}(),-0123456789" else re.escape(letter)
-            )
+            regex += {"%": ".*", "_": "."}.get(letter, letter if letter in "|*+?{}(),-0123456789" else re.escape(letter))
         place += 1
     regex = re.sub(r"\[\[:(\w+):\]\]", lambda match: _CLASSES.get(match[1].upper(), match[0]), regex)
     return re.compile(regex, re.DOTALL)
@@ -194,21 +192,13 @@ REGEXES: tuple[Function, ...] = (
         may_give_null=True,
         purpose="A text with every match replaced; $1 stands for a group.",
     ),
-    Function(("regexp_count",), "text, text", _INT, _count, may_give_null=True, purpose="How often a pattern matches."),
     Function(
-        ("regexp_instr",),
-        "text, text",
-        _INT,
-        _instr,
-        may_give_null=True,
-        purpose="Where the first match starts; 0 if none.",
+        ("regexp_count",), "text, text", _INT, _count, may_give_null=True, purpose="How often a pattern matches."
     ),
     Function(
-        ("regexp_substr",),
-        "text, text",
-        _STRING,
-        _substr,
-        may_give_null=True,
-        purpose="The first match; NULL without one.",
+        ("regexp_instr",), "text, text", _INT, _instr, may_give_null=True, purpose="Where the first match starts; 0 if none."
+    ),
+    Function(
+        ("regexp_substr",), "text, text", _STRING, _substr, may_give_null=True, purpose="The first match; NULL without one."
     ),
 )
