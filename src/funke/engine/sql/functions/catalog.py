@@ -6,8 +6,13 @@ from funke.engine.sql.functions.casting import CASTING
 from funke.engine.sql.functions.comparison import COMPARISON
 from funke.engine.sql.functions.conditional import CONDITIONAL
 from funke.engine.sql.functions.function import Function
+from funke.engine.sql.functions.hashes import HASHES
 from funke.engine.sql.functions.logic import LOGIC
+from funke.engine.sql.functions.mathematics import MATHEMATICS
 from funke.engine.sql.functions.operators import OPERATORS
+from funke.engine.sql.functions.regexes import REGEXES
+from funke.engine.sql.functions.texts import TEXTS
+from funke.engine.sql.functions.times import TIMES
 
 __all__ = ["FUNCTIONS", "GROUPS", "find_function"]
 
@@ -17,6 +22,11 @@ GROUPS: dict[str, tuple[Function, ...]] = {
     "Arithmetic": OPERATORS,
     "Conditions": CONDITIONAL,
     "Casts": CASTING,
+    "Numbers": MATHEMATICS,
+    "Texts": TEXTS,
+    "Patterns": REGEXES,
+    "Hashes": HASHES,
+    "Dates and times": TIMES,
 }
 
 FUNCTIONS: dict[str, Function] = {

@@ -49,7 +49,9 @@ def similar_regex(pattern: str, escape: str = "") -> re.Pattern[str]:
             in_class = letter == "[" or (in_class and letter != "]")
             regex += letter
         else:
-            regex += {"%": ".*", "_": "."}.get(letter, letter if letter in "|*+?{}(),-0123456789" else re.escape(letter))
+            regex += {"%": ".*", "_": "."}.get(
+                letter, letter if letter in "|*+?{}(),-0123456789" else re.escape(letter)
+            )
         place += 1
     regex = re.sub(r"\[\[:(\w+):\]\]", lambda match: _CLASSES.get(match[1].upper(), match[0]), regex)
     return re.compile(regex, re.DOTALL)
@@ -130,7 +132,7 @@ def _replace(text: str, pattern: str, replacement: str) -> str | None:
 
 
 def _filled(replacement: str, match: re.Match[str]) -> str:
-    """Return Java's replacement text with its groups filled in: $1, ${name}, and a backslash before plain characters."""
+    """Return Java's replacement with its groups filled in: $1, ${name}; a backslash makes a character plain."""
 
     def fill(found: re.Match[str]) -> str:
         if found[1] is not None:
@@ -192,13 +194,21 @@ REGEXES: tuple[Function, ...] = (
         may_give_null=True,
         purpose="A text with every match replaced; $1 stands for a group.",
     ),
+    Function(("regexp_count",), "text, text", _INT, _count, may_give_null=True, purpose="How often a pattern matches."),
     Function(
-        ("regexp_count",), "text, text", _INT, _count, may_give_null=True, purpose="How often a pattern matches."
+        ("regexp_instr",),
+        "text, text",
+        _INT,
+        _instr,
+        may_give_null=True,
+        purpose="Where the first match starts; 0 if none.",
     ),
     Function(
-        ("regexp_instr",), "text, text", _INT, _instr, may_give_null=True, purpose="Where the first match starts; 0 if none."
-    ),
-    Function(
-        ("regexp_substr",), "text, text", _STRING, _substr, may_give_null=True, purpose="The first match; NULL without one."
+        ("regexp_substr",),
+        "text, text",
+        _STRING,
+        _substr,
+        may_give_null=True,
+        purpose="The first match; NULL without one.",
     ),
 )
