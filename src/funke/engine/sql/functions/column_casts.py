@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,7 +27,7 @@ def column_cast(source: Any, target: Any) -> ColumnCast | None:
     if isinstance(source, BooleanType) and _is_string(target):
         return lambda column: pc.if_else(column, "TRUE", "FALSE")
     if isinstance(source, CHARACTER) and isinstance(target, VarCharType):
-        is_shorter = target.length < source.length
+        is_shorter = target.length < cast(Any, source).length
         return (
             (lambda column: pc.utf8_slice_codeunits(column, 0, target.length)) if is_shorter else lambda column: column
         )

@@ -32,7 +32,8 @@ def _operator(name: str, *aliases: str, forms: str, purpose: str) -> Function:
 
     def kernel(call: BoundCall) -> Callable[..., Any] | None:
         if len(call.types) == 1:
-            return pc.negate
+            negate: Callable[..., Any] = pc.negate
+            return negate
         return number_kernel(name, call) if _is_numeric(call.types) else interval_kernel(name, call)
 
     return Function((name, *aliases), forms, result, body_for=body, kernel_for=kernel, purpose=purpose)

@@ -49,7 +49,8 @@ def common_type(data_types: Sequence[DataType]) -> DataType | None:
     typed = [each for each in data_types if not isinstance(each, NullType)]
     if not typed:
         return None
-    found = reduce(_merged_or_none, typed[1:], typed[0])
+    first: DataType | None = typed[0]
+    found = reduce(_merged_or_none, typed[1:], first)
     return None if found is None else with_nullable(found, any_nullable(data_types))
 
 
@@ -67,7 +68,8 @@ def _merged_or_none(left: DataType | None, right: DataType) -> DataType | None:
 def _merged(left: Any, right: Any) -> DataType | None:
     """Return the common type of two; whether it has NULLs counts for elements and fields only."""
     if with_nullable(left, True) == with_nullable(right, True):
-        return like_nullable(left, left, right)
+        same: DataType = like_nullable(left, left, right)
+        return same
     for kinds, rule in _RULES:
         if isinstance(left, kinds) and isinstance(right, kinds):
             merged = rule(left, right)

@@ -104,7 +104,7 @@ def _to_text(data_type: DataType, is_short: bool) -> str:
 
 
 def _to_bare_text(data_type: Any, is_short: bool) -> str:
-    kind = type(data_type)
+    kind: Any = type(data_type)
     if kind in _PLAIN:
         return _PLAIN[kind]
     if kind in _SIZED:
@@ -237,7 +237,8 @@ class _Parser:
         return DataTypes.DOUBLE()
 
     def parse_decimal(self) -> DataType:
-        return DecimalType(*self._parse_numbers(10, 0))
+        precision, scale = self._parse_numbers(10, 0)
+        return DecimalType(precision, scale)
 
     def parse_time(self) -> DataType:
         precision = self._parse_numbers(0)[0]
@@ -264,7 +265,8 @@ class _Parser:
         return DataTypes.MULTISET(self._parse_elements(1)[0])
 
     def parse_map(self) -> DataType:
-        return DataTypes.MAP(*self._parse_elements(2))
+        key, value = self._parse_elements(2)
+        return DataTypes.MAP(key, value)
 
     def parse_row(self) -> DataType:
         closing = ">" if self._accept("<") else ")"
