@@ -92,6 +92,8 @@ class CallGrammar(ExpressionGrammar):
         path = self._function_path()
         self.expect("(")
         quantifier = self.accept_any("DISTINCT", "ALL")
+        if quantifier and self.at_any(")", "*"):
+            self.refuse()
         arguments, names = self._arguments()
         order_by = self.order_by()
         self.expect(")")

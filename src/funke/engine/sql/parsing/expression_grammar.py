@@ -167,13 +167,15 @@ class ExpressionGrammar(TypeGrammar):
     # Operands
 
     def at_query(self) -> bool:
-        """Tell whether a query comes next; behind parentheses too, unless they turn out to hold a value."""
+        """Tell whether a query comes next; one in parentheses only if all that follows it belongs to it."""
+        return self.starts_query() and (self.token.key != "(" or self._reads_as_query())
+
+    def starts_query(self) -> bool:
+        """Tell whether the first word, maybe behind parentheses, starts a query."""
         distance = 0
         while self.ahead(distance).key == "(":
             distance += 1
-        if self.ahead(distance).key not in _QUERY_WORDS:
-            return False
-        return distance == 0 or self._reads_as_query()
+        return self.ahead(distance).key in _QUERY_WORDS
 
     def _reads_as_query(self) -> bool:
         start = self._index

@@ -95,7 +95,7 @@ class StatementGrammar(ObjectGrammar):
         is_overwrite = self.expect_any("INTO", "OVERWRITE") == "OVERWRITE"
         path, options = self.path(), self.option_hints()
         partition = self.partition() if self.accept("PARTITION") else ()
-        columns = self.names() if self.at("(") and not self.at_query() else ()
+        columns = self.names() if self.at("(") and not self.starts_query() else ()
         query = self.query()
         on_conflict = None
         if self.accept("ON"):
