@@ -34,8 +34,19 @@ def test_the_end_is_a_place_too():
 
 
 def test_what_is_no_token_is_a_lexical_error():
-    assert str(refusal('SELECT "a"')).startswith("SQL parse failed. Lexical error at line 1, column 8.")
-    assert str(refusal("SELECT 'abc")).startswith("SQL parse failed. Lexical error at line 1, column ")
+    lexical = "SQL parse failed. Lexical error at line 1, column"
+    assert str(refusal("SELECT a # b")) == f'{lexical} 10. Encountered: "#" (35), after : ""'
+    assert str(refusal("SELECT `abc")) == f'{lexical} 12. Encountered: <EOF> after : "`abc"'
+    assert str(refusal('SELECT "a"')) == r'SQL parse failed. Encountered "\"" at line 1, column 8.'
+    assert str(refusal("SELECT 'abc")) == 'SQL parse failed. Encountered "\'" at line 1, column 8.'
+
+
+def test_an_operator_without_an_operand_is_what_is_wrong():
+    assert str(refusal("SELECT a\nWHERE")).endswith('Encountered "WHERE" at line 2, column 1.')
+    assert str(refusal("SELECT a > FROM t")).endswith('Encountered "> FROM" at line 1, column 10.')
+    assert str(refusal("SELECT a LIKE FROM t")).endswith(
+        "Incorrect syntax near the keyword 'LIKE' at line 1, column 10."
+    )
 
 
 def test_an_error_travels():

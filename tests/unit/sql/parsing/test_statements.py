@@ -211,8 +211,8 @@ def test_alter_table(change, expected):
         ("INSERT INTO d.t SELECT * FROM u", Insert(("d", "t"), QUERY)),
         ("INSERT INTO t (SELECT * FROM u)", Insert(("t",), QUERY)),
         (
-            "INSERT OVERWRITE t /*+ OPTIONS('k' = 'v') */ PARTITION (a = 1, b) (c, d) SELECT * FROM u",
-            Insert(("t",), QUERY, ("c", "d"), (("a", number_literal("1")), ("b", None)), True, KV),
+            "INSERT OVERWRITE t /*+ OPTIONS('k' = 'v') */ PARTITION (a = 1) (c, d) SELECT * FROM u",
+            Insert(("t",), QUERY, ("c", "d"), (("a", number_literal("1")),), True, KV),
         ),
         ("INSERT INTO t TABLE u ON CONFLICT DO NOTHING", Insert(("t",), QUERY, on_conflict="nothing")),
         (
