@@ -69,7 +69,7 @@ class CallGrammar(ExpressionGrammar):
         if key in NILADIC_FUNCTIONS and not has_parenthesis:
             return Call(self.advance().key.lower(), position=self.position(self.before()))
         if not has_parenthesis:
-            return self._plain_call()
+            return self.refuse() if key in RESERVED_WORDS else self._plain_call()
         if key in _FORMS:
             return self._special_call()
         if key in RESERVED_WORDS and key not in RESERVED_FUNCTIONS and key not in NILADIC_FUNCTIONS:
@@ -92,6 +92,8 @@ class CallGrammar(ExpressionGrammar):
         path = self._function_path()
         self.expect("(")
         quantifier = self.accept_any("DISTINCT", "ALL")
+        if quantifier and self.at_any(")", "*"):
+            self.refuse()
         arguments, names = self._arguments()
         order_by = self.order_by()
         self.expect(")")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NoReturn, TypeVar
 
 from funke.engine.errors import SqlParserError
@@ -88,10 +89,20 @@ class Cursor:
         token = token or self.token
         place = self.position(token)
         if token.kind == "unknown":
-            self.fail_at(place, self._lexical_message(token))
+            self._refuse_unknown(token)
+        self.fail_at(place, f'Encountered "{self._shown_text(token)}" at {place}.')
+
+    def refuse_pair(self, token: Token, following: Token) -> NoReturn:
+        """Raise the error that a token cannot be followed by another."""
+        place = self.position(token)
+        if token.kind == "word":
+            self.fail_at(place, f"Incorrect syntax near the keyword '{token.key}' at {place}.")
+        shown = f"{self._shown_text(token)} {self._shown_text(following)}"
+        self.fail_at(place, f'Encountered "{shown}" at {place}.')
+
+    def _shown_text(self, token: Token) -> str:
         text = self.text[token.start : token.end] or "<EOF>"
-        escaped = text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
-        self.fail_at(place, f'Encountered "{escaped}" at {place}.')
+        return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
     def fail(self, message: str, token: Token | None = None) -> NoReturn:
         """Raise an error about this token, by default the current one."""
@@ -102,11 +113,16 @@ class Cursor:
         """Raise an error with a text of its own."""
         raise SqlParserError(message, place.line, place.column)
 
-    def _lexical_message(self, token: Token) -> str:
-        if len(token.text) == 1 and token.end < len(self.text):
-            found = f'"{token.text}" ({ord(token.text)})'.replace('"""', '"\\""')
-            return f'Lexical error at {self.position(token)}. Encountered: {found}, after : "".'
-        return f'Lexical error at {self.position(token)}. Encountered: <EOF> after : "{token.text}".'
+    def _refuse_unknown(self, token: Token) -> NoReturn:
+        """Raise the error about a character that starts nothing, or about what has no end."""
+        place, first = self.position(token), token.text[0]
+        if first in "'\"":
+            shown = first.replace('"', '\\"')
+            self.fail_at(place, f'Encountered "{shown}" at {place}.')
+        if len(token.text) == 1:
+            self.fail_at(place, f'Lexical error at {place}. Encountered: "{first}" ({ord(first)}), after : ""')
+        end = self.position(replace(token, start=len(self.text)))
+        self.fail_at(end, f'Lexical error at {end}. Encountered: <EOF> after : "{token.text}"')
 
     # Names
 
@@ -124,8 +140,8 @@ class Cursor:
     def path(self) -> tuple[str, ...]:
         """Take a name with the names before it: catalog.database.table."""
         parts = [self.identifier()]
-        while self.accept("."):
-            parts.append(self.identifier())
+        while self.at("."):
+            parts.append(self.behind(self.advance(), self.identifier))
         return tuple(parts)
 
     def names(self) -> tuple[str, ...]:
@@ -133,6 +149,19 @@ class Cursor:
         return self.in_parentheses(self.identifier)
 
     # Repetition
+
+    def behind(self, token: Token, read: Callable[[], T]) -> T:
+        """Take what must follow a token that was just taken.
+
+        If nothing of it does, the error is at the token, as in Flink's parser, which looks one token ahead there.
+        """
+        following = self.token
+        try:
+            return read()
+        except SqlParserError:
+            if self.token is following:
+                self.refuse_pair(token, following)
+            raise
 
     def separated(self, one: Callable[[], T]) -> tuple[T, ...]:
         """Take one or more, with commas between."""

@@ -39,6 +39,7 @@ __all__ = ["ExpressionGrammar"]
 
 _NOT, _IS, _COMPARISON, _RANGE, _SUM, _PRODUCT, _SIGN = 26, 28, 30, 32, 40, 60, 80
 _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "TABLE")
+_WITH_PARENTHESIS = ("CAST", "TRY_CAST", "ROW")
 _TRUTHS = ("NULL", "TRUE", "FALSE", "UNKNOWN")
 
 
@@ -60,7 +61,7 @@ class ExpressionGrammar(TypeGrammar):
             precedence, read = binding
             if precedence < minimum:
                 break
-            left = read(self, left, precedence)
+            left = self._infix(read, left, precedence)
         return left
 
     def expressions(self) -> tuple[Expression, ...]:
@@ -68,6 +69,15 @@ class ExpressionGrammar(TypeGrammar):
         return self.separated(self.expression)
 
     # Operators
+
+    def _infix(self, read: _Read, left: Expression, precedence: int) -> Expression:
+        operator, following = self.token, self.ahead()
+        try:
+            return read(self, left, precedence)
+        except SqlParserError:
+            if self.token is following:
+                self.refuse_pair(operator, following)
+            raise
 
     def _operand(self) -> Expression:
         key = self.token.key
@@ -167,13 +177,15 @@ class ExpressionGrammar(TypeGrammar):
     # Operands
 
     def at_query(self) -> bool:
-        """Tell whether a query comes next; behind parentheses too, unless they turn out to hold a value."""
+        """Tell whether a query comes next; one in parentheses only if all that follows it belongs to it."""
+        return self.starts_query() and (self.token.key != "(" or self._reads_as_query())
+
+    def starts_query(self) -> bool:
+        """Tell whether the first word, maybe behind parentheses, starts a query."""
         distance = 0
         while self.ahead(distance).key == "(":
             distance += 1
-        if self.ahead(distance).key not in _QUERY_WORDS:
-            return False
-        return distance == 0 or self._reads_as_query()
+        return self.ahead(distance).key in _QUERY_WORDS
 
     def _reads_as_query(self) -> bool:
         start = self._index
@@ -247,6 +259,8 @@ class ExpressionGrammar(TypeGrammar):
         token = self.token
         read = _WORDS.get(token.key)
         if read is not None:
+            if token.key in _WITH_PARENTHESIS and self.ahead().key != "(":
+                self.refuse_pair(token, self.ahead())
             return read(self)
         if token.key in ("DATE", "TIME", "TIMESTAMP") and self.ahead().kind == "string":
             return self._time_constant()
@@ -258,8 +272,7 @@ class ExpressionGrammar(TypeGrammar):
         place = self.position()
         parts = [self.identifier()]
         while self.token.key == "." and self.ahead().key != "*":
-            self.advance()
-            parts.append(self.identifier())
+            parts.append(self.behind(self.advance(), self.identifier))
         return Name(tuple(parts), position=place)
 
     def _at_call(self) -> bool:
@@ -342,7 +355,10 @@ class ExpressionGrammar(TypeGrammar):
 
     def order_by(self) -> tuple[OrderItem, ...]:
         """ORDER BY … if it comes next."""
-        return self.separated(self.order_item) if self.accept("ORDER", "BY") else ()
+        if not self.accept("ORDER"):
+            return ()
+        self.expect("BY")
+        return self.separated(self.order_item)
 
     def order_item(self) -> OrderItem:
         """An expression with its direction."""
@@ -355,7 +371,10 @@ class ExpressionGrammar(TypeGrammar):
 
     def partition_by(self) -> tuple[Expression, ...]:
         """PARTITION BY … if it comes next."""
-        return self.expressions() if self.accept("PARTITION", "BY") else ()
+        if not self.accept("PARTITION"):
+            return ()
+        self.expect("BY")
+        return self.expressions()
 
     def over_window(self) -> OverWindow:
         """(PARTITION BY … ORDER BY … ROWS …)."""
@@ -381,7 +400,8 @@ class ExpressionGrammar(TypeGrammar):
         return WindowBound(self.expect_any("PRECEDING", "FOLLOWING") == "PRECEDING", distance)
 
 
-_INFIX: dict[str, tuple[int, Callable[[ExpressionGrammar, Expression, int], Expression]]] = {
+_Read = Callable[[ExpressionGrammar, Expression, int], Expression]
+_INFIX: dict[str, tuple[int, _Read]] = {
     "OR": (22, ExpressionGrammar._binary),
     "AND": (24, ExpressionGrammar._binary),
     "IS": (_IS, ExpressionGrammar._is),

@@ -112,7 +112,7 @@ class QueryGrammar(RelationGrammar):
             return Select(items, is_distinct=is_distinct, hints=hints, position=place)
         source = self.relation()
         where = self.expression() if self.accept("WHERE") else None
-        group_by = self._group_by() if self.accept("GROUP", "BY") else None
+        group_by = self._group_by() if self.accept("GROUP") else None
         having = self.expression() if self.accept("HAVING") else None
         windows = self.separated(self._window) if self.accept("WINDOW") else ()
         qualify = self.expression() if self.accept("QUALIFY") else None
@@ -153,6 +153,7 @@ class QueryGrammar(RelationGrammar):
 
     def _group_by(self) -> GroupBy:
         """Every item gives some sets of keys; the query has each combination of them."""
+        self.expect("BY")
         is_distinct = self.accept_any("DISTINCT", "ALL") == "DISTINCT"
         items = self.separated(self._group_item)
         sets = [tuple(key for part in parts for key in part) for parts in product(*items)]

@@ -38,8 +38,8 @@ class RelationGrammar(PatternGrammar):
     def relation(self) -> Relation:
         """Tables with commas and joins between them; a comma binds less than a join."""
         left = self._joined()
-        while self.accept(","):
-            left = Join("cross", left, self._joined(), position=left.position)
+        while self.at(","):
+            left = Join("cross", left, self.behind(self.advance(), self._joined), position=left.position)
         return left
 
     def _joined(self) -> Relation:
@@ -50,12 +50,13 @@ class RelationGrammar(PatternGrammar):
 
     def _join(self, left: Relation) -> Relation:
         is_natural = self.accept("NATURAL")
+        token = self.token
         word = self.accept_any("INNER", "LEFT", "RIGHT", "FULL", "CROSS")
         if word in ("LEFT", "RIGHT", "FULL"):
             self.accept("OUTER")
-        self.expect("JOIN")
+        join = self.expect("JOIN") if word in (None, "CROSS") else self.behind(token, lambda: self.expect("JOIN"))
         kind: JoinKind = next((each for each in get_args(JoinKind) if each == (word or "").lower()), "inner")
-        right = self._table()
+        right = self.behind(join, self._table)
         condition = self.expression() if self.accept("ON") else None
         using = self.names() if condition is None and self.accept("USING") else ()
         return Join(kind, left, right, condition, using, is_natural, position=left.position)
@@ -86,7 +87,7 @@ class RelationGrammar(PatternGrammar):
             return self._table_function(is_lateral=False)
         if self.accept("TABLE"):
             return self.table_reference()
-        if self.at("UNNEST"):
+        if self.at("UNNEST", "("):
             return self._unnest()
         if self.at("("):
             return self._in_parentheses()

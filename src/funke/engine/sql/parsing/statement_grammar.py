@@ -95,7 +95,7 @@ class StatementGrammar(ObjectGrammar):
         is_overwrite = self.expect_any("INTO", "OVERWRITE") == "OVERWRITE"
         path, options = self.path(), self.option_hints()
         partition = self.partition() if self.accept("PARTITION") else ()
-        columns = self.names() if self.at("(") and not self.at_query() else ()
+        columns = self.names() if self.at("(") and not self.starts_query() else ()
         query = self.query()
         on_conflict = None
         if self.accept("ON"):
@@ -188,7 +188,8 @@ class StatementGrammar(ObjectGrammar):
         # The word that no form goes on with.
         if self.at_any("CREATE", "CURRENT", "USER", "FULL"):
             self.advance()
-        self.refuse()
+            self.refuse()
+        self.refuse_pair(self.before(), self.token)
 
     def _like_pattern(self) -> tuple[str | None, bool, bool]:
         is_negated = self.accept("NOT")
@@ -204,7 +205,7 @@ class StatementGrammar(ObjectGrammar):
             return Use((self.identifier(),), True, position=place)
         if self.accept("MODULES"):
             return UseModules(self.separated(self.identifier), position=place)
-        return Use(self.path(), position=place)
+        return Use(self.behind(self.before(), self.path), position=place)
 
     def _load(self) -> Statement:
         place = self.position()

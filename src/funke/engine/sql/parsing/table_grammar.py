@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from funke.engine.sql.parsing.query_grammar import QueryGrammar
+from funke.engine.sql.parsing.tokens import Token
 from funke.engine.sql.syntax.expressions import Expression
 from funke.engine.sql.syntax.position import Position
-from funke.engine.sql.syntax.queries import Query
 from funke.engine.sql.syntax.statements import (
     AlterTable,
     ColumnDefinition,
@@ -48,13 +48,16 @@ class TableGrammar(QueryGrammar):
         """What follows CREATE [TEMPORARY] TABLE."""
         if_not_exists = self.if_not_exists()
         path = self.path()
+        start = self.token
         schema = self._schema() if self.at("(") else _Schema()
         comment = self.comment()
         distribution = self._distribution() if self.accept("DISTRIBUTED") else None
-        partitioned_by = self.names() if self.accept("PARTITIONED", "BY") else ()
+        partitioned_by = self._partitioned_by() if self.accept("PARTITIONED") else ()
         options = self.options() if self.accept("WITH") else ()
         like = self._like_clause() if self.accept("LIKE") else None
-        query = self._as_query() if like is None and self.accept("AS") else None
+        query = self.query() if like is None and self.accept("AS") else None
+        if query is None:
+            self._require_types(start, schema.columns)
         return CreateTable(
             path,
             tuple(schema.columns),
@@ -72,8 +75,14 @@ class TableGrammar(QueryGrammar):
             position=place,
         )
 
-    def _as_query(self) -> Query:
-        return self.query()
+    def _partitioned_by(self) -> tuple[str, ...]:
+        self.expect("BY")
+        return self.names()
+
+    def _require_types(self, start: Token, columns: list[ColumnDefinition]) -> None:
+        if any(column.type is None and column.expression is None for column in columns):
+            message = "Columns identifiers without types in the schema are supported on CTAS/RTAS statements only"
+            self.fail(message, start)
 
     # Columns and constraints
 
@@ -87,7 +96,7 @@ class TableGrammar(QueryGrammar):
         return schema
 
     def _schema_item(self, schema: _Schema) -> None:
-        if self.at("WATERMARK") and self.ahead().key == "FOR":
+        if self.at("WATERMARK"):
             token = self.token
             if schema.watermark is not None:
                 self.fail("Multiple WATERMARK statements is not supported yet.", token)
@@ -145,6 +154,9 @@ class TableGrammar(QueryGrammar):
         schema.columns.append(self._with_place(found))
 
     def _typed_column(self, schema: _Schema, name: str, place: Position) -> ColumnDefinition:
+        if self.at("INTERVAL"):
+            # A type of values, and of no column.
+            self.refuse_pair(self.token, self.ahead())
         data_type = self.data_type()
         if self.accept("METADATA"):
             key = self.string() if self.accept("FROM") else None
@@ -196,12 +208,13 @@ class TableGrammar(QueryGrammar):
         return LikeClause(source, tuple(features))
 
     def partition(self) -> Partition:
-        """(a = 'x', b)."""
+        """(a = 'x', b = 1)."""
         return self.in_parentheses(self._partition_column)
 
-    def _partition_column(self) -> tuple[str, Expression | None]:
+    def _partition_column(self) -> tuple[str, Expression]:
         name = self.identifier()
-        return name, self.expression() if self.accept("=") else None
+        self.expect("=")
+        return name, self.expression()
 
     # ALTER TABLE
 

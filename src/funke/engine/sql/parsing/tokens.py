@@ -71,7 +71,7 @@ _KINDS: dict[TokenType, Kind] = {
 
 
 def tokenize(text: str) -> list[Token]:
-    """Split a text into its tokens; the last one is the end, of no length.
+    """Split a text into its tokens; the last one is the end, which stands where the last character does.
 
     A string or name that is not closed becomes an unknown token up to the end of the text.
     """
@@ -83,7 +83,8 @@ def tokenize(text: str) -> list[Token]:
             tokens.append(_to_token(each))
     if any(each.key == "." for each in tokens):
         tokens = _with_fractions(tokens, text)
-    tokens.append(Token("end", "<EOF>", "<EOF>", len(text), len(text)))
+    last = max(len(text) - 1, 0)
+    tokens.append(Token("end", "<EOF>", "<EOF>", last, last))
     return tokens
 
 

@@ -156,7 +156,6 @@ class TypeGrammar(Cursor):
             self.expect(")")
         token = self.token
         if self.accept("TO"):
-            token = self.token
             last = self._interval_unit()
             if last == "SECOND":
                 fraction = self._in_parentheses_or(3, 0, 9)

@@ -45,8 +45,8 @@ __all__ = [
 
 Path = tuple[str, ...]
 Options = tuple[tuple[str, str], ...]
-# PARTITION (a = 'x', b): a column without a value has None.
-Partition = tuple[tuple[str, Expression | None], ...]
+# PARTITION (a = 'x', b = 1)
+Partition = tuple[tuple[str, Expression], ...]
 
 
 @dataclass(frozen=True)
