@@ -97,7 +97,7 @@ def _floor_body(
         if isinstance(call.types[0], INTEGRAL):
             return lambda value: value
         if isinstance(call.types[0], APPROXIMATE):
-            return lambda value: float(of_float(value)) if math.isfinite(value) else value
+            return lambda value: math.copysign(of_float(value), value) if math.isfinite(value) else value
         return lambda value: value.quantize(Decimal(1), rounding, EXACT) + 0
 
     return make
