@@ -372,7 +372,7 @@ def test_zone_of_the_session() -> None:
         ("char_length", ["STRING NOT NULL"], "INT NOT NULL"),
         ("year", ["DATE NOT NULL"], "BIGINT NOT NULL"),
         ("to_timestamp", ["STRING NOT NULL"], "TIMESTAMP(3)"),
-        ("ceil", ["DECIMAL(10, 2)"], "DECIMAL(9, 0)"),
+        ("ceil", ["DECIMAL(10, 2)"], "DECIMAL(10, 0)"),
         ("round", ["DECIMAL(10, 2)"], "DECIMAL(9, 0)"),
         ("sqrt", ["INT"], "DOUBLE"),
         ("like", ["STRING", "STRING NOT NULL"], "BOOLEAN"),

@@ -115,7 +115,9 @@ def _cardinality_body(call: BoundCall) -> Callable[..., Any]:
 
 
 def _element_type(arguments: Sequence[Argument]) -> DataType:
-    return with_nullable(arguments[0].type.element_type, True)  # type: ignore[attr-defined]
+    array: Any = arguments[0].type
+    element: DataType = array.element_type
+    return with_nullable(element, True)
 
 
 def _element(items: list[Any]) -> Any:

@@ -48,9 +48,7 @@ def _whole_type(arguments: Sequence[Argument]) -> DataType | None:
     """CEIL and FLOOR keep the type; a decimal loses its fraction."""
     given = arguments[0].type
     if isinstance(given, DecimalType):
-        return like_nullable(
-            DecimalType(given.precision - given.scale + 1 if given.scale else given.precision, 0), given
-        )
+        return like_nullable(DecimalType(given.precision, 0), given)
     return given
 
 

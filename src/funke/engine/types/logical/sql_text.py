@@ -58,7 +58,7 @@ _SIZED: dict[type[DataType], str] = {
     BinaryType: "BINARY",
     VarBinaryType: "VARBINARY",
 }
-_UNBOUNDED = {VarCharType: "STRING", VarBinaryType: "BYTES"}
+_UNBOUNDED: dict[type[DataType], str] = {VarCharType: "STRING", VarBinaryType: "BYTES"}
 # What PyFlink writes into a field that has no description.
 _NO_DESCRIPTION = "..."
 
@@ -237,7 +237,8 @@ class _Parser:
         return DataTypes.DOUBLE()
 
     def parse_decimal(self) -> DataType:
-        return DecimalType(*self._parse_numbers(10, 0))
+        precision, scale = self._parse_numbers(10, 0)
+        return DecimalType(precision, scale)
 
     def parse_time(self) -> DataType:
         precision = self._parse_numbers(0)[0]
@@ -264,7 +265,8 @@ class _Parser:
         return DataTypes.MULTISET(self._parse_elements(1)[0])
 
     def parse_map(self) -> DataType:
-        return DataTypes.MAP(*self._parse_elements(2))
+        key, value = self._parse_elements(2)
+        return DataTypes.MAP(key, value)
 
     def parse_row(self) -> DataType:
         closing = ">" if self._accept("<") else ")"
