@@ -372,7 +372,7 @@ def test_zone_of_the_session() -> None:
         ("char_length", ["STRING NOT NULL"], "INT NOT NULL"),
         ("year", ["DATE NOT NULL"], "BIGINT NOT NULL"),
         ("to_timestamp", ["STRING NOT NULL"], "TIMESTAMP(3)"),
-        ("ceil", ["DECIMAL(10, 2)"], "DECIMAL(9, 0)"),
+        ("ceil", ["DECIMAL(10, 2)"], "DECIMAL(10, 0)"),
         ("round", ["DECIMAL(10, 2)"], "DECIMAL(9, 0)"),
         ("sqrt", ["INT"], "DOUBLE"),
         ("like", ["STRING", "STRING NOT NULL"], "BOOLEAN"),
@@ -397,3 +397,108 @@ def test_division_by_zero() -> None:
 def test_now() -> None:
     assert call("current_timestamp")[1] == "TIMESTAMP_LTZ(3) NOT NULL"
     assert call("current_date")[1] == "DATE NOT NULL"
+
+
+ROW = Of("ROW<`a` INT, `b` STRING> NOT NULL", (1, "x"))
+NULL_ARRAY = Of("ARRAY<INT>", None)
+DOCUMENT = '{"a": {"b": [1, 2.50, {"c": "x"}], "t": true, "n": null}}'
+TYPE = from_sql_text
+
+COLLECTIONS = [
+    ("array", [1, 2, None], [1, 2, None]),
+    ("array", [1, D("2.5")], [D("1.0"), D("2.5")]),
+    ("map", ["a", 1, "b", 2], {"a": 1, "b": 2}),
+    ("row", [1, "x"], (1, "x")),
+    ("at", [[10, 20], 2], 20),
+    ("at", [[10, 20], 3], None),
+    ("at", [{"a": 1}, "a"], 1),
+    ("at", [{"a": 1}, "z"], None),
+    ("get", [ROW, "b"], "x"),
+    ("get", [ROW, 0], 1),
+    ("cardinality", [[1, 2, 3]], 3),
+    ("cardinality", [{"a": 1}], 1),
+    ("element", [[7]], 7),
+    ("array_contains", [[1, 2], 2], True),
+    ("array_contains", [NULL_ARRAY, 2], None),
+    ("array_contains", [Of("ARRAY<INT>", [1, None]), Of("INT", None)], True),
+    ("array_append", [[1], 2], [1, 2]),
+    ("array_append", [[1], None], [1, None]),
+    ("array_prepend", [[1], 2], [2, 1]),
+    ("array_remove", [[1, 2, 1], 1], [2]),
+    ("array_position", [[1, 2], 2], 2),
+    ("array_position", [[1, 2], 5], 0),
+    ("array_concat", [[1], [2, 3]], [1, 2, 3]),
+    ("array_distinct", [[1, 2, 1]], [1, 2]),
+    ("array_union", [[1, 2], [2, 3]], [1, 2, 3]),
+    ("array_except", [[1, 2, 2], [2]], [1]),
+    ("array_intersect", [[1, 2, 2], [2, 3]], [2]),
+    ("array_reverse", [[1, 2]], [2, 1]),
+    ("array_slice", [[1, 2, 3, 4], 2, 3], [2, 3]),
+    ("array_slice", [[1, 2, 3, 4], -2], [3, 4]),
+    ("array_sort", [Of("ARRAY<INT>", [3, None, 1])], [None, 1, 3]),
+    ("array_sort", [Of("ARRAY<INT>", [3, None, 1]), False], [3, 1, None]),
+    ("array_max", [Of("ARRAY<INT>", [3, None, 1])], 3),
+    ("array_min", [Of("ARRAY<INT>", [])], None),
+    ("array_join", [["a", "b"], ","], "a,b"),
+    ("array_join", [Of("ARRAY<STRING>", ["a", None]), ",", "?"], "a,?"),
+    ("map_keys", [{"a": 1}], ["a"]),
+    ("map_values", [{"a": 1}], [1]),
+    ("map_entries", [{"a": 1}], [("a", 1)]),
+    ("map_from_arrays", [["a", "b"], [1, 2]], {"a": 1, "b": 2}),
+    ("map_union", [{"a": 1}, {"a": 2, "b": 3}], {"a": 2, "b": 3}),
+]
+
+JSON = [
+    ("json_value", ['{"a": "b"}', "$.a"], "b"),
+    ("json_value", [DOCUMENT, "$.a.b[1]"], "2.50"),
+    ("json_value", [DOCUMENT, "$.a.t"], "true"),
+    ("json_value", [DOCUMENT, "$.a.b"], None),
+    ("json_value", [DOCUMENT, "$.zzz"], None),
+    ("json_value", ["no json", "$.a"], None),
+    ("json_value", [DOCUMENT, "$.a.b[0]", TYPE("INT"), Word("NULL"), None, Word("NULL"), None], 1),
+    ("json_value", [DOCUMENT, "$.z", TYPE("STRING"), Word("DEFAULT"), "d", Word("NULL"), None], "d"),
+    ("json_value", ["no", "$.z", TYPE("STRING"), Word("NULL"), None, Word("DEFAULT"), "e"], "e"),
+    ("json_query", [DOCUMENT, "$.a.b"], '[1,2.50,{"c":"x"}]'),
+    ("json_query", [DOCUMENT, "$.a.t"], None),
+    ("json_query", [DOCUMENT, "$..c"], '["x"]'),
+    (
+        "json_query",
+        [DOCUMENT, "$.a.t", TYPE("STRING"), Word("WITH CONDITIONAL ARRAY"), Word("NULL"), Word("NULL")],
+        "[true]",
+    ),
+    (
+        "json_query",
+        [DOCUMENT, "$.z", TYPE("STRING"), Word("WITHOUT ARRAY"), Word("EMPTY OBJECT"), Word("NULL")],
+        "{}",
+    ),
+    ("json_exists", ['{"a": true}', "$.a"], True),
+    ("json_exists", ['{"a": true}', "$.b"], False),
+    ("json_exists", ['{"a": [{ "b": 1 }]}', "$.a[0].b"], True),
+    ("json_exists", ['{"a": true}', "strict $.b", Word("TRUE")], True),
+    ("is json", ["1"], True),
+    ("is json", ["abc"], False),
+    ("is json object", ["{}"], True),
+    ("is json array", ["{}"], False),
+    ("is json scalar", ['"abc"'], True),
+    ("is not json", ["{"], True),
+    ("json_string", [1], "1"),
+    ("json_string", ['a"b'], '"a\\"b"'),
+    ("json_string", [[1, 2]], "[1,2]"),
+    ("json_string", [NULL_STRING], None),
+    ("json_object", [Word("NULL")], "{}"),
+    ("json_object", [Word("NULL"), "k", "v", "n", NULL_STRING], '{"k":"v","n":null}'),
+    ("json_object", [Word("ABSENT"), "k", 1, "n", NULL_STRING], '{"k":1}'),
+    ("json_array", [Word("ABSENT"), 1, NULL_STRING, "x"], '[1,"x"]'),
+    ("json_quote", ['"'], '"\\""'),
+    ("json_unquote", ['"abc"'], "abc"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "wanted"), [*COLLECTIONS, *JSON])
+def test_nested_value(name: str, arguments: list[Any], wanted: Any) -> None:
+    assert call(name, *arguments)[0] == wanted
+
+
+def test_json_value_may_fail() -> None:
+    with pytest.raises(ValueError, match="Empty result of JSON_VALUE function is not allowed"):
+        call("json_value", DOCUMENT, "$.z", TYPE("STRING"), Word("ERROR"), None, Word("NULL"), None)

@@ -49,6 +49,7 @@ CONSTANTS: dict[str, dict[int, list[Any]]] = {
     "like": {1: ["a%", "_", "%a_%", "", "a%b", "100"]},
     "not like": {1: ["a%", "%9"]},
     "split_index": {1: ["a", " ", "ab"], 2: [0, 1, 3]},
+    "get": {1: [0, "a"]},
     "substring": {1: [1, 2, 9], 2: [0, 1, 4]},
     "date_format": {1: ["yyyy-MM-dd", "yyyy-MM-dd HH:mm", "HH", "dd.MM.yyyy"]},
 }

@@ -15,7 +15,8 @@ ARITHMETIC = [
     ("INT", "+-*/%", "BIGINT", "BIGINT"),
     ("INT", "+-*/", "FLOAT", "FLOAT"),
     ("BIGINT", "+-*/", "DOUBLE", "DOUBLE"),
-    ("FLOAT", "+-*/", "DOUBLE", "DOUBLE"),
+    ("FLOAT", "+-*/", "DOUBLE", "FLOAT"),
+    ("DOUBLE", "+-*/", "FLOAT", "DOUBLE"),
     ("DECIMAL(10, 2)", "+-*/", "FLOAT", "DOUBLE"),
     ("DECIMAL(10, 2)", "+-*/", "DOUBLE", "DOUBLE"),
     ("DECIMAL(10, 2)", "+-", "DECIMAL(5, 3)", "DECIMAL(12, 3)"),
@@ -47,6 +48,7 @@ def test_arithmetic(left: str, operator: str, right: str, result: str) -> None:
 
 def test_what_is_no_number() -> None:
     assert arithmetic_type("+", from_sql_text("INT"), from_sql_text("STRING")) is None
+    assert arithmetic_type("%", from_sql_text("INT"), from_sql_text("DOUBLE")) is None
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,11 @@ def test_null_needs_a_type_with_nulls() -> None:
         ("NULL", "INT", True),
         ("BOOLEAN", "INT", False),
         ("DATE", "INT", False),
+        ("INT", "STRING", True),
+        ("STRING", "BOOLEAN", True),
+        ("BYTES", "STRING", False),
+        ("DATE", "TIMESTAMP(3)", False),
+        ("DATE", "TIME", False),
     ],
 )
 def test_comparable(left: str, right: str, is_comparable: bool) -> None:

@@ -134,10 +134,6 @@ def _float_quotient(left: float, right: float) -> float:
     return math.copysign(math.inf, left) * math.copysign(1.0, right)
 
 
-def _float_remainder(left: float, right: float) -> float:
-    return math.nan if right == 0 or math.isinf(left) else math.fmod(left, right)
-
-
 def _decimal_quotient(left: Decimal, right: Decimal) -> Decimal:
     if right == 0:
         raise ArithmeticError("/ by zero")
@@ -162,7 +158,6 @@ _FLOATS: dict[str, Callable[[float, float], float]] = {
     "-": lambda left, right: left - right,
     "*": lambda left, right: left * right,
     "/": _float_quotient,
-    "%": _float_remainder,
 }
 _DECIMALS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
     "+": EXACT.add,

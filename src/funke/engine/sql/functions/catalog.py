@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from funke.engine.sql.functions.casting import CASTING
+from funke.engine.sql.functions.collections import COLLECTIONS
 from funke.engine.sql.functions.comparison import COMPARISON
 from funke.engine.sql.functions.conditional import CONDITIONAL
 from funke.engine.sql.functions.function import Function
 from funke.engine.sql.functions.hashes import HASHES
+from funke.engine.sql.functions.json_functions import JSON
 from funke.engine.sql.functions.logic import LOGIC
 from funke.engine.sql.functions.mathematics import MATHEMATICS
 from funke.engine.sql.functions.operators import OPERATORS
@@ -27,6 +29,8 @@ GROUPS: dict[str, tuple[Function, ...]] = {
     "Patterns": REGEXES,
     "Hashes": HASHES,
     "Dates and times": TIMES,
+    "Collections": COLLECTIONS,
+    "JSON": JSON,
 }
 
 FUNCTIONS: dict[str, Function] = {

@@ -27,10 +27,8 @@ def column_cast(source: Any, target: Any) -> ColumnCast | None:
     if isinstance(source, BooleanType) and _is_string(target):
         return lambda column: pc.if_else(column, "TRUE", "FALSE")
     if isinstance(source, CHARACTER) and isinstance(target, VarCharType):
-        is_shorter = target.length < cast(Any, source).length
-        return (
-            (lambda column: pc.utf8_slice_codeunits(column, 0, target.length)) if is_shorter else lambda column: column
-        )
+        length, given = target.length, getattr(source, "length", LONGEST)
+        return (lambda column: pc.utf8_slice_codeunits(column, 0, length)) if length < given else lambda column: column
     if isinstance(source, DateType) and isinstance(target, TimestampType):
         return lambda column: pc.cast(pc.cast(column, pa.timestamp("s")), wanted, safe=False)
     return None

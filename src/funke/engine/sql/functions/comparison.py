@@ -15,7 +15,7 @@ from funke.engine.types.logical.atomic_types import BooleanType
 from funke.engine.types.logical.casts import are_comparable
 from funke.engine.types.logical.common_type import common_type
 from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import CHARACTER, CONSTRUCTED, DATETIME, any_nullable, with_nullable
+from funke.engine.types.logical.families import CHARACTER, CONSTRUCTED, any_nullable, with_nullable
 
 __all__ = ["COMPARISON"]
 
@@ -39,10 +39,10 @@ _KERNELS = {
 
 
 def compared_type(types: Sequence[DataType]) -> DataType:
-    """Return the type that values are compared as: a text beside a time is read as such a time."""
-    times = [each for each in types if isinstance(each, DATETIME)]
-    if times and any(isinstance(each, CHARACTER) for each in types):
-        types = times
+    """Return the type that values are compared as: a text beside something else is read as that."""
+    others = [each for each in types if not isinstance(each, (*CHARACTER, NullType))]
+    if others:
+        types = others
     found = common_type(types)
     return NullType() if found is None else found
 
@@ -88,7 +88,7 @@ def _comparing(name: str, *aliases: str) -> Function:
         _comparison_type if name in ("=", "<>") else _order_type,
         body_for=_same_typed_body(_OPERATORS[name]),
         kernel_for=_same_typed_kernel(_KERNELS[name]),
-        purpose="Compares two values; a text beside a date or time is read as one.",
+        purpose="Compares two values; a text beside a value of another type is read as one.",
     )
 
 

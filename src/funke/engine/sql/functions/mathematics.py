@@ -48,9 +48,7 @@ def _whole_type(arguments: Sequence[Argument]) -> DataType | None:
     """CEIL and FLOOR keep the type; a decimal loses its fraction."""
     given = arguments[0].type
     if isinstance(given, DecimalType):
-        return like_nullable(
-            DecimalType(given.precision - given.scale + 1 if given.scale else given.precision, 0), given
-        )
+        return like_nullable(DecimalType(given.precision, 0), given)
     return given
 
 
@@ -97,7 +95,7 @@ def _floor_body(
         if isinstance(call.types[0], INTEGRAL):
             return lambda value: value
         if isinstance(call.types[0], APPROXIMATE):
-            return lambda value: float(of_float(value)) if math.isfinite(value) else value
+            return lambda value: math.copysign(of_float(value), value) if math.isfinite(value) else value
         return lambda value: value.quantize(Decimal(1), rounding, EXACT) + 0
 
     return make

@@ -32,8 +32,7 @@ def _operator(name: str, *aliases: str, forms: str, purpose: str) -> Function:
 
     def kernel(call: BoundCall) -> Callable[..., Any] | None:
         if len(call.types) == 1:
-            negate: Callable[..., Any] = pc.negate
-            return negate
+            return _NEGATE
         return number_kernel(name, call) if _is_numeric(call.types) else interval_kernel(name, call)
 
     return Function((name, *aliases), forms, result, body_for=body, kernel_for=kernel, purpose=purpose)
@@ -53,6 +52,7 @@ def _negation(call: BoundCall) -> Callable[[Any], Any]:
     )
 
 
+_NEGATE: Callable[..., Any] = pc.negate
 _TIMES = "datetime, interval | interval, datetime | interval, interval"
 
 OPERATORS: tuple[Function, ...] = (
@@ -68,5 +68,7 @@ OPERATORS: tuple[Function, ...] = (
         purpose="The product; an interval some times.",
     ),
     _operator("/", forms="number, number", purpose="The quotient, without its fraction for integers."),
-    _operator("%", "mod", forms="number, number", purpose="The remainder, with the sign of the dividend."),
+    _operator(
+        "%", "mod", forms="integer/decimal, integer/decimal", purpose="The remainder, with the sign of the dividend."
+    ),
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from funke.engine.types.logical.atomic_types import DecimalType
 from funke.engine.types.logical.common_type import common_type, to_decimal_type
 from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import EXACT, NUMERIC, is_nullable, like_nullable, with_nullable
+from funke.engine.types.logical.families import APPROXIMATE, EXACT, NUMERIC, is_nullable, like_nullable, with_nullable
 
 __all__ = ["arithmetic_type", "average_type", "round_type", "sum_type"]
 
@@ -20,7 +20,7 @@ _LEAST_SCALE = 6
 
 
 def arithmetic_type(operator: str, left: DataType, right: DataType) -> DataType | None:
-    """Return the type of `left operator right` for numbers; None if one of them is no number.
+    """Return the type of `left operator right` for numbers; None if it has none. Remainders have exact numbers alone.
 
     >>> from funke.engine.types.logical.data_types import DataTypes
     >>> arithmetic_type("*", DataTypes.DECIMAL(10, 2), DataTypes.DECIMAL(5, 3))
@@ -31,8 +31,12 @@ def arithmetic_type(operator: str, left: DataType, right: DataType) -> DataType 
     has_decimal = isinstance(left, DecimalType) or isinstance(right, DecimalType)
     if has_decimal and isinstance(left, EXACT) and isinstance(right, EXACT):
         return like_nullable(_DECIMAL_RULES[operator](to_decimal_type(left), to_decimal_type(right)), left, right)
-    if operator == "%" and not has_decimal:
-        return like_nullable(right, left, right)
+    if operator == "%":
+        is_exact = isinstance(left, EXACT) and isinstance(right, EXACT)
+        return like_nullable(right, left, right) if is_exact else None
+    if isinstance(left, APPROXIMATE) and isinstance(right, APPROXIMATE):
+        # FLOAT + DOUBLE is FLOAT in Flink: neither counts as wider.
+        return like_nullable(left, left, right)
     return common_type([left, right])
 
 

@@ -91,11 +91,12 @@ def are_comparable(left: DataType, right: DataType) -> bool:
         return True
     if isinstance(left, RawType) or isinstance(right, RawType):
         return left == right
-    # A text is read as a date or time when it is compared with one.
-    if isinstance(left, CHARACTER) and isinstance(right, DATETIME):
-        return True
-    if isinstance(left, DATETIME) and isinstance(right, CHARACTER):
-        return True
+    # A text is read as a value of the type that it is compared with.
+    if isinstance(left, CHARACTER) or isinstance(right, CHARACTER):
+        other = right if isinstance(left, CHARACTER) else left
+        return isinstance(other, (*CHARACTER, *NUMERIC, *DATETIME, BooleanType))
+    if isinstance(left, (DateType, TimeType)) or isinstance(right, (DateType, TimeType)):
+        return type(left) is type(right)
     return common_type([left, right]) is not None
 
 

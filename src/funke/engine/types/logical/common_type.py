@@ -49,8 +49,8 @@ def common_type(data_types: Sequence[DataType]) -> DataType | None:
     typed = [each for each in data_types if not isinstance(each, NullType)]
     if not typed:
         return None
-    first: DataType | None = typed[0]
-    found = reduce(_merged_or_none, typed[1:], first)
+    start: DataType | None = typed[0]
+    found = reduce(_merged_or_none, typed[1:], start)
     return None if found is None else with_nullable(found, any_nullable(data_types))
 
 
@@ -65,7 +65,7 @@ def _merged_or_none(left: DataType | None, right: DataType) -> DataType | None:
     return None if left is None else _merged(left, right)
 
 
-def _merged(left: Any, right: Any) -> DataType | None:
+def _merged(left: DataType, right: DataType) -> DataType | None:
     """Return the common type of two; whether it has NULLs counts for elements and fields only."""
     if with_nullable(left, True) == with_nullable(right, True):
         same: DataType = like_nullable(left, left, right)
@@ -110,8 +110,13 @@ def _bytes(left: Any, right: Any) -> DataType:
 
 def _timestamp(left: Any, right: Any) -> DataType:
     kinds = {type(left), type(right)}
-    precision = max(getattr(each, "precision", 0) for each in (left, right))
+    precision = max(left.precision, right.precision)
     return (LocalZonedTimestampType if LocalZonedTimestampType in kinds else TimestampType)(precision)
+
+
+def _part_of_timestamp(left: DataType, right: DataType) -> DataType:
+    # A timestamp is taken for its date, or its time, without a CAST.
+    return right if isinstance(left, TimestampType) else left
 
 
 def _months(left: YearMonthIntervalType, right: YearMonthIntervalType) -> DataType:
@@ -162,7 +167,9 @@ _RULES: tuple[tuple[tuple[type[DataType], ...], _Rule], ...] = (
     (CHARACTER, _characters),
     (BINARY, _bytes),
     ((TimeType,), lambda left, right: TimeType(max(left.precision, right.precision))),
-    ((DateType, TimestampType, LocalZonedTimestampType), _timestamp),
+    ((TimestampType, LocalZonedTimestampType), _timestamp),
+    ((DateType, TimestampType), _part_of_timestamp),
+    ((TimeType, TimestampType), _part_of_timestamp),
     ((YearMonthIntervalType,), _months),
     ((DayTimeIntervalType,), _days),
     (CONSTRUCTED, _constructed),

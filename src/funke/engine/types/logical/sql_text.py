@@ -58,7 +58,7 @@ _SIZED: dict[type[DataType], str] = {
     BinaryType: "BINARY",
     VarBinaryType: "VARBINARY",
 }
-_UNBOUNDED = {VarCharType: "STRING", VarBinaryType: "BYTES"}
+_UNBOUNDED: dict[type[DataType], str] = {VarCharType: "STRING", VarBinaryType: "BYTES"}
 # What PyFlink writes into a field that has no description.
 _NO_DESCRIPTION = "..."
 
