@@ -106,11 +106,13 @@ CASTS = [
     ("0", "BOOLEAN", False),
     ("1e3", "DOUBLE", 1000.0),
     ("12.345", "DECIMAL(5, 2)", D("12.35")),
-    ("123456", "DECIMAL(5, 2)", None),
     ("2024-2-9", "DATE", DATE(2024, 2, 9)),
     ("12:30", "TIME", TIME(12, 30)),
     ("2024-01-02 03:04:05.123456", "TIMESTAMP(3)", TS(2024, 1, 2, 3, 4, 5, 123000)),
-    ("2024-01-02T03:04:05", "TIMESTAMP(3)", TS(2024, 1, 2, 3, 4, 5)),
+    ("2024-1-2 3:4:5", "TIMESTAMP(3)", TS(2024, 1, 2, 3, 4, 5)),
+    (TIME(12, 30, 15, 500000), "STRING", "12:30:15.5"),
+    (Of("TIME(3)", TIME(12, 30)), "STRING", "12:30:00.0"),
+    ("2024-02", "DATE", DATE(2024, 2, 1)),
     ("2024-01-02", "TIMESTAMP(3)", TS(2024, 1, 2)),
     (300, "TINYINT", 44),
     (3.99, "INT", 3),
@@ -127,7 +129,6 @@ CASTS = [
     (DATE(2024, 1, 2), "TIMESTAMP(3)", TS(2024, 1, 2)),
     ([1, 2], "ARRAY<STRING>", ["1", "2"]),
     (Of("ROW<`a` INT>", (1,)), "ROW<`x` DOUBLE>", (1.0,)),
-    (Of("INTERVAL DAY", 172_800_000), "INT", 2),
 ]
 
 TEXTS = [
@@ -249,8 +250,6 @@ NUMBERS = [
     ("e", [], 2.718281828459045),
     ("bin", [4], "100"),
     ("bin", [12], "1100"),
-    ("conv", ["100", 2, 10], "4"),
-    ("conv", [-10, 16, -10], "-16"),
     ("mod", [10, 3], 1),
 ]
 
@@ -333,6 +332,8 @@ def test_cast(value: Any, target: str, wanted: Any) -> None:
         ("maybe", "BOOLEAN"),
         ("1x", "DOUBLE"),
         ("x", "DATE"),
+        ("123456", "DECIMAL(5, 2)"),
+        ("2024-01-02T03:04:05", "TIMESTAMP(3)"),
         ("2024-13-01", "TIMESTAMP"),
     ],
 )
@@ -358,7 +359,9 @@ def test_zone_of_the_session() -> None:
     ("name", "types", "result"),
     [
         ("+", ["INT NOT NULL", "BIGINT"], "BIGINT"),
-        ("+", ["DATE NOT NULL", "INTERVAL HOUR NOT NULL"], "TIMESTAMP(3) NOT NULL"),
+        ("+", ["DATE NOT NULL", "INTERVAL HOUR NOT NULL"], "DATE NOT NULL"),
+        ("array_append", ["ARRAY<INT>", "DECIMAL(2, 1)"], None),
+        ("array_append", ["ARRAY<INT NOT NULL> NOT NULL", "TINYINT"], "ARRAY<INT> NOT NULL"),
         ("+", ["TIMESTAMP(3)", "INTERVAL DAY NOT NULL"], "TIMESTAMP(3)"),
         ("+", ["STRING", "INT"], None),
         ("=", ["INT NOT NULL", "INT NOT NULL"], "BOOLEAN NOT NULL"),
@@ -390,7 +393,7 @@ def test_wrong_arguments_are_named() -> None:
 def test_division_by_zero() -> None:
     with pytest.raises(ArithmeticError, match="/ by zero"):
         call("/", 1, 0)
-    with pytest.raises(ArithmeticError, match="/ by zero"):
+    with pytest.raises(ArithmeticError, match="Division by zero"):
         call("/", D("1.5"), D("0"))
 
 

@@ -346,7 +346,7 @@ TEXTS: tuple[Function, ...] = (
     ),
     _function("ltrim", "text, text?", _varying, _ltrim, "The text without spaces, or other characters, at its start."),
     _function("rtrim", "text, text?", _varying, _rtrim, "The text without spaces, or other characters, at its end."),
-    _function("btrim", "text, text?", _varying, _btrim, "The text without spaces, or other characters, at both ends."),
+    _function("btrim", "text, text?", _STRING, _btrim, "The text without spaces, or other characters, at both ends."),
     _maybe(
         "substring/substr",
         "text/bytes, integer, integer?",
