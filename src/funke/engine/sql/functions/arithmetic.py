@@ -136,13 +136,13 @@ def _float_quotient(left: float, right: float) -> float:
 
 def _decimal_quotient(left: Decimal, right: Decimal) -> Decimal:
     if right == 0:
-        raise ArithmeticError("/ by zero")
+        raise ArithmeticError("Division by zero")
     return QUOTIENT.divide(left, right)
 
 
 def _decimal_remainder(left: Decimal, right: Decimal) -> Decimal:
     if right == 0:
-        raise ArithmeticError("/ by zero")
+        raise ArithmeticError("Division by zero")
     return EXACT.remainder(left, right)
 
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.value_casts import value_cast
 from funke.engine.types.logical.atomic_types import BooleanType, IntType, VarCharType
+from funke.engine.types.logical.casts import can_cast_implicitly
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.common_type import common_type
 from funke.engine.types.logical.data_type import DataType, NullType
@@ -135,8 +136,10 @@ def _same_elements(arguments: Sequence[Argument]) -> DataType | None:
 def _with_element(arguments: Sequence[Argument]) -> DataType | None:
     """The type of an array that an element is added to."""
     array: Any = arguments[0].type
-    element = common_type([array.element_type, arguments[1].type])
-    return None if element is None else ArrayType(element, is_nullable(array))
+    element, given = array.element_type, arguments[1].type
+    if not can_cast_implicitly(given, with_nullable(element, True)):
+        return None
+    return ArrayType(with_nullable(element, any_nullable([element, given])), is_nullable(array))
 
 
 def _same_array(arguments: Sequence[Argument]) -> DataType | None:

@@ -20,11 +20,13 @@ def _digest(name: str) -> Callable[[Any], str]:
 
 def _hash(name: str, algorithm: str, length: int) -> Function:
     purpose = f"The {algorithm} hash as {length} hexadecimal digits."
-    return Function((name,), "text/bytes", VarCharType(length), _digest(algorithm), purpose=purpose)
+    return Function((name,), "text/bytes", CharType(length), _digest(algorithm), purpose=purpose)
 
 
-def _sha2(value: Any, bits: int) -> str | None:
-    return _digest(f"sha{bits}")(value) if bits in (224, 256, 384, 512) else None
+def _sha2(value: Any, bits: int) -> str:
+    if bits not in (224, 256, 384, 512):
+        raise ValueError("Unsupported algorithm.")
+    return _digest(f"sha{bits}")(value)
 
 
 _UUID: DataType = CharType(36, False)
@@ -41,7 +43,6 @@ HASHES: tuple[Function, ...] = (
         "text/bytes, integer",
         VarCharType(128),
         _sha2,
-        may_give_null=True,
         purpose="The hash of the SHA-2 family with so many bits.",
     ),
     Function(

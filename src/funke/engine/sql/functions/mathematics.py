@@ -192,22 +192,6 @@ def _bin(value: int) -> str:
     return f"{value & 0xFFFFFFFFFFFFFFFF:b}"
 
 
-def _conv(text: Any, source: int, target: int) -> str | None:
-    if not (2 <= source <= 36 and 2 <= abs(target) <= 36):
-        return None
-    try:
-        number = int(str(text), source)
-    except ValueError:
-        return None
-    if number < 0 and target > 0:
-        number &= 0xFFFFFFFFFFFFFFFF
-    digits, rest = "", abs(number)
-    while rest:
-        rest, digit = divmod(rest, abs(target))
-        digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[digit] + digits
-    return ("-" if number < 0 else "") + (digits or "0")
-
-
 def _double(names: str, body: Callable[..., float], purpose: str, forms: str = "number") -> Function:
     return Function(tuple(names.split("/")), forms, _DOUBLE, _guarded(body), purpose=purpose)
 
@@ -298,12 +282,4 @@ MATHEMATICS: tuple[Function, ...] = (
         purpose="A random integer from 0 to below the last argument.",
     ),
     Function(("bin",), "integer", _STRING, _bin, purpose="The binary digits."),
-    Function(
-        ("conv",),
-        "text/integer, integer, integer",
-        _STRING,
-        _conv,
-        may_give_null=True,
-        purpose="The digits of a number in another base.",
-    ),
 )

@@ -128,19 +128,8 @@ def _extract_all(text: str, pattern: str, group: int = 1) -> list[str | None] | 
 
 def _replace(text: str, pattern: str, replacement: str) -> str | None:
     compiled = java_regex(pattern)
-    return None if compiled is None else compiled.sub(lambda match: _filled(replacement, match), text)
-
-
-def _filled(replacement: str, match: re.Match[str]) -> str:
-    """Return Java's replacement with its groups filled in: $1, ${name}; a backslash makes a character plain."""
-
-    def fill(found: re.Match[str]) -> str:
-        if found[1] is not None:
-            return found[1]
-        key = found[2] if found[2] is not None else int(found[3])
-        return match[key] or ""
-
-    return re.sub(r"\\(.)|\$\{(\w+)\}|\$(\d)", fill, replacement)
+    # The replacement is plain text: $1 stands for itself.
+    return None if compiled is None else compiled.sub(lambda match: replacement, text)
 
 
 def _count(text: str, pattern: str) -> int | None:
@@ -191,8 +180,7 @@ REGEXES: tuple[Function, ...] = (
         "text, text, text",
         _STRING,
         _replace,
-        may_give_null=True,
-        purpose="A text with every match replaced; $1 stands for a group.",
+        purpose="A text with every match replaced by a plain text.",
     ),
     Function(("regexp_count",), "text, text", _INT, _count, may_give_null=True, purpose="How often a pattern matches."),
     Function(

@@ -14,7 +14,14 @@ import pyarrow.compute as pc
 
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.type_rules import like_argument
-from funke.engine.types.logical.atomic_types import BooleanType, IntType, VarBinaryType, VarCharType
+from funke.engine.types.logical.atomic_types import (
+    BinaryType,
+    BooleanType,
+    CharType,
+    IntType,
+    VarBinaryType,
+    VarCharType,
+)
 from funke.engine.types.logical.collection_types import ArrayType, MapType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import BINARY, LONGEST, any_nullable, is_nullable, with_nullable
@@ -69,10 +76,9 @@ def _substring(text: Any, start: int, length: int | None = None) -> Any:
     if start > len(text):
         return text[:0]
     first = start - 1 if start > 0 else 0 if start == 0 else len(text) + start
-    last = len(text) if length is None else first + length
-    if last <= 0:
+    if first < 0:
         return text[:0]
-    return text[max(first, 0) : last]
+    return text[first:] if length is None else text[first : first + length]
 
 
 def _substring_kernel(call: BoundCall) -> Callable[..., Any] | None:
@@ -90,9 +96,23 @@ def _concat_type(arguments: Sequence[Argument]) -> DataType:
 
 
 def _join_type(arguments: Sequence[Argument]) -> DataType:
-    lengths = [getattr(each.type, "length", LONGEST) for each in arguments]
-    kind = VarBinaryType if any(isinstance(each.type, BINARY) for each in arguments) else VarCharType
-    return kind(min(LONGEST, sum(lengths)), any_nullable(each.type for each in arguments))
+    """Two of one fixed length give one of a fixed length."""
+    types = [each.type for each in arguments]
+    length = min(LONGEST, sum(getattr(each, "length", LONGEST) for each in types))
+    if any(isinstance(each, BINARY) for each in types):
+        is_fixed = all(isinstance(each, BinaryType) for each in types)
+        return (BinaryType if is_fixed else VarBinaryType)(length, any_nullable(types))
+    is_fixed = all(isinstance(each, CharType) for each in types)
+    return (CharType if is_fixed else VarCharType)(length, any_nullable(types))
+
+
+def _overlay_type(arguments: Sequence[Argument]) -> DataType:
+    lengths = [getattr(each.type, "length", LONGEST) for each in arguments[:2]]
+    return VarCharType(min(LONGEST, sum(lengths)), any_nullable(each.type for each in arguments))
+
+
+def _longest_type(arguments: Sequence[Argument]) -> DataType:
+    return VarCharType(max(getattr(each.type, "length", 1) for each in arguments[1:]))
 
 
 def _concat(*parts: Any) -> Any:
@@ -203,12 +223,12 @@ def _to_base64(text: Any) -> str:
     return base64.b64encode(text.encode() if isinstance(text, str) else text).decode()
 
 
-def _from_base64(text: Any) -> str | None:
+def _from_base64(text: Any) -> str:
     raw = text.encode() if isinstance(text, str) else text
     try:
         return base64.b64decode(raw + b"=" * (-len(raw) % 4), validate=True).decode("utf-8", "replace")
-    except (binascii.Error, ValueError):
-        return None
+    except binascii.Error as problem:
+        raise ValueError(f"{text!r} is no text in base 64: {problem}") from None
 
 
 def _hex(value: Any) -> str:
@@ -346,7 +366,7 @@ TEXTS: tuple[Function, ...] = (
     ),
     _function("ltrim", "text, text?", _varying, _ltrim, "The text without spaces, or other characters, at its start."),
     _function("rtrim", "text, text?", _varying, _rtrim, "The text without spaces, or other characters, at its end."),
-    _function("btrim", "text, text?", _varying, _btrim, "The text without spaces, or other characters, at both ends."),
+    _function("btrim", "text, text?", _STRING, _btrim, "The text without spaces, or other characters, at both ends."),
     _maybe(
         "substring/substr",
         "text/bytes, integer, integer?",
@@ -398,34 +418,36 @@ TEXTS: tuple[Function, ...] = (
         _split_index_kernel,
     ),
     _function("split", "text, text", ArrayType(_STRING), _split, "The parts of a text."),
-    _maybe("lpad", "text, integer, text", _STRING, lambda t, n, p: _pad(t, n, p, True), "The text filled on the left."),
-    _maybe(
+    _function(
+        "lpad", "text, integer, text", _STRING, lambda t, n, p: _pad(t, n, p, True), "The text filled on the left."
+    ),
+    _function(
         "rpad", "text, integer, text", _STRING, lambda t, n, p: _pad(t, n, p, False), "The text filled on the right."
     ),
     _function(
         "position", "text, text, integer? | bytes, bytes", _INT, _position, "Where a part stands, from 1; 0 if nowhere."
     ),
     _function("locate", "text, text, integer?", _INT, _position, "Where a part stands, from a place on; 0 if nowhere."),
-    _maybe(
+    _function(
         "instr", "text, text, integer?, integer?", _INT, _instr, "Where a part stands for the n-th time; 0 if nowhere."
     ),
     _function(
-        "overlay", "text, text, integer, integer?", _STRING, _overlay, "The text with a part at a place replaced."
+        "overlay", "text, text, integer, integer?", _overlay_type, _overlay, "The text with a part at a place replaced."
     ),
-    _function("initcap", "text", _STRING, _initcap, "The text with a capital at the start of every word."),
-    _function("reverse", "text", _STRING, lambda text: text[::-1], "The text backwards.", _on_strings(pc.utf8_reverse)),
+    _function("initcap", "text", like_argument(), _initcap, "The text with a capital at the start of every word."),
+    _maybe("reverse", "text", _STRING, lambda text: text[::-1], "The text backwards.", _on_strings(pc.utf8_reverse)),
     _function("repeat", "text, integer", _STRING, lambda text, count: text * max(count, 0), "The text several times."),
-    _function("left", "text, integer", _STRING, _left, "The first characters."),
-    _function("right", "text, integer", _STRING, _right, "The last characters."),
+    _maybe("left", "text, integer", _varying, _left, "The first characters."),
+    _maybe("right", "text, integer", _varying, _right, "The last characters."),
     _function("ascii", "text", _INT, _ascii, "The number of the first byte."),
-    _function("chr", "integer", _STRING, _chr, "The character of a number, which counts modulo 256."),
-    _maybe("decode", "bytes, text", _STRING, _decode, "The text of bytes in a character set."),
-    _maybe("encode", "text, text", _BYTES, _encode, "The bytes of a text in a character set."),
+    _maybe("chr", "integer", _STRING, _chr, "The character of a number, which counts modulo 256."),
+    _function("decode", "bytes, text", _STRING, _decode, "The text of bytes in a character set."),
+    _function("encode", "text, text", _BYTES, _encode, "The bytes of a text in a character set."),
     _function("to_base64", "text/bytes", _STRING, _to_base64, "The text in base 64."),
-    _maybe("from_base64", "text/bytes", _STRING, _from_base64, "The text of one in base 64."),
+    _function("from_base64", "text/bytes", _STRING, _from_base64, "The text of one in base 64."),
     _function("hex", "text/bytes/integer", _STRING, _hex, "The hexadecimal digits of a number or of a text's bytes."),
     _maybe("unhex", "text", _BYTES, _unhex, "The bytes of hexadecimal digits."),
-    _function(
+    _maybe(
         "str_to_map",
         "text, text?, text?",
         MapType(_STRING, _STRING),
@@ -433,7 +455,7 @@ TEXTS: tuple[Function, ...] = (
         "The map that a text of keys and values describes.",
     ),
     _maybe("parse_url", "text, text, text?", _STRING, _parse_url, "A part of an address: HOST, PATH, QUERY …"),
-    _function("url_encode", "text", _STRING, _url_encode, "The text as part of an address."),
+    _maybe("url_encode", "text", _STRING, _url_encode, "The text as part of an address."),
     _maybe("url_decode", "text", _STRING, _url_decode, "The text of a part of an address."),
     _function(
         "startswith",
@@ -453,7 +475,7 @@ TEXTS: tuple[Function, ...] = (
     Function(
         ("elt",),
         "integer, text...",
-        _STRING,
+        _longest_type,
         _elt,
         is_strict=False,
         may_give_null=True,

@@ -16,7 +16,7 @@ from funke.engine.types.logical.common_type import common_type
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import DATETIME, INTEGRAL, INTERVAL, TIMESTAMP, like_nullable
 from funke.engine.types.logical.interval_types import DayTimeIntervalType
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
+from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimeType
 
 __all__ = ["add_months", "interval_body", "interval_kernel", "interval_type", "plus_interval"]
 
@@ -29,22 +29,15 @@ def interval_type(operator: str, types: Sequence[DataType]) -> DataType | None:
     left, right = types
     if operator in "+-":
         if isinstance(left, DATETIME) and isinstance(right, INTERVAL):
-            return _moved_type(left, right)
+            return like_nullable(left, left, right)
         if operator == "+" and isinstance(left, INTERVAL) and isinstance(right, DATETIME):
-            return _moved_type(right, left)
+            return like_nullable(right, left, right)
         return common_type(types) if isinstance(left, INTERVAL) and isinstance(right, INTERVAL) else None
     if operator == "*" and isinstance(left, INTERVAL) and isinstance(right, INTEGRAL):
         return like_nullable(left, left, right)
     if operator == "*" and isinstance(left, INTEGRAL) and isinstance(right, INTERVAL):
         return like_nullable(right, left, right)
     return None
-
-
-def _moved_type(moment: DataType, interval: DataType) -> DataType:
-    """A date moved by hours becomes a timestamp; one moved by days or months stays a date."""
-    has_time = isinstance(interval, DayTimeIntervalType) and interval.resolution.name != "DAY"
-    moved = TimestampType(3) if has_time and isinstance(moment, DateType) else moment
-    return like_nullable(moved, moment, interval)
 
 
 def interval_body(operator: str, call: BoundCall) -> Callable[[Any, Any], Any]:

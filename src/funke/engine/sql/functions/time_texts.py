@@ -22,7 +22,7 @@ _DATE = r"(\d{1,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"
 _TIME = r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?"
 _DATE_TEXT = re.compile(rf"\s*{_DATE}(?:[ T].*)?\s*")
 _TIME_TEXT = re.compile(rf"\s*{_TIME}\s*")
-_TIMESTAMP_TEXT = re.compile(rf"\s*{_DATE}(?:[ T]{_TIME})?\s*")
+_TIMESTAMP_TEXT = re.compile(rf"\s*{_DATE}(?: {_TIME})?\s*")
 
 
 def parse_date(text: str) -> datetime.date | None:
@@ -48,13 +48,18 @@ def parse_timestamp(text: str, digits: int = 9) -> datetime.datetime | None:
 
 
 def time_text(time: datetime.time, digits: int) -> str:
-    """Return a time with so many digits behind the point."""
-    return f"{time.hour:02}:{time.minute:02}:{time.second:02}{_fraction(time.microsecond, digits)}"
+    """Return a time with at most so many digits behind the point, without zeros at the end."""
+    fraction = _fraction(time.microsecond, digits).rstrip("0")
+    return _clock(time) + (fraction + "0" if fraction == "." else fraction)
 
 
 def timestamp_text(moment: datetime.datetime, digits: int) -> str:
     """Return a date and time with so many digits behind the point."""
-    return f"{moment.year:04}-{moment.month:02}-{moment.day:02} {time_text(moment.time(), digits)}"
+    return f"{moment.year:04}-{moment.month:02}-{moment.day:02} {_clock(moment)}{_fraction(moment.microsecond, digits)}"
+
+
+def _clock(time: datetime.time | datetime.datetime) -> str:
+    return f"{time.hour:02}:{time.minute:02}:{time.second:02}"
 
 
 def _fraction(micros: int, digits: int) -> str:

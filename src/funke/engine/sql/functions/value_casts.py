@@ -184,9 +184,6 @@ def _to_integer(source: Any, target: DataType, session: Session) -> Cast | None:
         return lambda value: _narrowed_float(value, bits)
     if isinstance(source, (*INTEGRAL, DecimalType, BooleanType)):
         return lambda value: wrapped(to_whole(value), bits)
-    if isinstance(source, INTERVAL):
-        unit = _UNITS[_unit_name(source)]
-        return lambda value: wrapped(int(value / unit), bits)
     return None
 
 
@@ -225,12 +222,18 @@ def _parsed_float(text: str) -> float:
 
 def _to_decimal(source: DataType, target: Any, session: Session) -> Cast | None:
     if isinstance(source, CHARACTER):
-        return lambda text: fitted(_parsed_decimal(text), target)
+        return lambda text: _or_overflow(fitted(_parsed_decimal(text), target), text)
     if isinstance(source, APPROXIMATE):
         return lambda value: fitted(from_float(value), target) if math.isfinite(value) else _no_number(value)
     if isinstance(source, (*INTEGRAL, DecimalType, BooleanType)):
         return lambda value: fitted(Decimal(int(value) if isinstance(value, bool) else value), target)
     return None
+
+
+def _or_overflow(number: Decimal | None, text: str) -> Decimal:
+    if number is None:
+        raise CastError(f"For input string: '{text}'. Overflow.")
+    return number
 
 
 def _no_number(value: float) -> None:

@@ -55,11 +55,11 @@ _RULES: dict[type[DataType], tuple[Kinds, Kinds]] = {
     BooleanType: ((BooleanType,), (*CHARACTER, *INTEGRAL)),
     BinaryType: ((BinaryType,), (*CHARACTER, VarBinaryType, RawType)),
     VarBinaryType: (BINARY, (*CHARACTER, RawType)),
-    DecimalType: (NUMERIC, (*CHARACTER, BooleanType, *_MOMENTS, *INTERVAL)),
-    TinyIntType: (INTEGRAL[:1], (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS, *INTERVAL)),
-    SmallIntType: (INTEGRAL[:2], (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS, *INTERVAL)),
-    IntType: (INTEGRAL[:3], (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS, *INTERVAL)),
-    BigIntType: (INTEGRAL, (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS, *INTERVAL)),
+    DecimalType: (NUMERIC, (*CHARACTER, BooleanType, *_MOMENTS)),
+    TinyIntType: (INTEGRAL[:1], (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS)),
+    SmallIntType: (INTEGRAL[:2], (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS)),
+    IntType: (INTEGRAL[:3], (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS)),
+    BigIntType: (INTEGRAL, (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS)),
     FloatType: ((*EXACT, FloatType), (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS)),
     DoubleType: (NUMERIC, (*CHARACTER, BooleanType, *_MOMENTS)),
     DateType: ((DateType, TimestampType), (*TIMESTAMP, *CHARACTER)),
@@ -91,10 +91,10 @@ def are_comparable(left: DataType, right: DataType) -> bool:
         return True
     if isinstance(left, RawType) or isinstance(right, RawType):
         return left == right
-    # A text is read as a value of the type that it is compared with.
+    # A text is read as the date or time that it is compared with; numbers want a CAST.
     if isinstance(left, CHARACTER) or isinstance(right, CHARACTER):
         other = right if isinstance(left, CHARACTER) else left
-        return isinstance(other, (*CHARACTER, *NUMERIC, *DATETIME, BooleanType))
+        return isinstance(other, (*CHARACTER, *DATETIME))
     if isinstance(left, (DateType, TimeType)) or isinstance(right, (DateType, TimeType)):
         return type(left) is type(right)
     return common_type([left, right]) is not None
@@ -105,8 +105,6 @@ def _can_cast(source: Any, target: Any, is_explicit: bool) -> bool:
         return True
     if isinstance(source, CONSTRUCTED) and isinstance(target, CONSTRUCTED):
         return _can_cast_parts(source, target, is_explicit)
-    if isinstance(source, INTERVAL) and isinstance(target, EXACT):
-        return is_explicit and _has_one_unit(source)
     if isinstance(source, EXACT) and isinstance(target, INTERVAL):
         return is_explicit and _has_one_unit(target)
     implicit, explicit = _RULES.get(type(target), ((type(target),), ()))
