@@ -248,6 +248,11 @@ def test_where_a_match_goes_on(text, skip):
     assert source(f"t MATCH_RECOGNIZE (ORDER BY a {text} PATTERN (A) DEFINE A AS b)").after_match == skip
 
 
+def test_a_pattern_over_a_table_with_an_alias():
+    found = source("t AS x MATCH_RECOGNIZE (ORDER BY a PATTERN (PERMUTE(A, B)) DEFINE A AS b) AS y")
+    assert (found.input, found.alias, found.pattern) == (TableRef(("t",), alias="x"), "y", "PERMUTE(A, B)")
+
+
 def test_a_hint_elsewhere_is_a_comment():
     assert query("SELECT a, /*+ nothing */ b FROM t") == Select((A, B), T)
     assert string_literal("/*+ x */") == parse_expression("'/*+ x */'")

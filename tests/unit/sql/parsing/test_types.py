@@ -6,7 +6,7 @@ import pytest
 
 from funke.engine.errors import SqlParserError, UnsupportedFeatureError
 from funke.engine.sql.parsing import parse_type
-from funke.table.types import DataTypes, RowField, YearMonthIntervalType, ZonedTimestampType
+from funke.table.types import DataTypes, RowField, YearMonthIntervalType
 
 ROW = DataTypes.ROW([RowField("a", DataTypes.INT().not_null(), "first"), RowField("b c", DataTypes.STRING())])
 
@@ -32,7 +32,6 @@ ROW = DataTypes.ROW([RowField("a", DataTypes.INT().not_null(), "first"), RowFiel
         ("TIMESTAMP(3) WITHOUT TIME ZONE", DataTypes.TIMESTAMP(3)),
         ("TIMESTAMP(3) WITH LOCAL TIME ZONE", DataTypes.TIMESTAMP_LTZ(3)),
         ("TIMESTAMP_LTZ", DataTypes.TIMESTAMP_LTZ(6)),
-        ("TIMESTAMP WITH TIME ZONE", ZonedTimestampType(6)),
         ("INTERVAL DAY(3) TO SECOND(2)", DataTypes.INTERVAL(DataTypes.DAY(3), DataTypes.SECOND(2))),
         ("INTERVAL YEAR(4) TO MONTH", YearMonthIntervalType(3, 4)),
         ("ARRAY<INT NOT NULL> NOT NULL", DataTypes.ARRAY(DataTypes.INT().not_null()).not_null()),

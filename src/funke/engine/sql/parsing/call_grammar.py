@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.parsing.expression_grammar import ExpressionGrammar
 from funke.engine.sql.parsing.interval_literals import UNITS
 from funke.engine.sql.parsing.literals import string_literal, word_literal
@@ -95,9 +96,9 @@ class CallGrammar(ExpressionGrammar):
         if quantifier and self.at_any(")", "*"):
             self.refuse()
         arguments, names = self._arguments()
-        order_by = self.order_by()
-        self.expect(")")
         name = path[-1].lower()
+        order_by = self.order_by() if name == "array_agg" else ()
+        self.expect(")")
         found = Call(
             name,
             arguments,
@@ -153,10 +154,7 @@ class CallGrammar(ExpressionGrammar):
         """`TABLE t PARTITION BY a ORDER BY b`."""
         place = self.position()
         self.expect("TABLE")
-        is_wrapped = self.accept("(")
         table = self.table_reference()
-        if is_wrapped:
-            self.expect(")")
         return TableArgument(table, self._table_partition(), self._table_order(), position=place)
 
     def _table_partition(self) -> tuple[Expression, ...]:
@@ -182,7 +180,10 @@ class CallGrammar(ExpressionGrammar):
     # Behind a call
 
     def _with_aggregation(self, found: Call) -> Call:
-        """[WITHIN GROUP (…)] [FILTER (…)] [OVER …]."""
+        """[RESPECT NULLS] [WITHIN GROUP (…)] [FILTER (…)] [OVER …]."""
+        if self.at("IGNORE", "NULLS"):
+            raise UnsupportedFeatureError("IGNORE NULLS")
+        self.accept("RESPECT", "NULLS")
         if not self.at_any("WITHIN", "FILTER", "OVER"):
             return found
         within_group, condition = found.within_group, None
@@ -214,7 +215,11 @@ class CallGrammar(ExpressionGrammar):
     def time_unit(self) -> Symbol:
         """A unit of time: HOUR."""
         place = self.position()
-        unit = UNITS.get(self.token.key) or (self.token.key if self.token.key in _POINT_UNITS else self.refuse())
+        unit = (
+            self.token.key
+            if self.token.key in _POINT_UNITS or UNITS.get(self.token.key) == self.token.key
+            else self.refuse()
+        )
         self.advance()
         return Symbol(unit.removeprefix("SQL_TSI_"), position=place)
 
@@ -241,19 +246,17 @@ class CallGrammar(ExpressionGrammar):
         if side and self.accept("FROM"):
             return Call(name, (Symbol(side), string_literal(" "), self.expression()), position=place)
         first = self.expression()
-        if side or self.at("FROM"):
-            self.expect("FROM")
+        if self.accept("FROM"):
             return Call(name, (Symbol(side or "BOTH"), first, self.expression()), position=place)
-        return Call(name, (first, *self._further_arguments()), position=place)
+        return Call(name, (Symbol(side), string_literal(" "), first) if side else (first,), position=place)
 
     def _substring(self, name: str, place: Position) -> Call:
         arguments = [self.expression()]
-        if self.accept("FROM"):
+        self.expect_any("FROM", ",")
+        arguments.append(self.expression())
+        if self.accept_any("FOR", ","):
             arguments.append(self.expression())
-            if self.accept("FOR"):
-                arguments.append(self.expression())
-            return Call(name, tuple(arguments), position=place)
-        return Call(name, (*arguments, *self._further_arguments()), position=place)
+        return Call(name, tuple(arguments), position=place)
 
     def _position(self, name: str, place: Position) -> Call:
         # IN binds the part to the whole here; it is no operator.
@@ -265,8 +268,6 @@ class CallGrammar(ExpressionGrammar):
 
     def _overlay(self, name: str, place: Position) -> Call:
         arguments = [self.expression()]
-        if self.at(","):
-            return Call(name, (*arguments, *self._further_arguments()), position=place)
         self.expect("PLACING")
         arguments.append(self.expression())
         self.expect("FROM")
@@ -274,9 +275,6 @@ class CallGrammar(ExpressionGrammar):
         if self.accept("FOR"):
             arguments.append(self.expression())
         return Call(name, tuple(arguments), position=place)
-
-    def _further_arguments(self) -> tuple[Expression, ...]:
-        return self.expressions() if self.accept(",") else ()
 
     # JSON
 

@@ -119,6 +119,8 @@ class Cursor:
         if first in "'\"":
             shown = first.replace('"', '\\"')
             self.fail_at(place, f'Encountered "{shown}" at {place}.')
+        if first in "xX":
+            self.fail_at(place, "Binary literal string must contain only characters '0' - '9', 'A' - 'F'")
         if len(token.text) == 1:
             self.fail_at(place, f'Lexical error at {place}. Encountered: "{first}" ({ord(first)}), after : ""')
         end = self.position(replace(token, start=len(self.text)))
@@ -180,7 +182,7 @@ class Cursor:
     # Plain values
 
     def string(self) -> str:
-        """Take a text in quotes; several on lines of their own are one, as in the standard."""
+        """Take a text in quotes."""
         if self.token.kind != "string":
             self.refuse()
         return self.advance().text

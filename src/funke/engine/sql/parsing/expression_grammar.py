@@ -18,6 +18,7 @@ from funke.engine.sql.parsing.literals import (
     word_literal,
 )
 from funke.engine.sql.parsing.reserved_words import RESERVED_WORDS
+from funke.engine.sql.parsing.tokens import Token
 from funke.engine.sql.parsing.type_grammar import TypeGrammar
 from funke.engine.sql.syntax.expressions import (
     Call,
@@ -104,9 +105,10 @@ class ExpressionGrammar(TypeGrammar):
                 return found
 
     def _binary(self, left: Expression, precedence: int) -> Expression:
-        name = self.advance().key.lower()
+        token = self.advance()
+        name = token.key.lower()
         if name == "!=":
-            name = "<>"
+            self.fail("Bang equal '!=' is not allowed under the current SQL conformance level; use '<>'", token)
         if precedence == _COMPARISON and self.at_any("SOME", "ANY", "ALL") and self.ahead().key == "(":
             name = f"{name} {'all' if self.advance().key == 'ALL' else 'some'}"
             place = self.position()
@@ -132,7 +134,7 @@ class ExpressionGrammar(TypeGrammar):
         return Call(f"{name} {word.lower()}", (left,), position=left.position)
 
     def _range(self, left: Expression, _precedence: int) -> Expression:
-        """[NOT] BETWEEN, IN, LIKE, SIMILAR TO."""
+        """[NOT] BETWEEN, IN, LIKE, ILIKE, RLIKE, SIMILAR TO."""
         negation = "not " if self.accept("NOT") else ""
         if self.accept("BETWEEN"):
             return self._between(left, negation)
@@ -141,8 +143,8 @@ class ExpressionGrammar(TypeGrammar):
         if self.accept("SIMILAR"):
             self.expect("TO")
             return self._like(left, f"{negation}similar to")
-        self.expect("LIKE")
-        return self._like(left, f"{negation}like")
+        word = self.expect_any("LIKE", "ILIKE", "RLIKE")
+        return self._like(left, f"{negation}{word.lower()}")
 
     def _between(self, left: Expression, negation: str) -> Expression:
         kind = self.accept_any("SYMMETRIC", "ASYMMETRIC")
@@ -235,11 +237,9 @@ class ExpressionGrammar(TypeGrammar):
         self.refuse()
 
     def _joined_strings(self) -> str:
-        """Strings on lines of their own are one."""
+        """Strings that follow each other are one."""
         text = self.string()
         while self.token.kind == "string":
-            if "\n" not in self.text[self.before().end : self.token.start]:
-                self.refuse()
             text += self.string()
         return text
 
@@ -292,6 +292,8 @@ class ExpressionGrammar(TypeGrammar):
 
     def _interval(self) -> Expression:
         token = self.expect("INTERVAL")
+        if self.token.kind in ("number", "word", "quoted"):
+            return self._counted_interval(token)
         sign = -1 if self.accept("-") else 1
         self.accept("+")
         text = self.string()
@@ -300,6 +302,14 @@ class ExpressionGrammar(TypeGrammar):
         if value is None:
             self.fail(f"Illegal interval literal format '{text}' for INTERVAL {units}", token)
         return Literal(sign * value, to_interval_type(units, False), position=self.position(token))
+
+    def _counted_interval(self, token: Token) -> Expression:
+        """INTERVAL a DAY: so many times one day."""
+        count = self._with_parts(self._primary())
+        units = self.interval_units()
+        place = self.position(token)
+        unit = Literal(to_interval("1", units), to_interval_type(units, False), position=place)
+        return Call("*", (count, unit), position=place)
 
     def _case(self) -> Expression:
         place = self.position()
@@ -322,7 +332,7 @@ class ExpressionGrammar(TypeGrammar):
         self.expect("(")
         operand = self.expression()
         self.expect("AS")
-        found = self.data_type()
+        found = self.data_type(has_nulls=False)
         self.expect(")")
         return Cast(operand, found, is_safe, position=place)
 
@@ -336,16 +346,18 @@ class ExpressionGrammar(TypeGrammar):
     def _row(self) -> Expression:
         place = self.position()
         self.expect("ROW", "(")
-        items = () if self.at(")") else self.expressions()
+        items = self.expressions()
         self.expect(")")
         return Call("row", items, position=place)
 
     def _collection(self) -> Expression:
-        """`ARRAY[1, 2]`, `MAP['a', 1]`, `MULTISET[1]`."""
-        if self.ahead().key == "(":
-            return self.call()
+        """`ARRAY[1, 2]`, `MAP['a', 1]`, `MULTISET[1]`, `ARRAY(SELECT …)`."""
         place = self.position()
         name = self.advance().key.lower()
+        if self.accept("("):
+            query = ScalarQuery(self.query(), position=place)
+            self.expect(")")
+            return Call(f"{name} query", (query,), position=place)
         self.expect("[")
         items = () if self.at("]") else self.expressions()
         self.expect("]")
@@ -407,7 +419,9 @@ _INFIX: dict[str, tuple[int, _Read]] = {
     "IS": (_IS, ExpressionGrammar._is),
     **{key: (_COMPARISON, ExpressionGrammar._binary) for key in ("=", "<>", "!=", "<", "<=", ">", ">=")},
     "OVERLAPS": (_COMPARISON, ExpressionGrammar._overlaps),
-    **{key: (_RANGE, ExpressionGrammar._range) for key in ("NOT", "BETWEEN", "IN", "LIKE", "SIMILAR")},
+    **{
+        key: (_RANGE, ExpressionGrammar._range) for key in ("NOT", "BETWEEN", "IN", "LIKE", "ILIKE", "RLIKE", "SIMILAR")
+    },
     **{key: (_SUM, ExpressionGrammar._binary) for key in ("+", "-")},
     **{key: (_PRODUCT, ExpressionGrammar._binary) for key in ("*", "/", "%", "||")},
 }

@@ -22,6 +22,7 @@ from funke.engine.types.logical.time_types import DateType, TimestampType, TimeT
 
 __all__ = ["bytes_literal", "number_literal", "string_literal", "time_literal", "unescape_unicode", "word_literal"]
 
+_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _TIME = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{0,9}))?")
 _FORMS = {"DATE": "yyyy-MM-dd", "TIME": "HH:mm:ss", "TIMESTAMP": "yyyy-MM-dd HH:mm:ss"}
@@ -31,7 +32,9 @@ _INT, _BIGINT, _DOUBLE = IntType(False), BigIntType(False), DoubleType(False)
 
 
 def number_literal(text: str, position: Position | None = None) -> Literal | None:
-    """`1` is INT, a larger one BIGINT, `1.5` DECIMAL(2, 1), `1e3` DOUBLE; None for more digits than a decimal has."""
+    """`1` is INT, a larger one BIGINT, `1.5` DECIMAL(2, 1), `1e3` DOUBLE; None for what is none."""
+    if _NUMBER.fullmatch(text) is None:
+        return None
     if "e" in text or "E" in text:
         return Literal(float(text), _DOUBLE, position=position)
     whole, _, fraction = text.partition(".")

@@ -100,7 +100,7 @@ class ObjectGrammar(TableGrammar):
 
     def _create_function(self, place: Position, is_temporary: bool, is_system: bool) -> Statement:
         if_not_exists = self.if_not_exists()
-        path = self.path()
+        path = (self.identifier(),) if is_system else self.path()
         self.expect("AS")
         identifier, language = self.string(), self._language()
         resources = self._resources()
@@ -116,7 +116,7 @@ class ObjectGrammar(TableGrammar):
         return self.separated(self._resource) if self.accept("USING") else ()
 
     def _resource(self) -> str:
-        self.expect_any("JAR", "FILE", "ARCHIVE")
+        self.expect("JAR")
         return self.string()
 
     # ALTER

@@ -94,7 +94,7 @@ class PatternGrammar(CallGrammar):
 
     def _sequence(self) -> str:
         parts = [self._quantified()]
-        while not self.at_any("|", ")", "-") and self.token.kind != "end":
+        while not self.at_any("|", ")", "-", ",") and self.token.kind != "end":
             parts.append(self._quantified())
         return " ".join(parts)
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
+from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.parsing.relation_grammar import RelationGrammar
 from funke.engine.sql.syntax.expressions import Alias, Call, Expression, OrderItem, OverWindow, Star
 from funke.engine.sql.syntax.position import Position
-from funke.engine.sql.syntax.queries import GroupBy, Query, Select, SetOperation, SubQuery, Values, With
+from funke.engine.sql.syntax.queries import GroupBy, Query, Select, SetKind, SetOperation, SubQuery, Values, With
 
 __all__ = ["QueryGrammar"]
 
-_SET_KINDS = {"UNION": "union", "EXCEPT": "except", "MINUS": "except"}
 Keys = tuple[Expression, ...]
 
 
@@ -34,6 +34,8 @@ class QueryGrammar(RelationGrammar):
         place = self.position()
         if not self.accept("WITH"):
             return self._ordered_query()
+        if self.at("RECURSIVE"):
+            raise UnsupportedFeatureError("WITH RECURSIVE")
         tables = self.separated(self._common_table)
         return With(tables, self._ordered_query(), position=place)
 
@@ -70,9 +72,11 @@ class QueryGrammar(RelationGrammar):
     def _union(self) -> Query:
         left = self._intersection()
         while word := self.accept_any("UNION", "EXCEPT", "MINUS"):
+            if word == "MINUS":
+                self.fail("MINUS is not allowed under the current SQL conformance level; use EXCEPT", self.before())
             is_all = self.accept_any("ALL", "DISTINCT") == "ALL"
-            kind = _SET_KINDS[word]
-            left = SetOperation(kind, left, self._intersection(), is_all, position=left.position)  # type: ignore[arg-type]
+            kind: SetKind = "union" if word == "UNION" else "except"
+            left = SetOperation(kind, left, self._intersection(), is_all, position=left.position)
         return left
 
     def _intersection(self) -> Query:
@@ -106,6 +110,7 @@ class QueryGrammar(RelationGrammar):
         place = self.position()
         self.expect("SELECT")
         hints = self.hints()
+        self.accept("STREAM")
         is_distinct = self.accept_any("DISTINCT", "ALL") == "DISTINCT"
         items = self.separated(self._item)
         if not self.accept("FROM"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NoReturn, get_args
 
+from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.parsing.pattern_grammar import PatternGrammar
 from funke.engine.sql.syntax.expressions import Call, Expression, Name, ScalarQuery, TableArgument
 from funke.engine.sql.syntax.queries import (
@@ -67,11 +68,19 @@ class RelationGrammar(PatternGrammar):
         found = self._bare_table()
         if self.at("MATCH_RECOGNIZE"):
             found = self.match_recognize(found)
+        if self.at_any("TABLESAMPLE", "PIVOT", "UNPIVOT"):
+            raise UnsupportedFeatureError(f"{self.token.key} in SQL")
         name = self.alias()
         if name is None:
             return found
         columns = self.names() if self.at("(") else ()
-        return replace(found, alias=name, column_aliases=columns)
+        found = replace(found, alias=name, column_aliases=columns)
+        return self._matched(found) if self.at("MATCH_RECOGNIZE") else found
+
+    def _matched(self, source: Relation) -> Relation:
+        """A pattern over a table that has an alias already, with an alias of its own."""
+        found, name = self.match_recognize(source), self.alias()
+        return found if name is None else replace(found, alias=name)
 
     def alias(self) -> str | None:
         """[AS] name, if it comes next."""
@@ -83,10 +92,8 @@ class RelationGrammar(PatternGrammar):
         place = self.position()
         if self.accept("LATERAL"):
             return self._lateral()
-        if self.at("TABLE") and self.ahead().key == "(":
+        if self.at("TABLE"):
             return self._table_function(is_lateral=False)
-        if self.accept("TABLE"):
-            return self.table_reference()
         if self.at("UNNEST", "("):
             return self._unnest()
         if self.at("("):
@@ -117,7 +124,7 @@ class RelationGrammar(PatternGrammar):
             query = self.query()
             self.expect(")")
             return Lateral(query, position=place)
-        return self._called(is_lateral=True)
+        self.refuse()
 
     def _unnest(self) -> Relation:
         place = self.position()
@@ -135,6 +142,8 @@ class RelationGrammar(PatternGrammar):
             self.expect(")")
             return SubQuery(query, position=place)
         found = self.relation()
+        if isinstance(found, TableRef):
+            self.fail("Expected query or join", self.before())
         self.expect(")")
         return found
 

@@ -142,6 +142,8 @@ class StatementGrammar(ObjectGrammar):
             self.expect("FOR")
         elif self.at_any(*_DETAILS):
             details = self.separated(lambda: self.expect_any(*_DETAILS))
+            if len(set(details)) < len(details):
+                self.fail("Duplicate EXPLAIN DETAIL is not allowed.", self.before())
         if self.at("STATEMENT"):
             return Explain(self._statement_set(self.position()), details, position=place)
         if self.at("EXECUTE"):
@@ -225,17 +227,7 @@ class StatementGrammar(ObjectGrammar):
             return Set(position=place)
         key = self.string()
         self.expect("=")
-        return Set(key, self.string() if self.token.kind == "string" else self._bare_value(), position=place)
-
-    def _bare_value(self) -> str:
-        """A value without quotes: whatever stands up to the next blank."""
-        start = self.token.start
-        if self.at_any(";", "<EOF>"):
-            self.refuse()
-        self.advance()
-        while self.token.start == self.before().end and not self.at_any(";", "<EOF>"):
-            self.advance()
-        return self.text[start : self.before().end]
+        return Set(key, self.string(), position=place)
 
     def _reset(self) -> Statement:
         place = self.position()

@@ -200,8 +200,8 @@ class TableGrammar(QueryGrammar):
         source = self.path()
         if not self.accept("("):
             return LikeClause(source)
-        features = []
-        while not self.at(")"):
+        features: list[tuple[str, str]] = []
+        while not features or not self.at(")"):
             action = self.expect_any("INCLUDING", "EXCLUDING", "OVERWRITING")
             features.append((action.lower(), self.expect_any(*_LIKE_FEATURES).lower()))
         self.expect(")")

@@ -106,7 +106,7 @@ def _start_of_unclosed(text: str) -> int:
             _FlinkTokenizer().tokenize(text[:start])
         except TokenError:
             continue
-        return start
+        return start - 1 if text[start] == "'" and text[start - 1 : start] in ("x", "X") else start
     return 0
 
 

@@ -22,14 +22,13 @@ from funke.engine.types.logical.atomic_types import (
     VarCharType,
 )
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.data_type import DataType, NullType
+from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.row_type import RowField, RowType
 from funke.engine.types.logical.time_types import (
     DateType,
     LocalZonedTimestampType,
     TimestampType,
     TimeType,
-    ZonedTimestampType,
 )
 
 __all__ = ["TypeGrammar"]
@@ -46,7 +45,6 @@ _PLAIN: dict[str, Callable[[], DataType]] = {
     "STRING": lambda: VarCharType(_LONGEST),
     "BYTES": lambda: VarBinaryType(_LONGEST),
     "DATE": DateType,
-    "NULL": NullType,
 }
 _UNSUPPORTED = {"RAW", "STRUCTURED", "VARIANT", "BITMAP"}
 
@@ -54,11 +52,13 @@ _UNSUPPORTED = {"RAW", "STRUCTURED", "VARIANT", "BITMAP"}
 class TypeGrammar(Cursor):
     """Reads types."""
 
-    def data_type(self) -> DataType:
-        """A type with NULL or NOT NULL behind it, and ARRAY or MULTISET around it."""
-        found = self._with_nulls(self._bare_type())
+    def data_type(self, has_nulls: bool = True) -> DataType:
+        """A type, maybe with ARRAY or MULTISET around it, and NULL or NOT NULL behind it where that may be said."""
+        found = self._bare_type()
+        found = self._with_nulls(found) if has_nulls else found
         while word := self.accept_any("ARRAY", "MULTISET"):
-            found = self._with_nulls(ArrayType(found) if word == "ARRAY" else MultisetType(found))
+            found = ArrayType(found) if word == "ARRAY" else MultisetType(found)
+            found = self._with_nulls(found) if has_nulls else found
         return found
 
     def _with_nulls(self, found: DataType) -> DataType:
@@ -135,9 +135,8 @@ class TypeGrammar(Cursor):
         if self.accept("WITHOUT"):
             self.expect("TIME", "ZONE")
         elif self.accept("WITH"):
-            is_local = self.accept("LOCAL")
-            self.expect("TIME", "ZONE")
-            return LocalZonedTimestampType(precision) if is_local else ZonedTimestampType(precision)
+            self.expect("LOCAL", "TIME", "ZONE")
+            return LocalZonedTimestampType(precision)
         return TimestampType(precision)
 
     def _timestamp_ltz_type(self) -> DataType:
