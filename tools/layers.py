@@ -48,6 +48,7 @@ LAYERS: tuple[Layer, ...] = (
         ("funke.engine.jobs", "funke.engine.state_processor"),
         "job record and state machine, coordinator; savepoints as data",
     ),
+    Layer("sql", ("funke.engine.sql",), "tables and SQL: from a text or a chain of calls to a graph"),
     Layer("runtime", ("funke.engine.runtime",), "slots and what travels between them, pipelined or in epochs"),
     Layer("planner", ("funke.engine.planner",), "chaining, levels, explain"),
     Layer(

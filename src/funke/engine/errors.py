@@ -7,6 +7,8 @@
     ├── ConfigurationError         an option or argument is missing, malformed or out of range; also a ValueError
     │   └── SparkUnavailableError  Spark did not start
     ├── GraphError                 the program describes a dataflow that cannot exist
+    ├── SqlParserError             a text is no SQL statement; knows the line and column
+    ├── SqlValidationError         a statement that has no meaning; also a ValueError
     ├── TypeMismatchError          a value does not fit the declared type; also a TypeError
     ├── SerializationError         a function or value cannot travel between processes
     ├── SourceError                a source cannot be opened or read
@@ -41,6 +43,8 @@ __all__ = [
     "SlotLostError",
     "SourceError",
     "SparkUnavailableError",
+    "SqlParserError",
+    "SqlValidationError",
     "StateError",
     "StorageUnavailableError",
     "TypeMismatchError",
@@ -87,8 +91,25 @@ class GraphError(FunkeError):
     """The program describes a dataflow that cannot exist."""
 
 
+class SqlParserError(FunkeError):
+    """A text is no SQL statement; ``line`` and ``column`` count from 1 and are those of the first wrong token."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        self.message = message
+        self.line = line
+        self.column = column
+        super().__init__(f"SQL parse failed. {message}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.line, self.column)
+
+
 class TypeMismatchError(FunkeError, TypeError):
     """A value does not fit the type that was declared for it."""
+
+
+class SqlValidationError(FunkeError, ValueError):
+    """A statement that can be read and has no meaning: an unknown name, types that do not go together."""
 
 
 class SerializationError(FunkeError):

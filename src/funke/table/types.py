@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from funke.engine.types.row import Row, RowKind
-from funke.table.arrow_types import create_arrow_schema, from_arrow_type, to_arrow_type
-from funke.table.atomic_types import (
+from funke.engine.types.logical.arrow_types import create_arrow_schema, from_arrow_type, to_arrow_type
+from funke.engine.types.logical.atomic_types import (
     BigIntType,
     BinaryType,
     BooleanType,
@@ -18,8 +17,8 @@ from funke.table.atomic_types import (
     VarBinaryType,
     VarCharType,
 )
-from funke.table.collection_types import ArrayType, ListViewType, MapType, MapViewType, MultisetType
-from funke.table.data_type import (
+from funke.engine.types.logical.collection_types import ArrayType, ListViewType, MapType, MapViewType, MultisetType
+from funke.engine.types.logical.data_type import (
     AtomicType,
     DataType,
     FractionalType,
@@ -29,10 +28,17 @@ from funke.table.data_type import (
     RawType,
     UserDefinedType,
 )
-from funke.table.data_types import DataTypes
-from funke.table.interval_types import DayTimeIntervalType, Resolution, YearMonthIntervalType
-from funke.table.row_type import RowField, RowType
-from funke.table.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType, ZonedTimestampType
+from funke.engine.types.logical.data_types import DataTypes
+from funke.engine.types.logical.interval_types import DayTimeIntervalType, Resolution, YearMonthIntervalType
+from funke.engine.types.logical.row_type import RowField, RowType
+from funke.engine.types.logical.time_types import (
+    DateType,
+    LocalZonedTimestampType,
+    TimestampType,
+    TimeType,
+    ZonedTimestampType,
+)
+from funke.engine.types.row import Row, RowKind
 
 __all__ = [
     "DataTypes",

@@ -209,3 +209,10 @@ class CustomOperator(Operation):
     """An operator that the engine's own operations do not describe: `create` makes it for a subtask (TaskInfo)."""
 
     create: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class ColumnOperator(CustomOperator):
+    """One that takes batches of columns."""
+
+    takes_columns: ClassVar[bool] = True

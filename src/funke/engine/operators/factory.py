@@ -12,6 +12,7 @@ from funke.engine.graph.operations import (
     BroadcastProcess,
     BuiltInMap,
     CoFlatMap,
+    ColumnOperator,
     CoMap,
     CoProcess,
     CustomOperator,
@@ -122,6 +123,7 @@ _OPERATORS: dict[type[Operation], Callable[[Any, TaskInfo], Operator]] = {
     ProjectColumns: _create_projection,
     WriteSink: lambda operation, task: SinkOperator(operation.sink),
     CustomOperator: lambda operation, task: operation.create(task),
+    ColumnOperator: lambda operation, task: operation.create(task),
 }
 
 

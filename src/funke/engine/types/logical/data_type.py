@@ -26,7 +26,7 @@ __all__ = [
 class DataType:
     """The type of a value in a table, and whether the value may be null.
 
-    >>> from funke.table import DataTypes
+    >>> from funke.engine.types.logical.data_types import DataTypes
     >>> DataTypes.BIGINT().not_null()
     BigIntType(false)
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from funke.table.data_type import DataType, flag_text, require
+from funke.engine.types.logical.data_type import DataType, flag_text, require
 
 __all__ = ["ArrayType", "ListViewType", "MapType", "MapViewType", "MultisetType", "require_type"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from funke.table.data_type import AtomicType, FractionalType, IntegralType, flag_text, require
+from funke.engine.types.logical.data_type import AtomicType, FractionalType, IntegralType, flag_text, require
 
 __all__ = [
     "BigIntType",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, overload
 
+from funke.engine.types.logical.collection_types import require_type
+from funke.engine.types.logical.data_type import DataType, require
 from funke.engine.types.row import Row, RowKind, _create_row
-from funke.table.collection_types import require_type
-from funke.table.data_type import DataType, require
 
 __all__ = ["RowField", "RowType"]
 
@@ -51,7 +51,7 @@ class RowField:
 class RowType(DataType):
     """The type of rows; its fields are found by name, by position or by slice.
 
-    >>> from funke.table import DataTypes
+    >>> from funke.engine.types.logical.data_types import DataTypes
     >>> row_type = DataTypes.ROW([DataTypes.FIELD("id", DataTypes.INT())]).add("name", DataTypes.STRING())
     >>> row_type.field_names(), row_type["id"]
     (['id', 'name'], RowField(id, IntType(true), ...))

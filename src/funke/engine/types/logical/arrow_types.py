@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from funke.table.atomic_types import (
+from funke.engine.types.logical.atomic_types import (
     BigIntType,
     BinaryType,
     BooleanType,
@@ -21,10 +21,10 @@ from funke.table.atomic_types import (
     VarBinaryType,
     VarCharType,
 )
-from funke.table.collection_types import ArrayType, MapType
-from funke.table.data_type import DataType, NullType
-from funke.table.row_type import RowField, RowType
-from funke.table.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
+from funke.engine.types.logical.collection_types import ArrayType, MapType
+from funke.engine.types.logical.data_type import DataType, NullType
+from funke.engine.types.logical.row_type import RowField, RowType
+from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 
 __all__ = ["create_arrow_schema", "from_arrow_type", "to_arrow_type"]
 
@@ -43,7 +43,7 @@ def create_arrow_schema(field_names: list[str], field_types: list[DataType]) -> 
 def to_arrow_type(data_type: DataType) -> Any:
     """Return the Arrow type of a data type.
 
-    >>> from funke.table import DataTypes
+    >>> from funke.engine.types.logical.data_types import DataTypes
     >>> to_arrow_type(DataTypes.ARRAY(DataTypes.INT()))
     ListType(list<item: int32>)
     """

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import ClassVar
 
 from funke.engine.errors import ConfigurationError
-from funke.table.data_type import AtomicType, require
+from funke.engine.types.logical.data_type import AtomicType, require
 
 __all__ = ["DayTimeIntervalType", "Resolution", "YearMonthIntervalType", "from_resolutions"]
 

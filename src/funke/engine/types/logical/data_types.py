@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from funke.table.atomic_types import (
+from funke.engine.types.logical.atomic_types import (
     BigIntType,
     BinaryType,
     BooleanType,
@@ -16,11 +16,16 @@ from funke.table.atomic_types import (
     VarBinaryType,
     VarCharType,
 )
-from funke.table.collection_types import ArrayType, ListViewType, MapType, MapViewType, MultisetType
-from funke.table.data_type import DataType, NullType
-from funke.table.interval_types import DayTimeIntervalType, Resolution, YearMonthIntervalType, from_resolutions
-from funke.table.row_type import RowField, RowType
-from funke.table.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
+from funke.engine.types.logical.collection_types import ArrayType, ListViewType, MapType, MapViewType, MultisetType
+from funke.engine.types.logical.data_type import DataType, NullType
+from funke.engine.types.logical.interval_types import (
+    DayTimeIntervalType,
+    Resolution,
+    YearMonthIntervalType,
+    from_resolutions,
+)
+from funke.engine.types.logical.row_type import RowField, RowType
+from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 
 __all__ = ["DataTypes"]
 

@@ -1,0 +1,95 @@
+"""Gives expressions their meaning: names are looked up, calls find their functions, every part has a type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from funke.engine.errors import TypeMismatchError, UnsupportedFeatureError
+from funke.engine.sql.binding.expressions import (
+    BoundConstant,
+    BoundExpression,
+    BoundFunction,
+    symbol_of,
+)
+from funke.engine.sql.binding.scope import Scope, refused
+from funke.engine.sql.functions.catalog import find_function
+from funke.engine.sql.functions.function import Function, Session, bind
+from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.types.logical.atomic_types import BooleanType, CharType
+from funke.engine.types.logical.data_type import NullType
+from funke.engine.types.logical.row_type import RowType
+
+__all__ = ["ExpressionBinder"]
+
+
+class ExpressionBinder:
+    """Binds expressions in one scope."""
+
+    def __init__(self, scope: Scope, session: Session, find: Callable[[str], Function | None] = find_function) -> None:
+        self._scope = scope
+        self._session = session
+        self._find = find
+
+    def bind(self, expression: syntax.Expression) -> BoundExpression:
+        """The meaning of an expression that has a value in every row."""
+        if isinstance(expression, syntax.Name):
+            return self._bind_name(expression)
+        if isinstance(expression, syntax.Literal):
+            return BoundConstant(expression.type, expression.value)
+        if isinstance(expression, syntax.Call):
+            return self._bind_call(expression)
+        if isinstance(expression, syntax.Cast):
+            name = "try_cast" if expression.is_safe else "cast"
+            return self._call(name, [self.bind(expression.operand), symbol_of(expression.type)], expression)
+        if isinstance(expression, syntax.Case):
+            return self._bind_case(expression)
+        if isinstance(expression, syntax.Alias):
+            return self.bind(expression.operand)
+        raise UnsupportedFeatureError(f"{type(expression).__name__} in an expression of SQL")
+
+    def bind_condition(self, expression: syntax.Expression, clause: str) -> BoundExpression:
+        """The meaning of a condition, which must be a truth value."""
+        bound = self.bind(expression)
+        if not isinstance(bound.type, (BooleanType, NullType)):
+            raise refused(f"{clause} clause must be a condition", expression.position)
+        return bound
+
+    def _bind_name(self, name: syntax.Name) -> BoundExpression:
+        found: BoundExpression
+        found, fields = self._scope.find(name)
+        for field in fields:
+            if not isinstance(found.type, RowType) or field not in found.type.names:
+                raise refused(f"Column '{field}' not found in '{'.'.join(name.parts)}'", name.position)
+            found = self._call("get", [found, BoundConstant(CharType(len(field), False), field)], name)
+        return found
+
+    def _bind_call(self, call: syntax.Call) -> BoundExpression:
+        if call.over is not None or call.condition is not None or call.is_distinct or call.function is not None:
+            raise UnsupportedFeatureError(f"{call.name.upper()} with OVER, FILTER, DISTINCT, or as an object")
+        arguments = [self._bind_argument(each) for each in call.arguments]
+        return self._call(call.name, arguments, call)
+
+    def _bind_argument(self, argument: syntax.Expression) -> BoundExpression:
+        if isinstance(argument, syntax.Symbol):
+            return symbol_of(argument.name)
+        return symbol_of(argument.type) if isinstance(argument, syntax.TypeArgument) else self.bind(argument)
+
+    def _bind_case(self, case: syntax.Case) -> BoundExpression:
+        arguments: list[BoundExpression] = []
+        for condition, result in case.branches:
+            if case.operand is not None:
+                condition = syntax.Call("=", (case.operand, condition), position=condition.position)
+            arguments += [self.bind(condition), self.bind(result)]
+        if case.otherwise is not None:
+            arguments.append(self.bind(case.otherwise))
+        return self._call("case", arguments, case)
+
+    def _call(self, name: str, arguments: list[BoundExpression], origin: syntax.Expression) -> BoundExpression:
+        function = self._find(name)
+        if function is None:
+            raise refused(f"No match found for function signature {name.upper()}", origin.position)
+        try:
+            call = bind(function, [each.as_argument() for each in arguments], self._session)
+        except TypeMismatchError as error:
+            raise refused(str(error), origin.position) from error
+        return BoundFunction(call.result, call, tuple(arguments))

@@ -1,0 +1,196 @@
+"""Gives queries their meaning: tables are found, columns named, conditions and expressions bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, column_of
+from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation, UnionAll
+from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
+from funke.engine.sql.functions.function import Session
+from funke.engine.sql.functions.values import to_value, to_values
+from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.sql.syntax import queries
+from funke.engine.types.logical.atomic_types import BooleanType
+from funke.engine.types.logical.common_type import common_type
+
+__all__ = ["QueryBinder"]
+
+# Finds a table or view by its path; None if there is none.
+FindTable = Callable[[tuple[str, ...]], Relation | None]
+
+# The parts of a SELECT that have a meaning here; whatever else is set is refused by its name.
+_REFUSED = {
+    "group_by": "GROUP BY",
+    "having": "HAVING",
+    "qualify": "QUALIFY",
+    "is_distinct": "SELECT DISTINCT",
+    "order_by": "ORDER BY",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+}
+
+
+@dataclass(frozen=True)
+class QueryBinder:
+    """Binds queries against a catalog."""
+
+    find_table: FindTable
+    session: Session = field(default_factory=Session)
+
+    def bind(self, query: queries.Query) -> Relation:
+        """The meaning of a query."""
+        if isinstance(query, queries.Select):
+            return self._bind_select(query)
+        if isinstance(query, queries.Values):
+            return self._bind_values(query)
+        if isinstance(query, queries.SetOperation) and query.kind == "union" and query.is_all and not query.order_by:
+            return self._bind_union(query)
+        if isinstance(query, queries.With):
+            return self._with_tables(query).bind(query.query)
+        raise UnsupportedFeatureError(f"{_name_of(query)} in SQL")
+
+    def _bind_select(self, select: queries.Select) -> Relation:
+        for name, clause in _REFUSED.items():
+            if getattr(select, name):
+                raise UnsupportedFeatureError(f"{clause} in SQL")
+        source, scope = self._bind_source(select.source)
+        binder = ExpressionBinder(scope, self.session)
+        condition = None if select.where is None else binder.bind_condition(select.where, "WHERE")
+        names, bound = self._bind_items(select.items, scope, binder)
+        columns = tuple(Column(name, expression.type) for name, expression in zip(names, bound))
+        return Calculation(columns, source, tuple(bound), condition)
+
+    def _bind_items(
+        self, items: tuple[syntax.Expression, ...], scope: Scope, binder: ExpressionBinder
+    ) -> tuple[list[str], list[BoundExpression]]:
+        names: list[str] = []
+        bound: list[BoundExpression] = []
+        for item in items:
+            if isinstance(item, syntax.Star):
+                found = scope.all_of(item)
+                bound += found
+                names += [column.name for column in found]
+                continue
+            expression = binder.bind(item)
+            bound.append(expression)
+            if isinstance(item, syntax.Alias):
+                names.append(item.names[0])
+            elif isinstance(expression, BoundColumn):
+                names.append(expression.name)
+            else:
+                names.append(f"EXPR${len(names)}")
+        return _distinct(names), bound
+
+    def _bind_source(self, source: queries.Relation | None) -> tuple[Relation, Scope]:
+        if source is None:
+            # SELECT 1: one row, whose only column nobody sees, since a batch without columns has no rows.
+            return Constants((Column("", BooleanType(False)),), ((True,),)), Scope()
+        if isinstance(source, queries.TableRef):
+            relation = self._find(source)
+            name: str | None = source.path[-1]
+        elif isinstance(source, queries.InlineTable):
+            assert isinstance(source.table, Relation)
+            relation, name = source.table, None
+        elif isinstance(source, queries.SubQuery):
+            relation, name = self.bind(source.query), None
+        else:
+            raise UnsupportedFeatureError(f"{_name_of(source)} behind FROM in SQL")
+        names = source.column_aliases or tuple(column.name for column in relation.columns)
+        if len(names) != len(relation.columns):
+            raise refused(
+                f"List of column aliases must have same degree as table; table has {len(relation.columns)} columns",
+                source.position,
+            )
+        table = source.alias or name
+        columns = tuple(ScopeColumn(each, column.type, table) for each, column in zip(names, relation.columns))
+        return relation, Scope(columns)
+
+    def _find(self, table: queries.TableRef) -> Relation:
+        if table.as_of is not None:
+            raise UnsupportedFeatureError("FOR SYSTEM_TIME AS OF in SQL")
+        found = self.find_table(table.path)
+        if found is None:
+            raise refused(f"Object '{table.path[-1]}' not found", table.position)
+        return found
+
+    def _with_tables(self, query: queries.With) -> QueryBinder:
+        known: dict[str, Relation] = {}
+
+        def find(path: tuple[str, ...]) -> Relation | None:
+            return known[path[0]] if len(path) == 1 and path[0] in known else self.find_table(path)
+
+        inner = QueryBinder(find, self.session)
+        for name, column_names, each in query.tables:
+            relation = inner.bind(each)
+            names = column_names or tuple(column.name for column in relation.columns)
+            known[name] = _renamed(relation, names)
+        return inner
+
+    def _bind_values(self, values: queries.Values) -> Relation:
+        binder = ExpressionBinder(Scope(), self.session)
+        rows = [[binder.bind(each) for each in row] for row in values.rows]
+        if len({len(row) for row in rows}) > 1:
+            raise refused("Values must have the same number of columns in all rows", values.position)
+        types = [common_type([row[place].type for row in rows]) for place in range(len(rows[0]))]
+        if any(each is None for each in types):
+            raise refused("Values passed to VALUES operator must have compatible types", values.position)
+        columns = tuple(Column(f"EXPR${place}", each) for place, each in enumerate(types) if each is not None)
+        return Constants(columns, tuple(tuple(map(_constant, row)) for row in rows))
+
+    def _bind_union(self, query: queries.SetOperation) -> Relation:
+        left, right = self.bind(query.left), self.bind(query.right)
+        if len(left.columns) != len(right.columns):
+            raise refused("Column count mismatch in UNION ALL", query.position)
+        columns: list[Column] = []
+        for one, other in zip(left.columns, right.columns):
+            found = common_type([one.type, other.type])
+            if found is None:
+                raise refused(f"Type mismatch in column {len(columns) + 1} of UNION ALL", query.position)
+            columns.append(Column(one.name, found))
+        inputs = tuple(self._as_types(each, tuple(columns)) for each in (left, right))
+        return UnionAll(tuple(columns), inputs)
+
+    def _as_types(self, relation: Relation, columns: tuple[Column, ...]) -> Relation:
+        """The same rows, cast where their types are narrower."""
+        if all(own.type == column.type for own, column in zip(relation.columns, columns)):
+            return relation
+        scope = Scope(tuple(ScopeColumn(f"c{place}", own.type) for place, own in enumerate(relation.columns)))
+        binder = ExpressionBinder(scope, self.session)
+        casts = [syntax.Cast(syntax.Name((f"c{place}",)), column.type) for place, column in enumerate(columns)]
+        return Calculation(columns, relation, tuple(map(binder.bind, casts)))
+
+
+def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
+    columns = tuple(Column(name, column.type) for name, column in zip(names, relation.columns))
+    same = tuple(BoundColumn(column.type, index, column.name) for index, column in enumerate(relation.columns))
+    return Calculation(columns, relation, same)
+
+
+_ONE_ROW = pa.record_batch({"": pa.array([0])})
+
+
+def _constant(expression: BoundExpression) -> object:
+    found = column_of(expression)(_ONE_ROW)
+    return to_value(found, expression.type) if isinstance(found, pa.Scalar) else to_values(found, expression.type)[0]
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Names that occur again get a number, as in Flink: a, a0, a1."""
+    taken: set[str] = set()
+    for place, name in enumerate(names):
+        found, number = name, 0
+        while found in taken:
+            found, number = f"{name}{number}", number + 1
+        taken.add(found)
+        names[place] = found
+    return names
+
+
+def _name_of(part: object) -> str:
+    return type(part).__name__

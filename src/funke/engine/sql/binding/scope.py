@@ -1,0 +1,74 @@
+"""The names that a part of a query may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from funke.engine.errors import SqlValidationError
+from funke.engine.sql.binding.expressions import BoundColumn
+from funke.engine.sql.syntax.expressions import Name, Star
+from funke.engine.sql.syntax.position import Position
+from funke.engine.types.logical.data_type import DataType
+
+__all__ = ["Scope", "ScopeColumn"]
+
+
+@dataclass(frozen=True)
+class ScopeColumn:
+    """A column with the name of its table, if that has one."""
+
+    name: str
+    type: DataType
+    table: str | None = None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The columns of what stands behind FROM, in their order."""
+
+    columns: tuple[ScopeColumn, ...] = ()
+
+    def under(self, table: str) -> Scope:
+        """The same columns as those of a table with another name."""
+        return Scope(tuple(replace(column, table=table) for column in self.columns))
+
+    def beside(self, other: Scope) -> Scope:
+        """The columns of two tables."""
+        return Scope(self.columns + other.columns)
+
+    def find(self, name: Name) -> tuple[BoundColumn, tuple[str, ...]]:
+        """The column that a name means, and the fields of rows that follow behind it."""
+        parts = name.parts
+        if len(parts) > 1 and any(column.table == parts[0] for column in self.columns):
+            found = [i for i, column in enumerate(self.columns) if (column.table, column.name) == parts[:2]]
+            if not found:
+                raise refused(f"Column '{parts[1]}' not found in table '{parts[0]}'", name.position)
+            return self._column(found[0]), parts[2:]
+        found = [i for i, column in enumerate(self.columns) if column.name == parts[0]]
+        if len(found) > 1:
+            raise refused(f"Column '{parts[0]}' is ambiguous", name.position)
+        if found:
+            return self._column(found[0]), parts[1:]
+        if len(parts) > 1:
+            raise refused(f"Table '{parts[0]}' not found", name.position)
+        similar = next((c.name for c in self.columns if c.name.lower() == parts[0].lower()), None)
+        hint = "" if similar is None else f"; did you mean '{similar}'?"
+        raise refused(f"Column '{parts[0]}' not found in any table{hint}", name.position)
+
+    def all_of(self, star: Star) -> list[BoundColumn]:
+        """The columns that a star stands for."""
+        table = star.table[-1] if star.table else None
+        found = [i for i, column in enumerate(self.columns) if table is None or column.table == table]
+        if table is not None and not found:
+            raise refused(f"Unknown identifier '{table}'", star.position)
+        return [self._column(index) for index in found]
+
+    def _column(self, index: int) -> BoundColumn:
+        column = self.columns[index]
+        return BoundColumn(column.type, index, column.name)
+
+
+def refused(message: str, position: Position | None) -> SqlValidationError:
+    """The error for something that was asked for and has no meaning, with its place if that is known."""
+    place = "" if position is None else f"At {position}: "
+    return SqlValidationError(f"SQL validation failed. {place}{message}")

@@ -1,0 +1,89 @@
+"""CAST and TRY_CAST, and arguments that are made one type before a function sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funke.engine.sql.functions.column_casts import column_cast
+from funke.engine.sql.functions.function import Argument, BoundCall, Function
+from funke.engine.sql.functions.value_casts import CastError, value_cast
+from funke.engine.types.logical.casts import can_cast
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import is_nullable, with_nullable
+
+__all__ = ["CASTING", "cast_columns", "cast_values"]
+
+
+def cast_values(call: BoundCall, wanted: Sequence[DataType], body: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a strict body whose arguments are cast first."""
+    casts = [value_cast(source, target, call.session) for source, target in zip(call.types, wanted)]
+    if all(_is_idle(source, target) for source, target in zip(call.types, wanted)):
+        return body
+    return lambda *values: body(*(cast(each) for cast, each in zip(casts, values)))
+
+
+def cast_columns(
+    types: Sequence[DataType], wanted: Sequence[DataType], kernel: Callable[..., Any]
+) -> Callable[..., Any] | None:
+    """Return a kernel whose arguments are cast first; None if columns of these types cannot be cast."""
+    casts = [column_cast(source, target) for source, target in zip(types, wanted)]
+    if any(each is None for each in casts):
+        return None
+    return lambda *columns: kernel(*(cast(each) for cast, each in zip(casts, columns) if cast is not None))
+
+
+def _is_idle(source: DataType, target: DataType) -> bool:
+    return source.nullable() == target.nullable()
+
+
+def _cast_type(arguments: Sequence[Argument]) -> DataType | None:
+    source, target = arguments[0].type, arguments[1].value
+    return with_nullable(target, is_nullable(source)) if can_cast(source, target) else None
+
+
+def _try_cast_type(arguments: Sequence[Argument]) -> DataType | None:
+    target = _cast_type(arguments)
+    return None if target is None else with_nullable(target, True)
+
+
+def _cast_body(call: BoundCall) -> Callable[..., Any]:
+    cast = value_cast(call.types[0], call.arguments[1].value, call.session)
+    return lambda value, _: cast(value)
+
+
+def _try_cast_body(call: BoundCall) -> Callable[..., Any]:
+    cast = value_cast(call.types[0], call.arguments[1].value, call.session)
+
+    def try_cast(value: Any, _: Any) -> Any:
+        try:
+            return cast(value)
+        except CastError:
+            return None
+
+    return try_cast
+
+
+def _cast_kernel(call: BoundCall) -> Callable[..., Any] | None:
+    cast = column_cast(call.types[0], call.arguments[1].value)
+    return None if cast is None else lambda column, _: cast(column)
+
+
+CASTING: tuple[Function, ...] = (
+    Function(
+        ("cast",),
+        "any, symbol",
+        _cast_type,
+        body_for=_cast_body,
+        kernel_for=_cast_kernel,
+        purpose="The value as one of another type; fails if it is none.",
+    ),
+    Function(
+        ("try_cast",),
+        "any, symbol",
+        _try_cast_type,
+        body_for=_try_cast_body,
+        kernel_for=_cast_kernel,
+        purpose="As CAST, but NULL for what cannot be cast.",
+    ),
+)

@@ -1,0 +1,43 @@
+"""All functions in one table, found by name."""
+
+from __future__ import annotations
+
+from funke.engine.sql.functions.casting import CASTING
+from funke.engine.sql.functions.collections import COLLECTIONS
+from funke.engine.sql.functions.comparison import COMPARISON
+from funke.engine.sql.functions.conditional import CONDITIONAL
+from funke.engine.sql.functions.function import Function
+from funke.engine.sql.functions.hashes import HASHES
+from funke.engine.sql.functions.json_functions import JSON
+from funke.engine.sql.functions.logic import LOGIC
+from funke.engine.sql.functions.mathematics import MATHEMATICS
+from funke.engine.sql.functions.operators import OPERATORS
+from funke.engine.sql.functions.regexes import REGEXES
+from funke.engine.sql.functions.texts import TEXTS
+from funke.engine.sql.functions.times import TIMES
+
+__all__ = ["FUNCTIONS", "GROUPS", "find_function"]
+
+GROUPS: dict[str, tuple[Function, ...]] = {
+    "Comparison": COMPARISON,
+    "Logic": LOGIC,
+    "Arithmetic": OPERATORS,
+    "Conditions": CONDITIONAL,
+    "Casts": CASTING,
+    "Numbers": MATHEMATICS,
+    "Texts": TEXTS,
+    "Patterns": REGEXES,
+    "Hashes": HASHES,
+    "Dates and times": TIMES,
+    "Collections": COLLECTIONS,
+    "JSON": JSON,
+}
+
+FUNCTIONS: dict[str, Function] = {
+    name: function for group in GROUPS.values() for function in group for name in function.names
+}
+
+
+def find_function(name: str) -> Function | None:
+    """Return the function of a name, whatever its letters' case; None if there is none."""
+    return FUNCTIONS.get(name.lower())

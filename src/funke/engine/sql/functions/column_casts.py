@@ -1,0 +1,61 @@
+"""CAST on whole columns, where Arrow does the same as the cast of each value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from funke.engine.types.logical.atomic_types import BooleanType, DecimalType, VarCharType
+from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import APPROXIMATE, CHARACTER, INTEGRAL, LONGEST
+from funke.engine.types.logical.time_types import DateType, TimestampType
+
+__all__ = ["column_cast"]
+
+ColumnCast = Callable[[Any], Any]
+
+
+def column_cast(source: Any, target: Any) -> ColumnCast | None:
+    """Return what casts a column; None where only values can be cast one by one."""
+    wanted = to_column_type(target)
+    if _is_plain(source, target):
+        return lambda column: pc.cast(column, wanted, safe=False)
+    if isinstance(source, BooleanType) and _is_string(target):
+        return lambda column: pc.if_else(column, "TRUE", "FALSE")
+    if isinstance(source, CHARACTER) and isinstance(target, VarCharType):
+        length, given = target.length, getattr(source, "length", LONGEST)
+        return (lambda column: pc.utf8_slice_codeunits(column, 0, length)) if length < given else lambda column: column
+    if isinstance(source, DateType) and isinstance(target, TimestampType):
+        return lambda column: pc.cast(pc.cast(column, pa.timestamp("s")), wanted, safe=False)
+    return None
+
+
+def _is_plain(source: Any, target: Any) -> bool:
+    """Tell whether Arrow's own cast, which wraps integers as Java does, is right."""
+    if _key(source) == _key(target):
+        return True
+    if isinstance(source, (*INTEGRAL, BooleanType)) and isinstance(target, (*INTEGRAL, *APPROXIMATE)):
+        return True
+    if isinstance(source, APPROXIMATE) and isinstance(target, APPROXIMATE):
+        return True
+    if isinstance(source, INTEGRAL) and _is_string(target):
+        return True
+    if isinstance(source, DecimalType) and isinstance(target, DecimalType):
+        is_wide = target.precision - target.scale >= source.precision - source.scale
+        return is_wide and target.scale >= source.scale
+    # More digits, or the same: nothing is rounded.
+    return (
+        isinstance(source, TimestampType) and isinstance(target, TimestampType) and target.precision >= source.precision
+    )
+
+
+def _is_string(data_type: DataType) -> bool:
+    return isinstance(data_type, VarCharType) and data_type.length == LONGEST
+
+
+def _key(data_type: DataType) -> DataType:
+    return data_type.nullable()

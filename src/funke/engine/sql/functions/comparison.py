@@ -1,0 +1,274 @@
+"""Comparisons: operators, BETWEEN, IN, and tests for NULL."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from funke.engine.sql.functions.casting import cast_columns, cast_values
+from funke.engine.sql.functions.function import Argument, BoundCall, Function
+from funke.engine.types.logical.atomic_types import BooleanType
+from funke.engine.types.logical.casts import are_comparable
+from funke.engine.types.logical.common_type import common_type
+from funke.engine.types.logical.data_type import DataType, NullType
+from funke.engine.types.logical.families import CHARACTER, CONSTRUCTED, any_nullable, with_nullable
+
+__all__ = ["COMPARISON"]
+
+_BOOLEAN = BooleanType()
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_KERNELS = {
+    "=": pc.equal,
+    "<>": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+
+
+def compared_type(types: Sequence[DataType]) -> DataType:
+    """Return the type that values are compared as: a text beside something else is read as that."""
+    others = [each for each in types if not isinstance(each, (*CHARACTER, NullType))]
+    if others:
+        types = others
+    found = common_type(types)
+    return NullType() if found is None else found
+
+
+def _comparison_type(arguments: Sequence[Argument]) -> DataType | None:
+    types = [each.type for each in arguments]
+    if not all(are_comparable(types[0], each) for each in types[1:]):
+        return None
+    return with_nullable(_BOOLEAN, any_nullable(types))
+
+
+def _order_type(arguments: Sequence[Argument]) -> DataType | None:
+    if any(isinstance(each.type, CONSTRUCTED) for each in arguments):
+        return None
+    return _comparison_type(arguments)
+
+
+def _same_typed_body(body: Callable[..., Any]) -> Callable[[BoundCall], Callable[..., Any]]:
+    def make(call: BoundCall) -> Callable[..., Any]:
+        return cast_values(call, [compared_type(call.types)] * len(call.types), body)
+
+    return make
+
+
+def _same_typed_kernel(kernel: Callable[..., Any]) -> Callable[[BoundCall], Callable[..., Any] | None]:
+    def make(call: BoundCall) -> Callable[..., Any] | None:
+        wanted = compared_type(call.types)
+        if isinstance(wanted, (*CONSTRUCTED, NullType)):
+            return None
+        return cast_columns(call.types, [wanted] * len(call.types), kernel)
+
+    return make
+
+
+def _between(value: Any, low: Any, high: Any) -> bool:
+    return bool(low <= value <= high)
+
+
+def _comparing(name: str, *aliases: str) -> Function:
+    return Function(
+        (name, *aliases),
+        "any, any",
+        _comparison_type if name in ("=", "<>") else _order_type,
+        body_for=_same_typed_body(_OPERATORS[name]),
+        kernel_for=_same_typed_kernel(_KERNELS[name]),
+        purpose="Compares two values; a text beside a value of another type is read as one.",
+    )
+
+
+def _three_valued_between(call: BoundCall) -> Callable[..., Any]:
+    """Return BETWEEN as `low <= value AND value <= high`, where FALSE wins over NULL."""
+    cast = _same_typed_body(lambda *values: values)(call)
+
+    def between(value: Any, low: Any, high: Any) -> bool | None:
+        if value is None:
+            return None
+        # NULL bounds are replaced for the cast only.
+        _, first, last = cast(value, value if low is None else low, value if high is None else high)
+        this = cast(value, value, value)[0]
+        if (low is not None and this < first) or (high is not None and last < this):
+            return False
+        return None if low is None or high is None else True
+
+    return between
+
+
+def _negated(make: Callable[[BoundCall], Callable[..., Any]]) -> Callable[[BoundCall], Callable[..., Any]]:
+    def make_negated(call: BoundCall) -> Callable[..., Any]:
+        body = make(call)
+
+        def negated(*values: Any) -> bool | None:
+            found = body(*values)
+            return None if found is None else not found
+
+        return negated
+
+    return make_negated
+
+
+def _negated_kernel(
+    make: Callable[[BoundCall], Callable[..., Any] | None],
+) -> Callable[[BoundCall], Callable[..., Any] | None]:
+    def make_negated(call: BoundCall) -> Callable[..., Any] | None:
+        kernel = make(call)
+        return None if kernel is None else lambda *columns: pc.invert(kernel(*columns))
+
+    return make_negated
+
+
+_between_kernel = _same_typed_kernel(
+    lambda value, low, high: pc.and_kleene(pc.less_equal(low, value), pc.less_equal(value, high))
+)
+
+
+def _in(call: BoundCall) -> Callable[..., Any]:
+    equal = _same_typed_body(lambda *values: values)(call)
+
+    def is_in(value: Any, *candidates: Any) -> bool | None:
+        if value is None:
+            return None
+        given = [each for each in candidates if each is not None]
+        # The cast wants all arguments; NULLs are stood in for by the value, behind the ones that count.
+        cast = equal(value, *(value if each is None else each for each in candidates))
+        if any(cast[0] == cast[place + 1] for place, each in enumerate(candidates) if each is not None):
+            return True
+        return False if len(given) == len(candidates) else None
+
+    return is_in
+
+
+def _in_kernel(call: BoundCall) -> Callable[..., Any] | None:
+    if not all(each.is_constant and each.value is not None for each in call.arguments[1:]):
+        return None
+    wanted = compared_type(call.types)
+    return _same_typed_kernel(lambda value, *rest: _is_member(value, rest, wanted))(call)
+
+
+def _is_member(value: Any, candidates: Sequence[Any], wanted: DataType) -> Any:
+    members = pa.array([each.as_py() for each in candidates], candidates[0].type)
+    found = pc.is_in(value, value_set=members)
+    return pc.if_else(pc.is_valid(value), found, pa.scalar(None, pa.bool_()))
+
+
+def _is_distinct(call: BoundCall) -> Callable[..., Any]:
+    differ = _same_typed_body(operator.ne)(call)
+
+    def is_distinct(left: Any, right: Any) -> bool:
+        if left is None or right is None:
+            return (left is None) != (right is None)
+        return bool(differ(left, right))
+
+    return is_distinct
+
+
+_distinct_kernel = _same_typed_kernel(
+    lambda left, right: pc.if_else(
+        pc.or_(pc.is_null(left), pc.is_null(right)),
+        pc.xor(pc.is_null(left), pc.is_null(right)),
+        pc.not_equal(left, right),
+    )
+)
+
+_NOT_NULL = BooleanType(False)
+
+
+def _never_null(arguments: Sequence[Argument]) -> DataType | None:
+    return None if _comparison_type(arguments) is None else _NOT_NULL
+
+
+COMPARISON: tuple[Function, ...] = (
+    _comparing("="),
+    _comparing("<>", "!="),
+    _comparing("<"),
+    _comparing("<="),
+    _comparing(">"),
+    _comparing(">="),
+    Function(
+        ("between",),
+        "any, any, any",
+        _order_type,
+        body_for=_three_valued_between,
+        kernel_for=_between_kernel,
+        is_strict=False,
+        purpose="Whether a value lies between two others, bounds included.",
+    ),
+    Function(
+        ("not between",),
+        "any, any, any",
+        _order_type,
+        body_for=_negated(_three_valued_between),
+        kernel_for=_negated_kernel(_between_kernel),
+        is_strict=False,
+        purpose="Whether a value lies outside of two others.",
+    ),
+    Function(
+        ("in",),
+        "any, any...",
+        _comparison_type,
+        body_for=_in,
+        kernel_for=_in_kernel,
+        is_strict=False,
+        purpose="Whether a value is one of several.",
+    ),
+    Function(
+        ("not in",),
+        "any, any...",
+        _comparison_type,
+        body_for=_negated(_in),
+        kernel_for=_negated_kernel(_in_kernel),
+        is_strict=False,
+        purpose="Whether a value is none of several.",
+    ),
+    Function(
+        ("is distinct from",),
+        "any, any",
+        _never_null,
+        body_for=_is_distinct,
+        kernel_for=_distinct_kernel,
+        is_strict=False,
+        purpose="Whether two values differ; NULL is equal to NULL.",
+    ),
+    Function(
+        ("is not distinct from",),
+        "any, any",
+        _never_null,
+        body_for=_negated(_is_distinct),
+        kernel_for=_negated_kernel(_distinct_kernel),
+        is_strict=False,
+        purpose="Whether two values are equal; NULL is equal to NULL.",
+    ),
+    Function(
+        ("is null",),
+        "any",
+        _NOT_NULL,
+        lambda value: value is None,
+        kernel_for=lambda call: pc.is_null,
+        is_strict=False,
+        purpose="Whether a value is NULL.",
+    ),
+    Function(
+        ("is not null",),
+        "any",
+        _NOT_NULL,
+        lambda value: value is not None,
+        kernel_for=lambda call: pc.is_valid,
+        is_strict=False,
+        purpose="Whether a value is not NULL.",
+    ),
+)

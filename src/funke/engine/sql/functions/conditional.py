@@ -1,0 +1,199 @@
+"""CASE, COALESCE and their kin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from funke.engine.sql.functions.column_casts import column_cast
+from funke.engine.sql.functions.comparison import compared_type
+from funke.engine.sql.functions.function import Argument, BoundCall, Function
+from funke.engine.sql.functions.type_rules import common
+from funke.engine.sql.functions.value_casts import value_cast
+from funke.engine.types.logical.atomic_types import BooleanType
+from funke.engine.types.logical.casts import are_comparable
+from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical.common_type import common_type
+from funke.engine.types.logical.data_type import DataType, NullType
+from funke.engine.types.logical.families import CONSTRUCTED, is_nullable, with_nullable
+
+__all__ = ["CONDITIONAL"]
+
+
+def _is_value(place: int, count: int) -> bool:
+    """Tell whether a place among CASE's arguments (condition, value, …, otherwise) holds a value."""
+    return place % 2 == 1 or place == count - 1
+
+
+def _case_type(arguments: Sequence[Argument]) -> DataType | None:
+    count = len(arguments)
+    conditions = [each.type for place, each in enumerate(arguments) if not _is_value(place, count)]
+    if count < 3 or count % 2 == 0 or not all(isinstance(each, (BooleanType, NullType)) for each in conditions):
+        return None
+    return common_type([each.type for place, each in enumerate(arguments) if _is_value(place, count)])
+
+
+def _case_body(call: BoundCall) -> Callable[..., Any]:
+    casts = [_cast_or_null(each, call) for each in call.types]
+
+    def case(*values: Any) -> Any:
+        for place in range(0, len(values) - 1, 2):
+            if values[place] is True:
+                return casts[place + 1](values[place + 1])
+        return casts[-1](values[-1])
+
+    return case
+
+
+def _cast_or_null(source: DataType, call: BoundCall) -> Callable[[Any], Any]:
+    if isinstance(source, (BooleanType, NullType)) and not isinstance(call.result, BooleanType):
+        return lambda value: value
+    cast = value_cast(source, call.result, call.session)
+    return lambda value: None if value is None else cast(value)
+
+
+def _case_kernel(call: BoundCall) -> Callable[..., Any] | None:
+    casts = _column_casts(
+        [each for place, each in enumerate(call.types) if _is_value(place, len(call.types))], call.result
+    )
+    if casts is None:
+        return None
+
+    def case(*columns: Any) -> Any:
+        found = casts[-1](columns[-1])
+        for place in range(len(columns) - 3, -1, -2):
+            # A condition may be a bare NULL.
+            condition = pc.fill_null(pc.cast(columns[place], pa.bool_()), False)
+            found = pc.if_else(condition, casts[place // 2](columns[place + 1]), found)
+        return found
+
+    return case
+
+
+def _column_casts(types: Sequence[DataType], target: DataType) -> list[Callable[[Any], Any]] | None:
+    """Return what casts columns to one type; None if one cannot be, or if Arrow does not choose among such values."""
+    if isinstance(target, CONSTRUCTED):
+        return None
+    wanted = to_column_type(target)
+    casts: list[Callable[[Any], Any]] = []
+    for each in types:
+        cast = (lambda column: pc.cast(column, wanted)) if isinstance(each, NullType) else column_cast(each, target)
+        if cast is None:
+            return None
+        casts.append(cast)
+    return casts
+
+
+def _coalesce_type(arguments: Sequence[Argument]) -> DataType | None:
+    found = common(arguments)
+    return None if found is None else with_nullable(found, all(is_nullable(each.type) for each in arguments))
+
+
+def _coalesce_body(call: BoundCall) -> Callable[..., Any]:
+    casts = [_cast_or_null(each, call) for each in call.types]
+
+    def coalesce(*values: Any) -> Any:
+        return next((cast(each) for cast, each in zip(casts, values) if each is not None), None)
+
+    return coalesce
+
+
+def _coalesce_kernel(call: BoundCall) -> Callable[..., Any] | None:
+    casts = _column_casts(call.types, call.result)
+    return None if casts is None else lambda *columns: pc.coalesce(*(cast(each) for cast, each in zip(casts, columns)))
+
+
+def _nullif_type(arguments: Sequence[Argument]) -> DataType | None:
+    left, right = (each.type for each in arguments)
+    return with_nullable(left, True) if are_comparable(left, right) else None
+
+
+def _nullif_body(call: BoundCall) -> Callable[..., Any]:
+    wanted = compared_type(call.types)
+    first, second = (value_cast(each, wanted, call.session) for each in call.types)
+
+    def nullif(left: Any, right: Any) -> Any:
+        if left is None or right is None:
+            return left
+        return None if first(left) == second(right) else left
+
+    return nullif
+
+
+def _nullif_kernel(call: BoundCall) -> Callable[..., Any] | None:
+    casts = _column_casts(call.types, compared_type(call.types))
+    if casts is None or isinstance(call.types[0], NullType):
+        return None
+    nothing = pa.scalar(None, to_column_type(call.result))
+
+    def nullif(left: Any, right: Any) -> Any:
+        is_equal = pc.fill_null(pc.equal(casts[0](left), casts[1](right)), False)
+        return pc.if_else(is_equal, nothing, left)
+
+    return nullif
+
+
+def _extreme(name: str, is_better: Callable[[Any, Any], bool], kernel: Callable[..., Any], purpose: str) -> Function:
+    def body(call: BoundCall) -> Callable[..., Any]:
+        casts = [value_cast(each, call.result, call.session) for each in call.types]
+
+        def extreme(*values: Any) -> Any:
+            return reduce(
+                lambda best, each: each if is_better(each, best) else best, map(lambda c, v: c(v), casts, values)
+            )
+
+        return extreme
+
+    def kernel_for(call: BoundCall) -> Callable[..., Any] | None:
+        casts = _column_casts(call.types, call.result)
+        if casts is None or not pa.types.is_integer(to_column_type(call.result)):
+            return None
+        return lambda *columns: kernel(*(cast(each) for cast, each in zip(casts, columns)), skip_nulls=False)
+
+    return Function((name,), "any...", common, body_for=body, kernel_for=kernel_for, purpose=purpose)
+
+
+CONDITIONAL: tuple[Function, ...] = (
+    Function(
+        ("case", "if"),
+        "any, any, any...",
+        _case_type,
+        body_for=_case_body,
+        kernel_for=_case_kernel,
+        is_strict=False,
+        purpose="The value behind the first condition that is TRUE, else the last one.",
+    ),
+    Function(
+        ("coalesce",),
+        "any...",
+        _coalesce_type,
+        body_for=_coalesce_body,
+        kernel_for=_coalesce_kernel,
+        is_strict=False,
+        purpose="The first value that is not NULL.",
+    ),
+    Function(
+        ("ifnull",),
+        "any, any",
+        _coalesce_type,
+        body_for=_coalesce_body,
+        kernel_for=_coalesce_kernel,
+        is_strict=False,
+        purpose="The first value, or the second if that is NULL.",
+    ),
+    Function(
+        ("nullif",),
+        "any, any",
+        _nullif_type,
+        body_for=_nullif_body,
+        kernel_for=_nullif_kernel,
+        is_strict=False,
+        purpose="NULL if both are equal, else the first.",
+    ),
+    _extreme("greatest", lambda a, b: a > b, pc.max_element_wise, "The greatest; NULL if one is NULL."),
+    _extreme("least", lambda a, b: a < b, pc.min_element_wise, "The least; NULL if one is NULL."),
+)

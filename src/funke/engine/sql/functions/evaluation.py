@@ -1,0 +1,63 @@
+"""Calls on whole columns: by the kernel if there is one, else by the body, value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import repeat
+from typing import Any
+
+import pyarrow as pa
+
+from funke.engine.sql.functions.function import BoundCall, SymbolType
+from funke.engine.sql.functions.values import from_values, to_value, to_values
+from funke.engine.types.logical.column_types import to_column_type
+
+__all__ = ["column_function", "mapped_body"]
+
+# Arrow arrays, or scalars for constants; the number of rows. Gives an array.
+ColumnFunction = Callable[[Sequence[Any], int], Any]
+
+
+def column_function(call: BoundCall) -> ColumnFunction:
+    """Return what evaluates a call on columns. Words among the arguments are given as they are."""
+    kernel = call.kernel()
+    if kernel is None:
+        return mapped_body(call)
+    wanted = to_column_type(call.result)
+
+    def evaluate(columns: Sequence[Any], length: int) -> Any:
+        return as_column(kernel(*columns), wanted, length)
+
+    return evaluate
+
+
+def mapped_body(call: BoundCall) -> ColumnFunction:
+    """Return what evaluates a call value by value: the reference for every kernel."""
+    body, types = call.body(), call.types
+
+    def evaluate(columns: Sequence[Any], length: int) -> Any:
+        lists = [_values(column, data_type) for column, data_type in zip(columns, types)]
+        if not lists:
+            return from_values([body() for _ in range(length)], call.result)
+        if all(isinstance(each, repeat) for each in lists):
+            return from_values([body(*map(next, lists))] * length, call.result)
+        return from_values(list(map(body, *lists)), call.result)
+
+    return evaluate
+
+
+def as_column(result: Any, wanted: Any, length: int) -> Any:
+    """Return the result of a kernel as an array of the wanted type."""
+    if isinstance(result, pa.Scalar):
+        result = pa.repeat(result, length)
+    if isinstance(result, pa.ChunkedArray):
+        result = result.combine_chunks()
+    return result if result.type == wanted else result.cast(wanted, safe=False)
+
+
+def _values(column: Any, data_type: Any) -> Any:
+    if isinstance(data_type, SymbolType):
+        return repeat(column)
+    if isinstance(column, pa.Scalar):
+        return repeat(to_value(column, data_type))
+    return to_values(column, data_type)

@@ -1,0 +1,262 @@
+"""What a function is: its names, the kinds of its arguments, the type of its result, its body and its kernel."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from funke.engine.errors import TypeMismatchError
+from funke.engine.types.logical.atomic_types import BooleanType, DecimalType
+from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
+from funke.engine.types.logical.data_type import DataType, NullType
+from funke.engine.types.logical.families import (
+    APPROXIMATE,
+    BINARY,
+    CHARACTER,
+    DATETIME,
+    INTEGRAL,
+    INTERVAL,
+    NUMERIC,
+    Kinds,
+    any_nullable,
+    with_nullable,
+)
+from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
+
+__all__ = [
+    "NOT_CONSTANT",
+    "Argument",
+    "BoundCall",
+    "Function",
+    "Session",
+    "SymbolType",
+    "bind",
+    "constant",
+    "symbol",
+]
+
+Body = Callable[..., Any]
+Kernel = Callable[..., Any]
+
+
+class _NoConstant(Enum):
+    """Says that an argument is no constant; None would be the constant NULL."""
+
+    VALUE = 0
+
+
+NOT_CONSTANT: Final = _NoConstant.VALUE
+
+
+class SymbolType(DataType):
+    """The type of a word, or of a type, that stands among arguments: HOUR in FLOOR(t TO HOUR)."""
+
+    def __init__(self) -> None:
+        super().__init__(False)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """The type of an argument, and its value if that is a constant."""
+
+    type: DataType
+    value: Any = NOT_CONSTANT
+
+    @property
+    def is_constant(self) -> bool:
+        return self.value is not NOT_CONSTANT
+
+
+def constant(data_type: DataType, value: Any) -> Argument:
+    """Return the argument that is a constant."""
+    return Argument(data_type, value)
+
+
+def symbol(word: str | DataType) -> Argument:
+    """Return the argument that is a word, or a type."""
+    return Argument(SymbolType(), word)
+
+
+@dataclass(frozen=True)
+class Session:
+    """What functions know of the session: its zone, and when the query started, for CURRENT_DATE and its kin."""
+
+    zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
+    started: datetime.datetime | None = None
+
+    def now(self) -> datetime.datetime:
+        return self.started or datetime.datetime.now(datetime.timezone.utc)
+
+
+_KINDS: dict[str, Kinds] = {
+    "any": (DataType,),
+    "boolean": (BooleanType,),
+    "text": CHARACTER,
+    "bytes": BINARY,
+    "number": NUMERIC,
+    "integer": INTEGRAL,
+    "decimal": (DecimalType,),
+    "float": APPROXIMATE,
+    "date": (DateType,),
+    "time": (TimeType,),
+    "timestamp": (TimestampType, LocalZonedTimestampType),
+    "datetime": DATETIME,
+    "interval": INTERVAL,
+    "array": (ArrayType,),
+    "map": (MapType,),
+    "multiset": (MultisetType,),
+    "row": (RowType,),
+    "symbol": (SymbolType,),
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One or several kinds of types that stand at one place of a form: `text`, `text/bytes`."""
+
+    text: str
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        return tuple(each for name in self.text.split("/") for each in _KINDS[name])
+
+    def accepts(self, data_type: DataType) -> bool:
+        if isinstance(data_type, SymbolType):
+            return SymbolType in self.kinds
+        return isinstance(data_type, (*self.kinds, NullType))
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to call a function, as a text: `text, integer?, any...` (`?` may be left out, `...` one or more)."""
+
+    text: str
+
+    @cached_property
+    def parameters(self) -> list[tuple[Parameter, str]]:
+        """Each parameter with its mark: nothing, `?` or `...`."""
+        parameters = []
+        for each in filter(None, (part.strip() for part in self.text.split(","))):
+            mark = "..." if each.endswith("...") else "?" if each.endswith("?") else ""
+            parameters.append((Parameter(each.removesuffix(mark) if mark else each), mark))
+        return parameters
+
+    def accepts(self, types: Sequence[DataType]) -> bool:
+        place = 0
+        for parameter, mark in self.parameters:
+            if mark == "..." and place < len(types):
+                return all(parameter.accepts(each) for each in types[place:])
+            if place < len(types):
+                if not parameter.accepts(types[place]):
+                    return False
+                place += 1
+            elif mark != "?":
+                return False
+        return place == len(types)
+
+
+# The type of a call that is about to be bound; None if its arguments have none.
+TypeRule = Callable[[Sequence[Argument]], DataType | None]
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function or operator of SQL, under all its names."""
+
+    names: tuple[str, ...]
+    # Alternatives, with a bar between them.
+    forms: str
+    result: DataType | TypeRule
+    # A body, or what makes one for the types of a call.
+    body: Body | None = None
+    body_for: Callable[[BoundCall], Body] | None = None
+    # What makes a kernel for the types of a call; None where these have none.
+    kernel_for: Callable[[BoundCall], Kernel | None] | None = None
+    # Strict functions give NULL if an argument is NULL, and their bodies see no None.
+    is_strict: bool = True
+    is_deterministic: bool = True
+    # Strict functions that give NULL for other reasons too.
+    may_give_null: bool = False
+    purpose: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+    @cached_property
+    def alternatives(self) -> list[Form]:
+        return [Form(each.strip()) for each in self.forms.split("|")]
+
+    def result_type(self, arguments: Sequence[Argument]) -> DataType | None:
+        """Return the type of a call; None if the function cannot be called so."""
+        types = [each.type for each in arguments]
+        if not any(form.accepts(types) for form in self.alternatives):
+            return None
+        if not isinstance(self.result, DataType):
+            found = self.result(arguments)
+        else:
+            found = with_nullable(self.result, self.is_strict and any_nullable(types))
+        if found is not None and self.may_give_null:
+            return with_nullable(found, True)
+        return found
+
+
+@dataclass(frozen=True)
+class BoundCall:
+    """A function with the types of its arguments and of its result."""
+
+    function: Function
+    arguments: tuple[Argument, ...]
+    result: DataType
+    session: Session = field(default_factory=Session)
+
+    @property
+    def types(self) -> list[DataType]:
+        return [each.type for each in self.arguments]
+
+    def body(self) -> Body:
+        """Return the function on Python values."""
+        function = self.function
+        body = function.body_for(self) if function.body_for is not None else function.body
+        assert body is not None, function.name
+        return _strict(body) if function.is_strict else body
+
+    def kernel(self) -> Kernel | None:
+        """Return the function on Arrow columns, if it has a form for these types."""
+        return self.function.kernel_for(self) if self.function.kernel_for is not None else None
+
+
+def bind(function: Function, arguments: Sequence[Argument], session: Session | None = None) -> BoundCall:
+    """Return the call of a function with arguments of some types; refuses types that it does not take."""
+    result = function.result_type(arguments)
+    if result is None:
+        given = ", ".join(_argument_text(each) for each in arguments)
+        name = function.name.upper()
+        forms = ", ".join(f"'{name}({form.text})'" for form in function.alternatives)
+        raise TypeMismatchError(
+            f"Cannot apply '{name}' to arguments of type '{name}({given})'. Supported form(s): {forms}"
+        )
+    return BoundCall(function, tuple(arguments), result, session or Session())
+
+
+def _argument_text(argument: Argument) -> str:
+    if isinstance(argument.type, SymbolType):
+        return str(argument.value)
+    return f"<{to_sql_text(argument.type)}>"
+
+
+def _strict(body: Body) -> Body:
+    def call(*values: Any) -> Any:
+        for each in values:
+            if each is None:
+                return None
+        return body(*values)
+
+    return call

@@ -1,0 +1,116 @@
+"""Paths into JSON documents: `$.a[0]['b'].*`, `$..a`, lax or strict."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+__all__ = ["JsonPath", "PathError", "parse_path"]
+
+
+class PathError(ValueError):
+    """A path is malformed, or leads nowhere in strict mode."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a path: names or places to choose, all for neither; `is_deep` looks at every depth."""
+
+    names: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    span: tuple[int | None, int | None] | None = None
+    is_deep: bool = False
+
+    @property
+    def is_single(self) -> bool:
+        return len(self.names) + len(self.places) == 1 and not self.is_deep
+
+
+@dataclass(frozen=True)
+class JsonPath:
+    steps: tuple[Step, ...]
+    is_strict: bool
+
+    @property
+    def is_definite(self) -> bool:
+        """Tell whether the path leads to one value at most."""
+        return all(step.is_single for step in self.steps)
+
+    def find(self, document: Any) -> list[Any]:
+        """Return all values that the path leads to."""
+        found = [document]
+        for step in self.steps:
+            following = [each for value in found for each in _follow(step, value)]
+            if self.is_strict and step.is_single and found and not following:
+                raise PathError(f"No results for path: {step}")
+            found = following
+        return found
+
+
+_STEP = re.compile(
+    r"""(?P<deep>\.\.)?\.?(?:(?P<name>[\w\-]+)|(?P<all>\*)|\[\s*(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\s*\]
+    |\[\s*(?P<every>\*)\s*\]|\[\s*(?P<places>-?\d+(?:\s*,\s*-?\d+)*)\s*\]|\[\s*(?P<start>-?\d*)\s*:\s*(?P<end>-?\d*)\s*\])""",
+    re.VERBOSE,
+)
+
+
+@lru_cache(maxsize=512)
+def parse_path(text: str) -> JsonPath:
+    """Return the path of a text; `lax` (the default) or `strict` may stand before it."""
+    match = re.fullmatch(r"\s*(?:(lax|strict)\s+)?(\$.*?)\s*", text, re.IGNORECASE | re.DOTALL)
+    if match is None:
+        raise PathError(f"Illegal jsonpath spec '{text}', format of the spec should be: '<lax|strict> ${{expr}}'")
+    steps, rest, place = [], match[2], 1
+    while place < len(rest):
+        found = _STEP.match(rest, place)
+        if found is None:
+            raise PathError(f"the JSON path '{text}' is not understood at '{rest[place:]}'")
+        steps.append(_to_step(found))
+        place = found.end()
+    return JsonPath(tuple(steps), (match[1] or "lax").lower() == "strict")
+
+
+def _to_step(found: re.Match[str]) -> Step:
+    is_deep = found["deep"] is not None
+    if found["name"] is not None:
+        return Step(names=(found["name"],), is_deep=is_deep)
+    if found["quoted"] is not None:
+        return Step(names=(re.sub(r"\\(.)", r"\1", found["quoted"][1:-1]),), is_deep=is_deep)
+    if found["places"] is not None:
+        return Step(places=tuple(int(each) for each in found["places"].split(",")), is_deep=is_deep)
+    if found["start"] is not None:
+        return Step(span=(_number(found["start"]), _number(found["end"])), is_deep=is_deep)
+    return Step(is_deep=is_deep)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text else None
+
+
+def _follow(step: Step, value: Any) -> Iterator[Any]:
+    for each in _all_depths(value) if step.is_deep else (value,):
+        yield from _choose(step, each)
+
+
+def _choose(step: Step, value: Any) -> Iterator[Any]:
+    if step.names:
+        yield from (value[name] for name in step.names if isinstance(value, dict) and name in value)
+    elif isinstance(value, list):
+        if step.span is not None:
+            yield from value[slice(*step.span)]
+        elif step.places:
+            yield from (value[place] for place in step.places if -len(value) <= place < len(value))
+        else:
+            yield from value
+    elif isinstance(value, dict) and not step.places and step.span is None:
+        yield from value.values()
+
+
+def _all_depths(value: Any) -> Iterator[Any]:
+    yield value
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for each in children:
+        yield from _all_depths(each)

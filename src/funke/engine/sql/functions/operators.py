@@ -1,0 +1,74 @@
+"""The operators + - * / % and a minus before one operand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow.compute as pc
+
+from funke.engine.sql.functions.arithmetic import number_body, number_kernel, number_type
+from funke.engine.sql.functions.decimals import wrapped
+from funke.engine.sql.functions.function import Argument, BoundCall, Function
+from funke.engine.sql.functions.time_arithmetic import interval_body, interval_kernel, interval_type
+from funke.engine.sql.functions.value_casts import BITS
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import NUMERIC
+
+__all__ = ["OPERATORS"]
+
+
+def _operator(name: str, *aliases: str, forms: str, purpose: str) -> Function:
+    def result(arguments: Sequence[Argument]) -> DataType | None:
+        types = [each.type for each in arguments]
+        if len(types) == 1:
+            return types[0]
+        return number_type(name, types) if _is_numeric(types) else interval_type(name, types)
+
+    def body(call: BoundCall) -> Callable[..., Any]:
+        if len(call.types) == 1:
+            return _negation(call)
+        return number_body(name, call) if _is_numeric(call.types) else interval_body(name, call)
+
+    def kernel(call: BoundCall) -> Callable[..., Any] | None:
+        if len(call.types) == 1:
+            return _NEGATE
+        return number_kernel(name, call) if _is_numeric(call.types) else interval_kernel(name, call)
+
+    return Function((name, *aliases), forms, result, body_for=body, kernel_for=kernel, purpose=purpose)
+
+
+def _is_numeric(types: Sequence[DataType]) -> bool:
+    return all(isinstance(each, NUMERIC) for each in types)
+
+
+def _negation(call: BoundCall) -> Callable[[Any], Any]:
+    bits = BITS.get(type(call.result))
+    # A zero of a decimal has no sign.
+    return (
+        (lambda value: 0 - value if value == 0 and not isinstance(value, float) else -value)
+        if bits is None
+        else (lambda value: wrapped(-value, bits))
+    )
+
+
+_NEGATE: Callable[..., Any] = pc.negate
+_TIMES = "datetime, interval | interval, datetime | interval, interval"
+
+OPERATORS: tuple[Function, ...] = (
+    _operator("+", forms=f"number, number | {_TIMES}", purpose="The sum; a date or time some interval later."),
+    _operator(
+        "-",
+        forms=f"number, number | number | interval | {_TIMES}",
+        purpose="The difference; with one operand its opposite.",
+    ),
+    _operator(
+        "*",
+        forms="number, number | interval, integer | integer, interval",
+        purpose="The product; an interval some times.",
+    ),
+    _operator("/", forms="number, number", purpose="The quotient, without its fraction for integers."),
+    _operator(
+        "%", "mod", forms="integer/decimal, integer/decimal", purpose="The remainder, with the sign of the dividend."
+    ),
+)

@@ -1,0 +1,484 @@
+"""Functions of texts."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import urllib.parse
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from funke.engine.sql.functions.function import Argument, BoundCall, Function
+from funke.engine.sql.functions.type_rules import like_argument
+from funke.engine.types.logical.atomic_types import (
+    BinaryType,
+    BooleanType,
+    CharType,
+    IntType,
+    VarBinaryType,
+    VarCharType,
+)
+from funke.engine.types.logical.collection_types import ArrayType, MapType
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import BINARY, LONGEST, any_nullable, is_nullable, with_nullable
+
+__all__ = ["TEXTS"]
+
+_STRING, _INT, _BOOLEAN, _BYTES = VarCharType(LONGEST), IntType(), BooleanType(), VarBinaryType(LONGEST)
+
+
+def _upper(text: str) -> str:
+    return text.upper()
+
+
+def _varying(arguments: Sequence[Argument]) -> DataType:
+    """A text of at most the length of the first argument; bytes stay bytes."""
+    given: Any = arguments[0].type
+    kind = VarBinaryType if isinstance(given, BINARY) else VarCharType
+    return kind(given.length if hasattr(given, "length") else LONGEST, any_nullable(each.type for each in arguments))
+
+
+def _trim(*arguments: str) -> str:
+    if len(arguments) == 1:
+        return arguments[0].strip(" ")
+    side, characters, text = arguments
+    if side in ("BOTH", "LEADING"):
+        text = text.lstrip(characters) if characters else text
+    if side in ("BOTH", "TRAILING"):
+        text = text.rstrip(characters) if characters else text
+    return text
+
+
+def _trim_type(arguments: Sequence[Argument]) -> DataType:
+    return _varying([arguments[-1], *arguments[1:-1]])
+
+
+def _ltrim(text: str, characters: str = " ") -> str:
+    return text.lstrip(characters) if characters else text
+
+
+def _rtrim(text: str, characters: str = " ") -> str:
+    return text.rstrip(characters) if characters else text
+
+
+def _btrim(text: str, characters: str = " ") -> str:
+    return text.strip(characters) if characters else text
+
+
+def _substring(text: Any, start: int, length: int | None = None) -> Any:
+    """The part from a place that counts from 1, or from the end if it is negative; 0 is as 1."""
+    if length is not None and length < 0:
+        return None
+    if start > len(text):
+        return text[:0]
+    first = start - 1 if start > 0 else 0 if start == 0 else len(text) + start
+    if first < 0:
+        return text[:0]
+    return text[first:] if length is None else text[first : first + length]
+
+
+def _substring_kernel(call: BoundCall) -> Callable[..., Any] | None:
+    places = [each.value for each in call.arguments[1:]]
+    is_plain = isinstance(call.types[0], VarCharType) and all(isinstance(each, int) and each >= 1 for each in places)
+    if not is_plain:
+        return None
+    start = places[0] - 1
+    stop = start + places[1] if len(places) > 1 else None
+    return lambda text, *_: pc.utf8_slice_codeunits(text, start, stop)
+
+
+def _concat_type(arguments: Sequence[Argument]) -> DataType:
+    return with_nullable(_STRING, any_nullable(each.type for each in arguments))
+
+
+def _join_type(arguments: Sequence[Argument]) -> DataType:
+    """Two of one fixed length give one of a fixed length."""
+    types = [each.type for each in arguments]
+    length = min(LONGEST, sum(getattr(each, "length", LONGEST) for each in types))
+    if any(isinstance(each, BINARY) for each in types):
+        is_fixed = all(isinstance(each, BinaryType) for each in types)
+        return (BinaryType if is_fixed else VarBinaryType)(length, any_nullable(types))
+    is_fixed = all(isinstance(each, CharType) for each in types)
+    return (CharType if is_fixed else VarCharType)(length, any_nullable(types))
+
+
+def _overlay_type(arguments: Sequence[Argument]) -> DataType:
+    lengths = [getattr(each.type, "length", LONGEST) for each in arguments[:2]]
+    return VarCharType(min(LONGEST, sum(lengths)), any_nullable(each.type for each in arguments))
+
+
+def _longest_type(arguments: Sequence[Argument]) -> DataType:
+    return VarCharType(max(getattr(each.type, "length", 1) for each in arguments[1:]))
+
+
+def _concat(*parts: Any) -> Any:
+    return parts[0][:0].join(parts)
+
+
+def _concat_kernel(call: BoundCall) -> Callable[..., Any] | None:
+    if any(isinstance(each, BINARY) for each in call.types):
+        return None
+    return lambda *columns: pc.binary_join_element_wise(*columns, pa.scalar(""), null_handling="emit_null")
+
+
+def _concat_ws(separator: str | None, *parts: str | None) -> str | None:
+    return None if separator is None else separator.join(each for each in parts if each is not None)
+
+
+def _concat_ws_kernel(call: BoundCall) -> Callable[..., Any] | None:
+    # Arrow loses rows whose parts are all NULL.
+    if any_nullable(call.types):
+        return None
+    return lambda separator, *parts: pc.binary_join_element_wise(*parts, separator, null_handling="emit_null")
+
+
+def _separator_type(arguments: Sequence[Argument]) -> DataType:
+    return with_nullable(_STRING, is_nullable(arguments[0].type))
+
+
+def _pad(text: str, length: int, pad: str, is_left: bool) -> str | None:
+    if length < 0 or (not pad and length > len(text)):
+        return None
+    missing = length - len(text)
+    if missing <= 0:
+        return text[:length]
+    fill = (pad * (missing // len(pad) + 1))[:missing]
+    return fill + text if is_left else text + fill
+
+
+def _position(part: Any, whole: Any, start: int = 1) -> int:
+    return int(whole.find(part, max(start - 1, 0))) + 1
+
+
+def _instr(text: str, part: str, start: int = 1, occurrence: int = 1) -> int | None:
+    """Where a part stands for the n-th time; from a negative start on, backwards."""
+    if start == 0 or occurrence <= 0:
+        return None
+    is_forward = start > 0
+    place = start - 2 if is_forward else len(text) + start + 1
+    for _ in range(occurrence):
+        if is_forward:
+            place = text.find(part, place + 1)
+        else:
+            place = text.rfind(part, 0, place - 1 + len(part)) if place > 0 else -1
+        if place < 0:
+            return 0
+    return place + 1
+
+
+def _overlay(text: str, new: str, start: int, length: int | None = None) -> str:
+    count = len(new) if length is None else length
+    if start <= 0 or start > len(text):
+        return text
+    return text[: start - 1] + new + text[start - 1 + max(count, 0) :]
+
+
+def _initcap(text: str) -> str:
+    return re.sub(r"[^\W_]+", lambda match: match[0][:1].upper() + match[0][1:].lower(), text)
+
+
+def _left(text: str, length: int) -> str:
+    return text[: max(length, 0)]
+
+
+def _right(text: str, length: int) -> str:
+    return text[max(len(text) - length, 0) :] if length > 0 else ""
+
+
+def _ascii(text: str) -> int:
+    if not text:
+        return 0
+    first = text.encode()[0]
+    return first - 256 if first > 127 else first
+
+
+def _chr(code: int) -> str:
+    return "" if code < 0 else chr(code & 0xFF)
+
+
+# Names of character sets that Java and Python spell differently.
+_CHARSETS = {"UTF-16": "utf-16-be"}
+
+
+def _decode(value: bytes, charset: str) -> str | None:
+    try:
+        return value.decode(_CHARSETS.get(charset.upper(), charset), "replace")
+    except LookupError:
+        return None
+
+
+def _encode(text: str, charset: str) -> bytes | None:
+    prefix = b"\xfe\xff" if charset.upper() == "UTF-16" else b""
+    try:
+        return prefix + text.encode(_CHARSETS.get(charset.upper(), charset), "replace")
+    except LookupError:
+        return None
+
+
+def _to_base64(text: Any) -> str:
+    return base64.b64encode(text.encode() if isinstance(text, str) else text).decode()
+
+
+def _from_base64(text: Any) -> str:
+    raw = text.encode() if isinstance(text, str) else text
+    try:
+        return base64.b64decode(raw + b"=" * (-len(raw) % 4), validate=True).decode("utf-8", "replace")
+    except binascii.Error as problem:
+        raise ValueError(f"{text!r} is no text in base 64: {problem}") from None
+
+
+def _hex(value: Any) -> str:
+    if isinstance(value, int):
+        return f"{value & 0xFFFFFFFFFFFFFFFF:X}"
+    return (value.encode() if isinstance(value, str) else value).hex().upper()
+
+
+def _unhex(text: str) -> bytes | None:
+    try:
+        return bytes.fromhex(text.zfill(len(text) + len(text) % 2)) if not re.search(r"\s", text) else None
+    except ValueError:
+        return None
+
+
+def _split_index(text: str, separator: Any, index: int) -> str | None:
+    mark = chr(separator) if isinstance(separator, int) else separator
+    if index < 0 or not mark or not text:
+        return None
+    parts = text.split(mark)
+    return parts[index] if index < len(parts) else None
+
+
+def _split_index_kernel(call: BoundCall) -> Callable[..., Any] | None:
+    separator, index = call.arguments[1].value, call.arguments[2].value
+    if not isinstance(separator, str) or not separator or not isinstance(index, int) or index < 0:
+        return None
+
+    def split_index(text: Any, *_: Any) -> Any:
+        if isinstance(text, pa.Scalar):
+            text = pa.array([text.as_py()], text.type)
+            return split_index(text)[0]
+        parts = pc.split_pattern(pc.replace_with_mask(text, pc.equal(text, ""), pa.scalar(None, text.type)), separator)
+        has_part = pc.greater(pc.list_value_length(parts), index)
+        return pc.list_element(pc.if_else(has_part, parts, pa.scalar([None] * (index + 1), parts.type)), index)
+
+    return split_index
+
+
+def _split(text: str, separator: str) -> list[str]:
+    if not separator:
+        return list(text)
+    return text.split(separator)
+
+
+def _str_to_map(text: str, pair_mark: str = ",", key_mark: str = "=") -> dict[str, str | None]:
+    """Both marks are regular expressions, as in Java."""
+    pairs: dict[str, str | None] = {}
+    for each in re.split(pair_mark, text):
+        parts = re.split(key_mark, each, maxsplit=1)
+        pairs[parts[0]] = parts[1] if len(parts) > 1 else None
+    return pairs
+
+
+_URL_PARTS: dict[str, Callable[[urllib.parse.SplitResult], str | None]] = {
+    "PROTOCOL": lambda url: url.scheme or None,
+    "HOST": lambda url: url.hostname,
+    "PATH": lambda url: url.path,
+    "QUERY": lambda url: url.query or None,
+    "REF": lambda url: url.fragment or None,
+    "FILE": lambda url: url.path + (f"?{url.query}" if url.query else ""),
+    "AUTHORITY": lambda url: url.netloc or None,
+    "USERINFO": lambda url: url.netloc.rpartition("@")[0] or None,
+}
+
+
+def _parse_url(text: str, part: str, key: str | None = None) -> str | None:
+    try:
+        url = urllib.parse.urlsplit(text)
+    except ValueError:
+        return None
+    if not url.scheme or part not in _URL_PARTS:
+        return None
+    if key is None:
+        return _URL_PARTS[part](url)
+    if part != "QUERY":
+        return None
+    match = re.search(rf"(?:&|^){re.escape(key)}=([^&]*)", url.query)
+    return None if match is None else match[1]
+
+
+def _url_decode(text: str) -> str | None:
+    if re.search(r"%(?![0-9A-Fa-f]{2})", text):
+        return None
+    return urllib.parse.unquote_plus(text)
+
+
+def _url_encode(text: str) -> str:
+    return urllib.parse.quote_plus(text, safe="*").replace("~", "%7E")
+
+
+def _printf(template: str, *values: Any) -> str | None:
+    try:
+        return re.sub(r"%(\d+)\$", "%", template) % tuple(values)
+    except (TypeError, ValueError):
+        return None
+
+
+def _translate(text: str, source: str, target: str) -> str:
+    table: dict[int, str | None] = {}
+    for place, letter in enumerate(source):
+        table.setdefault(ord(letter), target[place] if place < len(target) else None)
+    return text.translate(table)
+
+
+def _elt(index: int | None, *values: Any) -> Any:
+    return None if index is None or not 1 <= index <= len(values) else values[index - 1]
+
+
+def _function(
+    names: str, forms: str, result: Any, body: Callable[..., Any], purpose: str, kernel: Any = None
+) -> Function:
+    return Function(tuple(names.split("/")), forms, result, body, kernel_for=kernel, purpose=purpose)
+
+
+def _maybe(names: str, forms: str, result: Any, body: Callable[..., Any], purpose: str, kernel: Any = None) -> Function:
+    return Function(
+        tuple(names.split("/")), forms, result, body, kernel_for=kernel, purpose=purpose, may_give_null=True
+    )
+
+
+def _on_strings(kernel: Callable[..., Any]) -> Callable[[BoundCall], Callable[..., Any]]:
+    return lambda call: kernel
+
+
+TEXTS: tuple[Function, ...] = (
+    _function("upper", "text", like_argument(), _upper, "The text in capitals."),
+    _function("lower", "text", like_argument(), lambda text: text.lower(), "The text in small letters."),
+    _function(
+        "trim",
+        "text | symbol, text, text",
+        _trim_type,
+        _trim,
+        "The text without spaces, or other characters, at its ends.",
+    ),
+    _function("ltrim", "text, text?", _varying, _ltrim, "The text without spaces, or other characters, at its start."),
+    _function("rtrim", "text, text?", _varying, _rtrim, "The text without spaces, or other characters, at its end."),
+    _function("btrim", "text, text?", _STRING, _btrim, "The text without spaces, or other characters, at both ends."),
+    _maybe(
+        "substring/substr",
+        "text/bytes, integer, integer?",
+        _varying,
+        _substring,
+        "The part from a place on, which counts from 1, or from the end if it is negative.",
+        _substring_kernel,
+    ),
+    _function("concat", "text...", _concat_type, _concat, "Texts one after the other.", _concat_kernel),
+    _function("||", "text, text | bytes, bytes", _join_type, _concat, "Two texts one after the other.", _concat_kernel),
+    Function(
+        ("concat_ws",),
+        "text, text...",
+        _separator_type,
+        _concat_ws,
+        kernel_for=_concat_ws_kernel,
+        is_strict=False,
+        purpose="Texts with a separator between them, without those that are NULL.",
+    ),
+    _function(
+        "char_length/character_length",
+        "text",
+        _INT,
+        len,
+        "The number of characters.",
+        _on_strings(pc.utf8_length),
+    ),
+    _function(
+        "octet_length",
+        "text/bytes",
+        _INT,
+        lambda value: len(value.encode() if isinstance(value, str) else value),
+        "The number of bytes.",
+    ),
+    _function(
+        "replace",
+        "text, text, text",
+        _STRING,
+        lambda text, old, new: text.replace(old, new),
+        "The text with every occurrence of a part replaced.",
+    ),
+    _function("translate", "text, text, text", _STRING, _translate, "The text with characters replaced one by one."),
+    _maybe(
+        "split_index",
+        "text, text/integer, integer",
+        _STRING,
+        _split_index,
+        "The n-th part of a text, from 0.",
+        _split_index_kernel,
+    ),
+    _function("split", "text, text", ArrayType(_STRING), _split, "The parts of a text."),
+    _function(
+        "lpad", "text, integer, text", _STRING, lambda t, n, p: _pad(t, n, p, True), "The text filled on the left."
+    ),
+    _function(
+        "rpad", "text, integer, text", _STRING, lambda t, n, p: _pad(t, n, p, False), "The text filled on the right."
+    ),
+    _function(
+        "position", "text, text, integer? | bytes, bytes", _INT, _position, "Where a part stands, from 1; 0 if nowhere."
+    ),
+    _function("locate", "text, text, integer?", _INT, _position, "Where a part stands, from a place on; 0 if nowhere."),
+    _function(
+        "instr", "text, text, integer?, integer?", _INT, _instr, "Where a part stands for the n-th time; 0 if nowhere."
+    ),
+    _function(
+        "overlay", "text, text, integer, integer?", _overlay_type, _overlay, "The text with a part at a place replaced."
+    ),
+    _function("initcap", "text", like_argument(), _initcap, "The text with a capital at the start of every word."),
+    _maybe("reverse", "text", _STRING, lambda text: text[::-1], "The text backwards.", _on_strings(pc.utf8_reverse)),
+    _function("repeat", "text, integer", _STRING, lambda text, count: text * max(count, 0), "The text several times."),
+    _maybe("left", "text, integer", _varying, _left, "The first characters."),
+    _maybe("right", "text, integer", _varying, _right, "The last characters."),
+    _function("ascii", "text", _INT, _ascii, "The number of the first byte."),
+    _maybe("chr", "integer", _STRING, _chr, "The character of a number, which counts modulo 256."),
+    _function("decode", "bytes, text", _STRING, _decode, "The text of bytes in a character set."),
+    _function("encode", "text, text", _BYTES, _encode, "The bytes of a text in a character set."),
+    _function("to_base64", "text/bytes", _STRING, _to_base64, "The text in base 64."),
+    _function("from_base64", "text/bytes", _STRING, _from_base64, "The text of one in base 64."),
+    _function("hex", "text/bytes/integer", _STRING, _hex, "The hexadecimal digits of a number or of a text's bytes."),
+    _maybe("unhex", "text", _BYTES, _unhex, "The bytes of hexadecimal digits."),
+    _maybe(
+        "str_to_map",
+        "text, text?, text?",
+        MapType(_STRING, _STRING),
+        _str_to_map,
+        "The map that a text of keys and values describes.",
+    ),
+    _maybe("parse_url", "text, text, text?", _STRING, _parse_url, "A part of an address: HOST, PATH, QUERY …"),
+    _maybe("url_encode", "text", _STRING, _url_encode, "The text as part of an address."),
+    _maybe("url_decode", "text", _STRING, _url_decode, "The text of a part of an address."),
+    _function(
+        "startswith",
+        "text, text | bytes, bytes",
+        _BOOLEAN,
+        lambda a, b: a.startswith(b),
+        "Whether a text starts with another.",
+    ),
+    _function(
+        "endswith",
+        "text, text | bytes, bytes",
+        _BOOLEAN,
+        lambda a, b: a.endswith(b),
+        "Whether a text ends with another.",
+    ),
+    _maybe("printf", "text, any...", _STRING, _printf, "The values in a template like C's."),
+    Function(
+        ("elt",),
+        "integer, text...",
+        _longest_type,
+        _elt,
+        is_strict=False,
+        may_give_null=True,
+        purpose="The n-th of several texts, from 1.",
+    ),
+)

@@ -1,0 +1,100 @@
+"""Dates and times plus and minus intervals."""
+
+from __future__ import annotations
+
+import calendar
+import datetime
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from funke.engine.sql.functions.function import BoundCall
+from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical.common_type import common_type
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import DATETIME, INTEGRAL, INTERVAL, TIMESTAMP, like_nullable
+from funke.engine.types.logical.interval_types import DayTimeIntervalType
+from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimeType
+
+__all__ = ["add_months", "interval_body", "interval_kernel", "interval_type", "plus_interval"]
+
+_DAY_MS = 86_400_000
+_EPOCH = datetime.date(1970, 1, 1)
+
+
+def interval_type(operator: str, types: Sequence[DataType]) -> DataType | None:
+    """Return the type of a sum or difference with an interval, or of an interval times a number."""
+    left, right = types
+    if operator in "+-":
+        if isinstance(left, DATETIME) and isinstance(right, INTERVAL):
+            return like_nullable(left, left, right)
+        if operator == "+" and isinstance(left, INTERVAL) and isinstance(right, DATETIME):
+            return like_nullable(right, left, right)
+        return common_type(types) if isinstance(left, INTERVAL) and isinstance(right, INTERVAL) else None
+    if operator == "*" and isinstance(left, INTERVAL) and isinstance(right, INTEGRAL):
+        return like_nullable(left, left, right)
+    if operator == "*" and isinstance(left, INTEGRAL) and isinstance(right, INTERVAL):
+        return like_nullable(right, left, right)
+    return None
+
+
+def interval_body(operator: str, call: BoundCall) -> Callable[[Any, Any], Any]:
+    left, right = call.types
+    if operator == "*":
+        return lambda first, second: first * second
+    if isinstance(left, INTERVAL) and isinstance(right, INTERVAL):
+        return (lambda a, b: a + b) if operator == "+" else lambda a, b: a - b
+    if isinstance(left, INTERVAL):
+        move = plus_interval(right, left, call)
+        return lambda interval, moment: move(moment, interval)
+    move = plus_interval(left, right, call)
+    return move if operator == "+" else lambda moment, interval: move(moment, -interval)
+
+
+def plus_interval(moment: DataType, interval: DataType, call: BoundCall) -> Callable[[Any, int], Any]:
+    """Return what moves a date or time by an interval."""
+    is_months = not isinstance(interval, DayTimeIntervalType)
+    if isinstance(moment, TimeType):
+        return (lambda time, months: time) if is_months else _plus_millis_of_day
+    if isinstance(moment, LocalZonedTimestampType):
+        zone, utc = call.session.zone, datetime.timezone.utc
+        if is_months:
+            return lambda value, months: add_months(value.astimezone(zone), months).astimezone(utc)
+        return lambda value, millis: value + datetime.timedelta(milliseconds=millis)
+    if is_months:
+        return add_months
+    if isinstance(call.result, DateType):
+        return lambda date, millis: date + datetime.timedelta(days=millis // _DAY_MS)
+    if isinstance(moment, DateType):
+        return lambda date, millis: _midnight(date) + datetime.timedelta(milliseconds=millis)
+    return lambda value, millis: value + datetime.timedelta(milliseconds=millis)
+
+
+def add_months(moment: Any, months: int) -> Any:
+    """Return a date some months later, on the last day of the month if the month has no such day."""
+    years, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
+    day = min(moment.day, calendar.monthrange(years, month + 1)[1])
+    return moment.replace(year=years, month=month + 1, day=day)
+
+
+def _midnight(date: datetime.date) -> datetime.datetime:
+    return datetime.datetime(date.year, date.month, date.day)
+
+
+def _plus_millis_of_day(time: datetime.time, millis: int) -> datetime.time:
+    day = datetime.datetime.combine(_EPOCH, time) + datetime.timedelta(milliseconds=millis)
+    return day.time()
+
+
+def interval_kernel(operator: str, call: BoundCall) -> Callable[..., Any] | None:
+    """Timestamps moved by milliseconds, which most watermarks and windows are."""
+    left, right = call.types
+    if not (isinstance(left, TIMESTAMP) and isinstance(right, DayTimeIntervalType) and operator in "+-"):
+        return None
+    wanted = to_column_type(call.result)
+    if wanted.unit == "s":
+        return None
+    move = pc.add if operator == "+" else pc.subtract
+    return lambda moments, millis: pc.cast(move(moments, pc.cast(millis, pa.duration("ms"))), wanted)

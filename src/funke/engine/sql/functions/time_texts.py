@@ -1,0 +1,192 @@
+"""Dates and times as texts, in SQL's own form and in the patterns of Java's formatters."""
+
+from __future__ import annotations
+
+import calendar
+import datetime
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+__all__ = [
+    "format_pattern",
+    "parse_date",
+    "parse_pattern",
+    "parse_time",
+    "parse_timestamp",
+    "time_text",
+    "timestamp_text",
+]
+
+_DATE = r"(\d{1,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"
+_TIME = r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?"
+_DATE_TEXT = re.compile(rf"\s*{_DATE}(?:[ T].*)?\s*")
+_TIME_TEXT = re.compile(rf"\s*{_TIME}\s*")
+_TIMESTAMP_TEXT = re.compile(rf"\s*{_DATE}(?: {_TIME})?\s*")
+
+
+def parse_date(text: str) -> datetime.date | None:
+    """Return the date of a text like 2024-02-29; None if it is none."""
+    match = _DATE_TEXT.fullmatch(text)
+    return None if match is None else _date(match[1], match[2], match[3])
+
+
+def parse_time(text: str) -> datetime.time | None:
+    """Return the time of a text like 12:30:15.5; None if it is none."""
+    match = _TIME_TEXT.fullmatch(text)
+    return None if match is None else _time(*match.groups())
+
+
+def parse_timestamp(text: str, digits: int = 9) -> datetime.datetime | None:
+    """Return the date and time of a text, with at most so many digits behind the point; None if it is none."""
+    match = _TIMESTAMP_TEXT.fullmatch(text)
+    if match is None:
+        return None
+    date = _date(match[1], match[2], match[3])
+    time = datetime.time() if match[4] is None else _time(match[4], match[5], match[6], (match[7] or "")[:digits])
+    return None if date is None or time is None else datetime.datetime.combine(date, time)
+
+
+def time_text(time: datetime.time, digits: int) -> str:
+    """Return a time with at most so many digits behind the point, without zeros at the end."""
+    fraction = _fraction(time.microsecond, digits).rstrip("0")
+    return _clock(time) + (fraction + "0" if fraction == "." else fraction)
+
+
+def timestamp_text(moment: datetime.datetime, digits: int) -> str:
+    """Return a date and time with so many digits behind the point."""
+    return f"{moment.year:04}-{moment.month:02}-{moment.day:02} {_clock(moment)}{_fraction(moment.microsecond, digits)}"
+
+
+def _clock(time: datetime.time | datetime.datetime) -> str:
+    return f"{time.hour:02}:{time.minute:02}:{time.second:02}"
+
+
+def _fraction(micros: int, digits: int) -> str:
+    return "." + f"{micros:06}000"[:digits] if digits else ""
+
+
+def _date(year: str, month: str | None, day: str | None) -> datetime.date | None:
+    try:
+        return datetime.date(int(year), int(month or 1), int(day or 1))
+    except ValueError:
+        return None
+
+
+def _time(hour: str, minute: str, second: str | None, fraction: str | None) -> datetime.time | None:
+    try:
+        return datetime.time(int(hour), int(minute), int(second or 0), int((fraction or "").ljust(6, "0")[:6]))
+    except ValueError:
+        return None
+
+
+def format_pattern(moment: datetime.datetime, pattern: str, zone_name: str = "") -> str:
+    """Return a date and time in a pattern of Java's formatters: `yyyy-MM-dd HH:mm:ss.SSS`."""
+    return "".join(
+        text if letter is None else _written(moment, letter, len(text), zone_name) for letter, text in _parts(pattern)
+    )
+
+
+def parse_pattern(text: str, pattern: str) -> datetime.datetime | None:
+    """Return the date and time that a text shows in a pattern of Java's formatters; None if it does not fit."""
+    compiled, letters = _pattern_regex(pattern)
+    match = compiled.match(text)
+    if match is None:
+        return None
+    found = {letter: match[number + 1] for number, letter in enumerate(letters)}
+    try:
+        return _from_fields(found)
+    except ValueError:
+        return None
+
+
+_LETTERS = "yuMdHhkKmsSaEDnZzXxVG"
+
+
+@lru_cache(maxsize=256)
+def _parts(pattern: str) -> tuple[tuple[str | None, str], ...]:
+    """Split a pattern into runs of a letter, and plain texts (without a letter)."""
+    parts: list[tuple[str | None, str]] = []
+    for match in re.finditer(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+", pattern):
+        if match[1] is not None:
+            parts.append((None, match[1].replace("''", "'") or "'"))
+        elif match[2] is not None:
+            if match[2] not in _LETTERS:
+                raise ValueError(f"Unknown pattern letter: {match[2]}")
+            parts.append((match[2], match[0]))
+        else:
+            parts.append((None, match[0]))
+    return tuple(parts)
+
+
+_WRITERS: dict[str, Callable[[datetime.datetime], int]] = {
+    "d": lambda moment: moment.day,
+    "H": lambda moment: moment.hour,
+    "h": lambda moment: moment.hour % 12 or 12,
+    "k": lambda moment: moment.hour or 24,
+    "K": lambda moment: moment.hour % 12,
+    "m": lambda moment: moment.minute,
+    "s": lambda moment: moment.second,
+    "D": lambda moment: moment.timetuple().tm_yday,
+}
+
+
+def _written(moment: datetime.datetime, letter: str, width: int, zone_name: str) -> str:
+    if letter in "yu":
+        return f"{moment.year % 100:02}" if width == 2 else str(moment.year).zfill(width)
+    if letter == "M":
+        names = calendar.month_name[moment.month]
+        return names if width >= 4 else names[:3] if width == 3 else str(moment.month).zfill(width)
+    if letter == "E":
+        name = calendar.day_name[moment.weekday()]
+        return name if width >= 4 else name[:3]
+    if letter == "S":
+        return f"{moment.microsecond:06}000"[:width].ljust(width, "0")
+    if letter == "a":
+        return "AM" if moment.hour < 12 else "PM"
+    if letter == "n":
+        return str(moment.microsecond * 1000).zfill(width)
+    if letter == "G":
+        return "AD"
+    if letter in _WRITERS:
+        return str(_WRITERS[letter](moment)).zfill(width)
+    return zone_name
+
+
+_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
+_SHORT_MONTHS = {name[:3]: number for name, number in _MONTHS.items()}
+
+
+@lru_cache(maxsize=256)
+def _pattern_regex(pattern: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
+    regex, letters = "", []
+    parts = _parts(pattern)
+    for place, (letter, text) in enumerate(parts):
+        if letter is None:
+            regex += re.escape(text)
+            continue
+        letters.append(letter)
+        is_followed = place + 1 < len(parts) and parts[place + 1][0] is not None
+        if letter in "ME" and len(text) >= 3:
+            regex += r"([A-Za-z]+)"
+        elif letter == "a":
+            regex += r"([AaPp][Mm])"
+        elif letter == "S" or is_followed:
+            regex += rf"(\d{{{len(text)}}})"
+        else:
+            regex += r"(\d+)" if letter in "yu" else r"(\d{1,2})" if len(text) <= 2 else r"(\d+)"
+    return re.compile(regex), tuple(letters)
+
+
+def _from_fields(found: dict[str, str]) -> datetime.datetime:
+    year_text = found.get("y", found.get("u", "1970"))
+    year = int(year_text) + (2000 if len(year_text) == 2 else 0)
+    month_text = found.get("M", "1").lower()
+    month = int(month_text) if month_text.isdigit() else _MONTHS.get(month_text) or _SHORT_MONTHS.get(month_text, 0)
+    hour = int(found.get("H", found.get("k", "0"))) % 24
+    if "h" in found or "K" in found:
+        hour = int(found.get("h", found.get("K", "0"))) % 12 + (12 if found.get("a", "AM").upper() == "PM" else 0)
+    micros = int(found.get("S", "").ljust(6, "0")[:6])
+    return datetime.datetime(
+        year, month, int(found.get("d", "1")), hour, int(found.get("m", "0")), int(found.get("s", "0")), micros
+    )

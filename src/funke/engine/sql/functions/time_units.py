@@ -1,0 +1,125 @@
+"""Units of time: parts of dates and times, rounding to them, and distances in them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import Any
+
+from funke.engine.sql.functions.arithmetic import truncated_quotient
+from funke.engine.sql.functions.time_arithmetic import add_months
+
+__all__ = ["MILLIS", "MONTHS", "ceil_to", "difference", "floor_to", "part_of", "part_of_days", "part_of_months"]
+
+MILLIS = {
+    "MILLISECOND": 1,
+    "SECOND": 1000,
+    "MINUTE": 60_000,
+    "HOUR": 3_600_000,
+    "DAY": 86_400_000,
+    "WEEK": 7 * 86_400_000,
+}
+MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12, "DECADE": 120, "CENTURY": 1200, "MILLENNIUM": 12_000}
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_MILLISECOND = datetime.timedelta(milliseconds=1)
+
+_PARTS: dict[str, Callable[[Any], int]] = {
+    "MILLENNIUM": lambda moment: (moment.year + 999) // 1000,
+    "CENTURY": lambda moment: (moment.year + 99) // 100,
+    "DECADE": lambda moment: moment.year // 10,
+    "YEAR": lambda moment: moment.year,
+    "ISOYEAR": lambda moment: moment.isocalendar()[0],
+    "QUARTER": lambda moment: (moment.month + 2) // 3,
+    "MONTH": lambda moment: moment.month,
+    "WEEK": lambda moment: moment.isocalendar()[1],
+    "DOY": lambda moment: moment.timetuple().tm_yday,
+    "DAY": lambda moment: moment.day,
+    # Sunday is 1.
+    "DOW": lambda moment: moment.isoweekday() % 7 + 1,
+    "ISODOW": lambda moment: moment.isoweekday(),
+    "HOUR": lambda moment: getattr(moment, "hour", 0),
+    "MINUTE": lambda moment: getattr(moment, "minute", 0),
+    "SECOND": lambda moment: getattr(moment, "second", 0),
+    "MILLISECOND": lambda moment: getattr(moment, "second", 0) * 1000 + getattr(moment, "microsecond", 0) // 1000,
+    "MICROSECOND": lambda moment: getattr(moment, "second", 0) * 1_000_000 + getattr(moment, "microsecond", 0),
+    "EPOCH": lambda moment: (_moment(moment) - _EPOCH) // datetime.timedelta(seconds=1),
+}
+
+
+def part_of(moment: Any, unit: str) -> int:
+    """Return a part of a date or time that has no zone."""
+    return _PARTS[unit](moment)
+
+
+def part_of_months(months: int, unit: str) -> int:
+    """Return a part of an interval of years and months."""
+    years = truncated_quotient(months, 12)
+    return {"YEAR": years, "MONTH": months - 12 * years, "QUARTER": truncated_quotient(months - 12 * years, 3) + 1}[
+        unit
+    ]
+
+
+def part_of_days(millis: int, unit: str) -> int:
+    """Return a part of an interval of days and times."""
+    above = {"DAY": None, "HOUR": "DAY", "MINUTE": "HOUR", "SECOND": "MINUTE", "MILLISECOND": "MINUTE"}[unit]
+    rest = millis if above is None else millis - MILLIS[above] * truncated_quotient(millis, MILLIS[above])
+    return truncated_quotient(rest, MILLIS[unit])
+
+
+def floor_to(moment: Any, unit: str) -> Any:
+    """Return the start of the unit that a date or time lies in; weeks start on Sunday."""
+    if isinstance(moment, datetime.time):
+        return floor_to(datetime.datetime.combine(_EPOCH, moment), unit).time()
+    start = _floor(_moment(moment), unit)
+    return start if isinstance(moment, datetime.datetime) else start.date()
+
+
+def ceil_to(moment: Any, unit: str) -> Any:
+    """Return the start of the next unit, or the moment itself if it is one."""
+    if isinstance(moment, datetime.time):
+        return ceil_to(datetime.datetime.combine(_EPOCH, moment), unit).time()
+    start = _floor(_moment(moment), unit)
+    if start != _moment(moment):
+        is_long = unit in MONTHS
+        start = add_months(start, MONTHS[unit]) if is_long else start + MILLIS[unit] * _MILLISECOND
+    return start if isinstance(moment, datetime.datetime) else start.date()
+
+
+def _floor(moment: datetime.datetime, unit: str) -> datetime.datetime:
+    midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    if unit == "WEEK":
+        return midnight - datetime.timedelta(days=moment.isoweekday() % 7)
+    if unit in ("CENTURY", "MILLENNIUM"):
+        years = MONTHS[unit] // 12
+        return midnight.replace(year=(moment.year - 1) // years * years + 1, month=1, day=1)
+    if unit == "DECADE":
+        return midnight.replace(year=max(moment.year // 10 * 10, 1), month=1, day=1)
+    if unit in MONTHS:
+        return midnight.replace(month=(moment.month - 1) // MONTHS[unit] * MONTHS[unit] + 1, day=1)
+    if unit == "DAY":
+        return midnight
+    return moment - (moment - midnight) % (MILLIS[unit] * _MILLISECOND)
+
+
+def difference(unit: str, first: Any, second: Any) -> int:
+    """Return how many whole units lie between two dates or times, from the first to the second."""
+    start, end = _moment(first), _moment(second)
+    if unit in MONTHS:
+        return truncated_quotient(_months_between(start, end), MONTHS[unit])
+    return truncated_quotient((end - start) // _MILLISECOND, MILLIS[unit])
+
+
+def _months_between(start: datetime.datetime, end: datetime.datetime) -> int:
+    if end < start:
+        return -_months_between(end, start)
+    months = (end.year - start.year) * 12 + end.month - start.month
+    return months - 1 if add_months(start, months) > end else months
+
+
+def _moment(value: Any) -> datetime.datetime:
+    if isinstance(value, datetime.datetime):
+        return value
+    if isinstance(value, datetime.time):
+        return datetime.datetime.combine(_EPOCH, value)
+    return datetime.datetime(value.year, value.month, value.day)

@@ -1,0 +1,403 @@
+"""Functions of dates and times."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from funke.engine.sql.functions.decimals import to_whole, wrapped
+from funke.engine.sql.functions.function import Argument, BoundCall, Function
+from funke.engine.sql.functions.time_arithmetic import plus_interval
+from funke.engine.sql.functions.time_texts import format_pattern, parse_date, parse_pattern, parse_timestamp
+from funke.engine.sql.functions.time_units import (
+    MILLIS,
+    MONTHS,
+    difference,
+    part_of,
+    part_of_days,
+    part_of_months,
+)
+from funke.engine.types.logical.atomic_types import BigIntType, BooleanType, IntType, VarCharType
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import CHARACTER, LONGEST, any_nullable, with_nullable
+from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
+from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
+
+__all__ = ["TIMES"]
+
+_BIGINT, _INT, _STRING, _BOOLEAN = BigIntType(), IntType(), VarCharType(LONGEST), BooleanType()
+_SECOND = "yyyy-MM-dd HH:mm:ss"
+_UTC = datetime.timezone.utc
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=_UTC)
+_MILLISECOND = datetime.timedelta(milliseconds=1)
+# Milliseconds of the first and the last instant that years of four digits have; NULL stands for others.
+_FIRST, _LAST = -62_135_596_800_000, 253_402_300_799_999
+
+
+def _local(data_type: DataType, call: BoundCall) -> Callable[[Any], Any]:
+    """Return what shows a value of a type in the session's zone, without a zone of its own."""
+    if isinstance(data_type, LocalZonedTimestampType):
+        return lambda moment: moment.astimezone(call.session.zone).replace(tzinfo=None)
+    if isinstance(data_type, CHARACTER):
+        return parse_timestamp
+    return lambda value: value
+
+
+def _part(call: BoundCall, unit: str) -> Callable[[Any], int]:
+    data_type = call.types[-1]
+    if isinstance(data_type, YearMonthIntervalType):
+        return lambda months: part_of_months(months, unit)
+    if isinstance(data_type, DayTimeIntervalType):
+        return lambda millis: part_of_days(millis, unit)
+    if unit == "EPOCH":
+        return lambda moment: part_of(moment.replace(tzinfo=None) if hasattr(moment, "tzinfo") else moment, unit)
+    local = _local(data_type, call)
+    return lambda moment: part_of(local(moment), unit)
+
+
+def _extract_body(call: BoundCall) -> Callable[..., Any]:
+    part = _part(call, str(call.arguments[0].value).upper())
+    return lambda _, moment: part(moment)
+
+
+_PART_KERNELS: dict[str, Callable[[Any], Any]] = {
+    "YEAR": pc.year,
+    "QUARTER": pc.quarter,
+    "MONTH": pc.month,
+    "WEEK": pc.iso_week,
+    "DAY": pc.day,
+    "DOY": pc.day_of_year,
+    "DOW": lambda column: pc.day_of_week(column, count_from_zero=False, week_start=7),
+    "HOUR": pc.hour,
+    "MINUTE": pc.minute,
+    "SECOND": pc.second,
+}
+
+
+def _part_kernel(call: BoundCall, unit: str) -> Callable[[Any], Any] | None:
+    data_type = call.types[-1]
+    is_date = isinstance(data_type, DateType) and unit not in ("HOUR", "MINUTE", "SECOND")
+    if unit in _PART_KERNELS and (isinstance(data_type, TimestampType) or is_date):
+        return _PART_KERNELS[unit]
+    return None
+
+
+def _extract_kernel(call: BoundCall) -> Callable[..., Any] | None:
+    kernel = _part_kernel(call, str(call.arguments[0].value).upper())
+    return None if kernel is None else lambda _, column: kernel(column)
+
+
+def _part_function(name: str, unit: str, purpose: str) -> Function:
+    return Function(
+        (name,),
+        "datetime",
+        _BIGINT,
+        body_for=lambda call: _part(call, unit),
+        kernel_for=lambda call: _part_kernel(call, unit),
+        purpose=purpose,
+    )
+
+
+def _date_format_body(call: BoundCall) -> Callable[..., Any]:
+    local = _local(call.types[0], call)
+
+    def date_format(value: Any, pattern: str) -> str | None:
+        moment = local(value)
+        if moment is None:
+            return None
+        return format_pattern(
+            datetime.datetime(moment.year, moment.month, moment.day) if type(moment) is datetime.date else moment,
+            pattern,
+        )
+
+    return date_format
+
+
+# Patterns that Arrow writes as Java does, for speed.
+_ARROW_PATTERNS = {
+    "yyyy-MM-dd": "%Y-%m-%d",
+    "yyyy-MM": "%Y-%m",
+    "yyyyMMdd": "%Y%m%d",
+    "yyyy": "%Y",
+    "HH:mm": "%H:%M",
+    "HH": "%H",
+    "yyyy-MM-dd HH": "%Y-%m-%d %H",
+    "yyyy-MM-dd HH:mm": "%Y-%m-%d %H:%M",
+}
+
+
+def _date_format_kernel(call: BoundCall) -> Callable[..., Any] | None:
+    pattern = call.arguments[1].value
+    if pattern not in _ARROW_PATTERNS or not isinstance(call.types[0], TimestampType):
+        return None
+    return lambda moments, _: pc.strftime(moments, _ARROW_PATTERNS[pattern])
+
+
+def _to_date(text: str, pattern: str | None = None) -> datetime.date | None:
+    if pattern is None or pattern == "yyyy-MM-dd":
+        return parse_date(text)
+    moment = parse_pattern(text, pattern)
+    return None if moment is None else moment.date()
+
+
+def _to_timestamp(text: str, pattern: str | None = None) -> datetime.datetime | None:
+    return parse_timestamp(text, 3) if pattern is None else parse_pattern(text, pattern)
+
+
+def _to_timestamp_ltz(*arguments: Any) -> datetime.datetime | None:
+    if isinstance(arguments[0], str):
+        return _instant_of_text(*arguments)
+    value, precision = arguments[0], arguments[1] if len(arguments) > 1 else 3
+    if precision not in (0, 3):
+        raise ValueError(
+            f"The precision value '{precision}' for function TO_TIMESTAMP_LTZ(numeric, precision) is unsupported, "
+            "the supported value is '0' for second or '3' for millisecond."
+        )
+    scale = 1000 if precision == 0 else 1
+    millis = to_whole(value * (Decimal(scale) if isinstance(value, Decimal) else scale))
+    try:
+        return _EPOCH + millis * _MILLISECOND
+    except OverflowError:
+        return None
+
+
+def _instant_of_text(text: str, pattern: str | None = None, zone: str = "UTC") -> datetime.datetime | None:
+    moment = _to_timestamp(text, pattern)
+    return None if moment is None else moment.replace(tzinfo=ZoneInfo(zone)).astimezone(_UTC)
+
+
+def _to_timestamp_ltz_kernel(call: BoundCall) -> Callable[..., Any] | None:
+    precision = call.arguments[1].value if len(call.arguments) > 1 else 3
+    if not isinstance(call.types[0], (BigIntType, IntType)) or precision not in (0, 3):
+        return None
+    step = 1000 if precision == 0 else 1
+    instants = pa.timestamp("ms", "UTC")
+
+    def to_timestamp_ltz(numbers: Any, *_: Any) -> Any:
+        wide = pc.cast(numbers, pa.int64())
+        is_fit = pc.and_(pc.greater_equal(wide, _FIRST // step), pc.less_equal(wide, _LAST // step))
+        return pc.cast(pc.if_else(is_fit, pc.multiply(wide, step), pa.scalar(None, pa.int64())), instants)
+
+    return to_timestamp_ltz
+
+
+def _from_unixtime_body(call: BoundCall) -> Callable[..., Any]:
+    zone = call.session.zone
+
+    def from_unixtime(seconds: Any, pattern: str = _SECOND) -> str | None:
+        try:
+            return format_pattern((_EPOCH + to_whole(seconds) * 1000 * _MILLISECOND).astimezone(zone), pattern)
+        except OverflowError:
+            return None
+
+    return from_unixtime
+
+
+def _unix_timestamp_body(call: BoundCall) -> Callable[..., Any]:
+    session = call.session
+
+    def unix_timestamp(*arguments: str) -> int:
+        if not arguments:
+            return int(session.now().timestamp())
+        moment = _parsed_prefix(*arguments)
+        if moment is None:
+            return -(2**63)
+        return int(moment.replace(tzinfo=session.zone, microsecond=0).timestamp())
+
+    return unix_timestamp
+
+
+def _parsed_prefix(text: str, pattern: str = _SECOND) -> datetime.datetime | None:
+    return parse_pattern(text, pattern)
+
+
+def _added_type(arguments: Sequence[Argument]) -> DataType | None:
+    unit, moment = str(arguments[0].value).upper(), arguments[2].type
+    if unit not in MILLIS and unit not in MONTHS:
+        return None
+    has_nulls = any_nullable(each.type for each in arguments[1:])
+    if isinstance(moment, DateType) and unit in ("SECOND", "MINUTE", "HOUR", "MILLISECOND"):
+        return TimestampType(3, has_nulls)
+    return with_nullable(moment, has_nulls)
+
+
+def _timestampadd_body(call: BoundCall) -> Callable[..., Any]:
+    unit, moment = str(call.arguments[0].value).upper(), call.types[2]
+    is_long = unit in MONTHS
+    step = MONTHS[unit] if is_long else MILLIS[unit]
+    resolution = DayTimeIntervalType.DayTimeResolution.DAY_TO_SECOND
+    interval: DataType = YearMonthIntervalType(3) if is_long else DayTimeIntervalType(resolution)
+    move = plus_interval(moment, interval, call)
+    return lambda _, count, value: move(value, count * step)
+
+
+def _timestampdiff_type(arguments: Sequence[Argument]) -> DataType | None:
+    unit = str(arguments[0].value).upper()
+    if unit not in MILLIS and unit not in MONTHS:
+        return None
+    return with_nullable(_INT, any_nullable(each.type for each in arguments[1:]))
+
+
+def _timestampdiff_body(call: BoundCall) -> Callable[..., Any]:
+    unit = str(call.arguments[0].value).upper()
+    first, second = (_local(each, call) for each in call.types[1:])
+    return lambda _, start, end: wrapped(difference(unit, first(start), second(end)), 32)
+
+
+def _convert_tz(text: str, source: str, target: str) -> str | None:
+    moment = parse_pattern(text, _SECOND)
+    if moment is None:
+        return None
+    return format_pattern(moment.replace(tzinfo=ZoneInfo(source)).astimezone(ZoneInfo(target)), _SECOND)
+
+
+def _overlaps_body(call: BoundCall) -> Callable[..., Any]:
+    ends = [
+        plus_interval(call.types[place], call.types[place + 1], call) if _is_interval(call.types[place + 1]) else None
+        for place in (0, 2)
+    ]
+
+    def overlaps(first: Any, first_end: Any, second: Any, second_end: Any) -> bool:
+        a, b = sorted([first, ends[0](first, first_end) if ends[0] else first_end])
+        c, d = sorted([second, ends[1](second, second_end) if ends[1] else second_end])
+        return bool(b >= c and d >= a)
+
+    return overlaps
+
+
+def _is_interval(data_type: DataType) -> bool:
+    return isinstance(data_type, (YearMonthIntervalType, DayTimeIntervalType))
+
+
+def _now(names: str, result: DataType, of: Callable[[datetime.datetime], Any], purpose: str) -> Function:
+    """A function of the moment: it is the same for all rows of a batch query, and new for every row of a stream."""
+
+    def body(call: BoundCall) -> Callable[..., Any]:
+        def now() -> Any:
+            moment = call.session.now()
+            millis = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+            return of(millis if isinstance(result, LocalZonedTimestampType) else millis.astimezone(call.session.zone))
+
+        return now
+
+    return Function(tuple(names.split("/")), "", result, body_for=body, is_deterministic=False, purpose=purpose)
+
+
+TIMES: tuple[Function, ...] = (
+    Function(
+        ("extract",),
+        "symbol, datetime/interval",
+        _BIGINT,
+        body_for=_extract_body,
+        kernel_for=_extract_kernel,
+        purpose="A part of a date, time or interval: YEAR, MONTH, DAY, HOUR, EPOCH …",
+    ),
+    _part_function("year", "YEAR", "The year."),
+    _part_function("quarter", "QUARTER", "The quarter, 1 to 4."),
+    _part_function("month", "MONTH", "The month, 1 to 12."),
+    _part_function("week", "WEEK", "The week of the year, by ISO 8601."),
+    _part_function("dayofyear", "DOY", "The day of the year, 1 to 366."),
+    _part_function("dayofmonth", "DAY", "The day of the month, 1 to 31."),
+    _part_function("dayofweek", "DOW", "The day of the week, 1 for Sunday to 7."),
+    _part_function("hour", "HOUR", "The hour, 0 to 23."),
+    _part_function("minute", "MINUTE", "The minute, 0 to 59."),
+    _part_function("second", "SECOND", "The second, 0 to 59."),
+    Function(
+        ("date_format",),
+        "timestamp/text/date, text",
+        _STRING,
+        body_for=_date_format_body,
+        kernel_for=_date_format_kernel,
+        may_give_null=True,
+        purpose="The date and time in a pattern of Java's: yyyy-MM-dd HH:mm:ss.",
+    ),
+    Function(
+        ("to_date",),
+        "text, text?",
+        DateType(),
+        _to_date,
+        may_give_null=True,
+        purpose="The date of a text, in a pattern.",
+    ),
+    Function(
+        ("to_timestamp",),
+        "text, text?",
+        TimestampType(3),
+        _to_timestamp,
+        may_give_null=True,
+        purpose="The date and time of a text, in a pattern.",
+    ),
+    Function(
+        ("to_timestamp_ltz",),
+        "number, integer? | text, text?, text?",
+        LocalZonedTimestampType(3),
+        _to_timestamp_ltz,
+        kernel_for=_to_timestamp_ltz_kernel,
+        may_give_null=True,
+        purpose="The instant of seconds (0) or milliseconds (3) since 1970, or of a text, in UTC or another zone.",
+    ),
+    Function(
+        ("from_unixtime",),
+        "number, text?",
+        _STRING,
+        body_for=_from_unixtime_body,
+        may_give_null=True,
+        purpose="Seconds since 1970 as a text in the session's zone.",
+    ),
+    Function(
+        ("unix_timestamp",),
+        "text?, text?",
+        _BIGINT,
+        body_for=_unix_timestamp_body,
+        purpose="Seconds since 1970 of a text in the session's zone, or of this moment.",
+    ),
+    Function(
+        ("timestampadd",),
+        "symbol, integer, datetime",
+        _added_type,
+        body_for=_timestampadd_body,
+        purpose="A date or time some units later.",
+    ),
+    Function(
+        ("timestampdiff",),
+        "symbol, datetime, datetime",
+        _timestampdiff_type,
+        body_for=_timestampdiff_body,
+        purpose="How many whole units lie between two dates or times.",
+    ),
+    Function(
+        ("convert_tz",),
+        "text, text, text",
+        _STRING,
+        _convert_tz,
+        may_give_null=True,
+        purpose="A date and time of one zone in another.",
+    ),
+    Function(
+        ("overlaps",),
+        "datetime, datetime/interval, datetime, datetime/interval",
+        _BOOLEAN,
+        body_for=_overlaps_body,
+        purpose="Whether two spans of time meet.",
+    ),
+    _now("current_date", DateType(False), lambda moment: moment.date(), "The date in the session's zone."),
+    _now(
+        "current_time/localtime",
+        TimeType(0, False),
+        lambda moment: moment.time().replace(microsecond=0),
+        "The time of day.",
+    ),
+    _now("localtimestamp", TimestampType(3, False), lambda moment: moment.replace(tzinfo=None), "The date and time."),
+    _now(
+        "current_timestamp/now/current_row_timestamp",
+        LocalZonedTimestampType(3, False),
+        lambda moment: moment,
+        "This instant.",
+    ),
+)

@@ -1,0 +1,37 @@
+"""Rules for the types of results that many functions share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from funke.engine.sql.functions.function import Argument, SymbolType, TypeRule
+from funke.engine.types.logical.common_type import common_type
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import any_nullable, with_nullable
+
+__all__ = ["always", "common", "like_argument", "nullable_like", "types_of"]
+
+
+def types_of(arguments: Sequence[Argument]) -> list[DataType]:
+    """Return the types of arguments, without words."""
+    return [each.type for each in arguments if not isinstance(each.type, SymbolType)]
+
+
+def like_argument(place: int = 0) -> TypeRule:
+    """The type of one argument, with NULLs if any argument has them."""
+    return lambda arguments: with_nullable(arguments[place].type, any_nullable(types_of(arguments)))
+
+
+def common(arguments: Sequence[Argument]) -> DataType | None:
+    """The common type of all arguments."""
+    return common_type(types_of(arguments))
+
+
+def nullable_like(data_type: DataType, *places: int) -> TypeRule:
+    """A type with NULLs if the arguments at these places have them."""
+    return lambda arguments: with_nullable(data_type, any_nullable(arguments[place].type for place in places))
+
+
+def always(data_type: DataType) -> Callable[[Sequence[Argument]], DataType]:
+    """A type as it is, whatever the arguments are."""
+    return lambda arguments: data_type

@@ -1,0 +1,85 @@
+"""Columns as Python values, and the other way round."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
+from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import TIMESTAMP
+from funke.engine.types.logical.row_type import RowType
+
+__all__ = ["from_values", "to_value", "to_values"]
+
+Convert = Callable[[Any], Any]
+
+
+def to_values(column: Any, data_type: DataType) -> list[Any]:
+    """Return the Python values of a column."""
+    if isinstance(data_type, TIMESTAMP) and column.type.unit == "ns":
+        # Python counts microseconds.
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    values: list[Any] = column.to_pylist()
+    convert = _from_arrow(data_type)
+    return values if convert is None else [None if each is None else convert(each) for each in values]
+
+
+def to_value(scalar: Any, data_type: DataType) -> Any:
+    """Return the Python value of an Arrow scalar."""
+    return to_values(pa.array([scalar.as_py()], scalar.type), data_type)[0]
+
+
+def from_values(values: Sequence[Any], data_type: DataType) -> Any:
+    """Return the column of some Python values."""
+    convert = _to_arrow(data_type)
+    if convert is not None:
+        values = [None if each is None else convert(each) for each in values]
+    return pa.array(values, to_column_type(data_type))
+
+
+def _from_arrow(data_type: DataType) -> Convert | None:
+    """Return what turns Arrow's Python form into ours: maps are lists of pairs there, rows are dicts."""
+    if isinstance(data_type, RowType):
+        fields = [(each.name, _from_arrow(each.data_type)) for each in data_type]
+        return lambda row: tuple(_applied(convert, row[name]) for name, convert in fields)
+    if isinstance(data_type, ArrayType):
+        element = _from_arrow(data_type.element_type)
+        return None if element is None else lambda items: [_applied(element, each) for each in items]
+    if isinstance(data_type, (MapType, MultisetType)):
+        key, value = _map_parts(data_type, _from_arrow)
+        return lambda pairs: {_applied(key, first): _applied(value, second) for first, second in pairs}
+    return None
+
+
+def _to_arrow(data_type: DataType) -> Convert | None:
+    if isinstance(data_type, RowType):
+        fields = [(each.name, _to_arrow(each.data_type)) for each in data_type]
+        return lambda row: {name: _applied(convert, value) for (name, convert), value in zip(fields, row)}
+    if isinstance(data_type, ArrayType):
+        element = _to_arrow(data_type.element_type)
+        return None if element is None else lambda items: [_applied(element, each) for each in items]
+    if isinstance(data_type, (MapType, MultisetType)):
+        key, value = _map_parts(data_type, _to_arrow)
+        return lambda items: [(_applied(key, first), _applied(value, second)) for first, second in items.items()]
+    if isinstance(data_type, TIMESTAMP) and data_type.precision == 0:  # type: ignore[attr-defined]
+        return lambda moment: moment.replace(microsecond=0)
+    return _to_milliseconds if isinstance(data_type, TIMESTAMP) and data_type.precision <= 3 else None  # type: ignore[attr-defined]
+
+
+def _to_milliseconds(moment: datetime.datetime) -> datetime.datetime:
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+def _map_parts(data_type: Any, convert: Callable[[DataType], Convert | None]) -> tuple[Convert | None, Convert | None]:
+    if isinstance(data_type, MultisetType):
+        return convert(data_type.element_type), None
+    return convert(data_type.key_type), convert(data_type.value_type)
+
+
+def _applied(convert: Convert | None, value: Any) -> Any:
+    return value if convert is None or value is None else convert(value)

@@ -1,0 +1,76 @@
+"""Computes columns, and keeps the rows for which a condition is true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from funke.engine.operators.operator import Operator, TaskInfo
+from funke.engine.sql.binding.expressions import BoundExpression, column_of
+from funke.engine.sql.binding.relations import Calculation, Column
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.logical.column_types import column_schema
+
+__all__ = ["CalculateOperator", "Calculate"]
+
+
+@dataclass(frozen=True)
+class Calculate:
+    """Makes the operator of a calculation for a subtask."""
+
+    inputs: tuple[Column, ...]
+    columns: tuple[Column, ...]
+    expressions: tuple[BoundExpression, ...]
+    condition: BoundExpression | None
+
+    @staticmethod
+    def of(calculation: Calculation) -> Calculate:
+        """What a subtask has to know of a calculation."""
+        return Calculate(calculation.input.columns, calculation.columns, calculation.expressions, calculation.condition)
+
+    def __call__(self, task: TaskInfo) -> CalculateOperator:
+        return CalculateOperator(self)
+
+
+class CalculateOperator(Operator):
+    """Works on batches of columns; event times and kinds stay with their rows."""
+
+    takes_rows = False
+    takes_columns = True
+
+    def __init__(self, calculation: Calculate) -> None:
+        self._input = schema_of(calculation.inputs)
+        self._output_schema = schema_of(calculation.columns)
+        self._getters = [column_of(expression) for expression in calculation.expressions]
+        self._condition = None if calculation.condition is None else column_of(calculation.condition)
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Sends on what is computed of the rows that are kept."""
+        self.records_in += len(batch)
+        if batch.data.schema != self._input:
+            # Streams know fewer types than tables: timestamps and decimals of one size each.
+            batch = batch.with_data(batch.data.cast(self._input, safe=False))
+        if self._condition is not None:
+            batch = _kept(batch, self._condition(batch.data))
+        if len(batch):
+            columns = [self._as_array(get(batch.data), len(batch)) for get in self._getters]
+            data = pa.RecordBatch.from_arrays(columns, schema=self._output_schema)
+            self.output.emit_columns(batch.with_data(data))
+
+    @staticmethod
+    def _as_array(column: Any, length: int) -> Any:
+        return pa.repeat(column, length) if isinstance(column, pa.Scalar) else column
+
+
+def schema_of(columns: Sequence[Column]) -> Any:
+    """The Arrow schema of columns."""
+    return column_schema([column.name for column in columns], [column.type for column in columns])
+
+
+def _kept(batch: ColumnBatch, mask: Any) -> ColumnBatch:
+    if isinstance(mask, pa.Scalar):
+        return batch if mask.as_py() else batch.slice(0, 0)
+    return batch.filter(mask.fill_null(False))

@@ -1,0 +1,7 @@
+"""From SQL text to syntax objects; the only place that knows sqlglot."""
+
+from __future__ import annotations
+
+from funke.engine.sql.parsing.statement_grammar import parse, parse_expression, parse_type
+
+__all__ = ["parse", "parse_expression", "parse_type"]

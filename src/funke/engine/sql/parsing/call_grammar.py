@@ -1,0 +1,397 @@
+"""Calls of functions: plain ones, those of aggregates, and those with a syntax of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.parsing.expression_grammar import ExpressionGrammar
+from funke.engine.sql.parsing.interval_literals import UNITS
+from funke.engine.sql.parsing.literals import string_literal, word_literal
+from funke.engine.sql.parsing.reserved_words import NILADIC_FUNCTIONS, RESERVED_FUNCTIONS, RESERVED_WORDS
+from funke.engine.sql.syntax.expressions import (
+    Call,
+    Expression,
+    Name,
+    OrderItem,
+    OverWindow,
+    ScalarQuery,
+    Star,
+    Symbol,
+    TableArgument,
+    TypeArgument,
+)
+from funke.engine.sql.syntax.position import Position
+from funke.engine.sql.syntax.queries import Relation, SubQuery
+from funke.engine.types.logical.atomic_types import VarCharType
+
+__all__ = ["CallGrammar"]
+
+_STRING = VarCharType(2**31 - 1)
+# Units of time points that are no units of intervals.
+_POINT_UNITS = [
+    "MILLENNIUM",
+    "CENTURY",
+    "DECADE",
+    "EPOCH",
+    "ISODOW",
+    "ISOYEAR",
+    "DOW",
+    "DOY",
+    "MILLISECOND",
+    "MICROSECOND",
+    "NANOSECOND",
+    "FRAC_SECOND",
+    "SQL_TSI_FRAC_SECOND",
+    "SQL_TSI_MICROSECOND",
+    "SQL_TSI_SECOND",
+    "SQL_TSI_MINUTE",
+    "SQL_TSI_HOUR",
+    "SQL_TSI_DAY",
+    "SQL_TSI_WEEK",
+    "SQL_TSI_MONTH",
+    "SQL_TSI_QUARTER",
+    "SQL_TSI_YEAR",
+]
+_ABSENT_BY_DEFAULT = ("json_array", "json_arrayagg")
+
+
+class CallGrammar(ExpressionGrammar):
+    """Reads calls."""
+
+    def table_reference(self) -> Relation:
+        """A table by its path, or a query in parentheses."""
+        raise NotImplementedError
+
+    def call(self) -> Expression:
+        """A call of a function, or another form that starts with a word and a parenthesis."""
+        key = self.token.key
+        has_parenthesis = self.ahead().key == "("
+        if key in NILADIC_FUNCTIONS and not has_parenthesis:
+            return Call(self.advance().key.lower(), position=self.position(self.before()))
+        if not has_parenthesis:
+            return self.refuse() if key in RESERVED_WORDS else self._plain_call()
+        if key in _FORMS:
+            return self._special_call()
+        if key in RESERVED_WORDS and key not in RESERVED_FUNCTIONS and key not in NILADIC_FUNCTIONS:
+            # The word, not what follows it, is what cannot stand here.
+            self.refuse()
+        return self._plain_call()
+
+    def _special_call(self) -> Expression:
+        token = self.advance()
+        place = self.position(token)
+        self.expect("(")
+        found = _FORMS[token.key](self, token.key.lower(), place)
+        self.expect(")")
+        return self._with_aggregation(found)
+
+    # Plain calls
+
+    def _plain_call(self) -> Expression:
+        place = self.position()
+        path = self._function_path()
+        self.expect("(")
+        quantifier = self.accept_any("DISTINCT", "ALL")
+        if quantifier and self.at_any(")", "*"):
+            self.refuse()
+        arguments, names = self._arguments()
+        name = path[-1].lower()
+        order_by = self.order_by() if name == "array_agg" else ()
+        self.expect(")")
+        found = Call(
+            name,
+            arguments,
+            is_distinct=quantifier == "DISTINCT",
+            argument_names=names,
+            within_group=order_by,
+            path=() if path == (name,) else path,
+            position=place,
+        )
+        return self._with_aggregation(found)
+
+    def _function_path(self) -> tuple[str, ...]:
+        if self.token.key in RESERVED_FUNCTIONS or self.token.key in NILADIC_FUNCTIONS:
+            return (self.advance().text,)
+        return self.path()
+
+    def _arguments(self) -> tuple[tuple[Expression, ...], tuple[str, ...]]:
+        """The arguments, and the names of the last of them."""
+        if self.at(")"):
+            return (), ()
+        if self.at("*"):
+            place = self.position()
+            self.advance()
+            return (Star(position=place),), ()
+        found = self.separated(self._named_argument)
+        names = tuple(name for name, _ in found if name is not None)
+        return tuple(argument for _, argument in found), names
+
+    def _named_argument(self) -> tuple[str | None, Expression]:
+        name = None
+        if self.ahead().key == "=>":
+            name = self.identifier()
+            self.expect("=>")
+        return name, self._argument()
+
+    def _argument(self) -> Expression:
+        place = self.position()
+        if self.at("TABLE"):
+            return self._table_argument()
+        if self.accept("DEFAULT"):
+            return Call("default", position=place)
+        if self.at("DESCRIPTOR") and self.ahead().key == "(":
+            self.advance()
+            columns = self.in_parentheses(self._descriptor_column)
+            return Call("descriptor", columns, position=place)
+        argument = self.expression()
+        if isinstance(argument, ScalarQuery) and self.at_any("PARTITION", "ORDER"):
+            table = SubQuery(argument.query, position=place)
+            return TableArgument(table, self._table_partition(), self._table_order(), position=place)
+        return argument
+
+    def _table_argument(self) -> Expression:
+        """`TABLE t PARTITION BY a ORDER BY b`."""
+        place = self.position()
+        self.expect("TABLE")
+        table = self.table_reference()
+        return TableArgument(table, self._table_partition(), self._table_order(), position=place)
+
+    def _table_partition(self) -> tuple[Expression, ...]:
+        """PARTITION BY a, or PARTITION BY (a, b)."""
+        if not self.accept("PARTITION", "BY"):
+            return ()
+        if self.at("("):
+            return self.in_parentheses(self.expression)
+        # A comma goes on with the next argument of the function.
+        return (self.expression(),)
+
+    def _table_order(self) -> tuple[OrderItem, ...]:
+        if not self.accept("ORDER", "BY"):
+            return ()
+        if self.at("("):
+            return self.in_parentheses(self.order_item)
+        return (self.order_item(),)
+
+    def _descriptor_column(self) -> Expression:
+        place = self.position()
+        return Name((self.identifier(),), position=place)
+
+    # Behind a call
+
+    def _with_aggregation(self, found: Call) -> Call:
+        """[RESPECT NULLS] [WITHIN GROUP (…)] [FILTER (…)] [OVER …]."""
+        if self.at("IGNORE", "NULLS"):
+            raise UnsupportedFeatureError("IGNORE NULLS")
+        self.accept("RESPECT", "NULLS")
+        if not self.at_any("WITHIN", "FILTER", "OVER"):
+            return found
+        within_group, condition = found.within_group, None
+        over: OverWindow | str | None = None
+        if self.accept("WITHIN"):
+            self.expect("GROUP", "(")
+            within_group = self.order_by() or self.refuse()
+            self.expect(")")
+        if self.accept("FILTER"):
+            self.expect("(", "WHERE")
+            condition = self.expression()
+            self.expect(")")
+        if self.accept("OVER"):
+            over = self.over_window() if self.at("(") else self.identifier()
+        return Call(
+            found.name,
+            found.arguments,
+            found.is_distinct,
+            condition,
+            over,
+            found.argument_names,
+            within_group,
+            found.path,
+            position=found.position,
+        )
+
+    # Forms of their own
+
+    def time_unit(self) -> Symbol:
+        """A unit of time: HOUR."""
+        place = self.position()
+        unit = (
+            self.token.key
+            if self.token.key in _POINT_UNITS or UNITS.get(self.token.key) == self.token.key
+            else self.refuse()
+        )
+        self.advance()
+        return Symbol(unit.removeprefix("SQL_TSI_"), position=place)
+
+    def _extract(self, name: str, place: Position) -> Call:
+        unit = self.time_unit()
+        self.expect("FROM")
+        return Call(name, (unit, self.expression()), position=place)
+
+    def _rounding(self, name: str, place: Position) -> Call:
+        """FLOOR(a), FLOOR(t TO HOUR)."""
+        operand = self.expression()
+        unit = (self.time_unit(),) if self.accept("TO") else ()
+        return Call("ceil" if name == "ceiling" else name, (operand, *unit), position=place)
+
+    def _timestamp_arithmetic(self, name: str, place: Position) -> Call:
+        unit = self.time_unit()
+        self.expect(",")
+        first = self.expression()
+        self.expect(",")
+        return Call(name, (unit, first, self.expression()), position=place)
+
+    def _trim(self, name: str, place: Position) -> Call:
+        side = self.accept_any("BOTH", "LEADING", "TRAILING")
+        if side and self.accept("FROM"):
+            return Call(name, (Symbol(side), string_literal(" "), self.expression()), position=place)
+        first = self.expression()
+        if self.accept("FROM"):
+            return Call(name, (Symbol(side or "BOTH"), first, self.expression()), position=place)
+        return Call(name, (Symbol(side), string_literal(" "), first) if side else (first,), position=place)
+
+    def _substring(self, name: str, place: Position) -> Call:
+        arguments = [self.expression()]
+        self.expect_any("FROM", ",")
+        arguments.append(self.expression())
+        if self.accept_any("FOR", ","):
+            arguments.append(self.expression())
+        return Call(name, tuple(arguments), position=place)
+
+    def _position(self, name: str, place: Position) -> Call:
+        # IN binds the part to the whole here; it is no operator.
+        part = self.expression(33)
+        self.expect("IN")
+        whole = self.expression()
+        start = (self.expression(),) if self.accept("FROM") else ()
+        return Call(name, (part, whole, *start), position=place)
+
+    def _overlay(self, name: str, place: Position) -> Call:
+        arguments = [self.expression()]
+        self.expect("PLACING")
+        arguments.append(self.expression())
+        self.expect("FROM")
+        arguments.append(self.expression())
+        if self.accept("FOR"):
+            arguments.append(self.expression())
+        return Call(name, tuple(arguments), position=place)
+
+    # JSON
+
+    def _json_value(self, name: str, place: Position) -> Call:
+        plain = self._json_path()
+        if self.at(")"):
+            return Call(name, plain, position=place)
+        returning = self._returning()
+        behaviours: dict[str, tuple[Expression, Expression]] = {}
+        while not self.at(")"):
+            token = self.token
+            word = self.expect_any("NULL", "ERROR", "DEFAULT")
+            default = self.expression() if word == "DEFAULT" else word_literal("NULL")
+            self.expect("ON")
+            behaviours[self.expect_any("EMPTY", "ERROR")] = Symbol(word, position=self.position(token)), default
+        nothing = Symbol("NULL"), word_literal("NULL")
+        on_empty, on_error = behaviours.get("EMPTY", nothing), behaviours.get("ERROR", nothing)
+        return Call(name, (*plain, returning, *on_empty, *on_error), position=place)
+
+    def _json_query(self, name: str, place: Position) -> Call:
+        plain = self._json_path()
+        if self.at(")"):
+            return Call(name, plain, position=place)
+        returning, wrapper = self._returning(), self._wrapper()
+        behaviours: dict[str, Expression] = {}
+        while not self.at(")"):
+            word = self.expect_any("NULL", "ERROR", "EMPTY")
+            if word == "EMPTY":
+                word = f"EMPTY {self.expect_any('ARRAY', 'OBJECT')}"
+            self.expect("ON")
+            behaviours[self.expect_any("EMPTY", "ERROR")] = Symbol(word)
+        on_empty, on_error = behaviours.get("EMPTY", Symbol("NULL")), behaviours.get("ERROR", Symbol("NULL"))
+        return Call(name, (*plain, returning, wrapper, on_empty, on_error), position=place)
+
+    def _wrapper(self) -> Symbol:
+        if self.accept("WITHOUT"):
+            self.accept("ARRAY")
+            self.expect("WRAPPER")
+        elif self.accept("WITH"):
+            kind = self.accept_any("CONDITIONAL", "UNCONDITIONAL") or "UNCONDITIONAL"
+            self.accept("ARRAY")
+            self.expect("WRAPPER")
+            return Symbol(f"{kind} ARRAY")
+        return Symbol("WITHOUT ARRAY")
+
+    def _json_exists(self, name: str, place: Position) -> Call:
+        plain = self._json_path()
+        if self.at(")"):
+            return Call(name, plain, position=place)
+        word = self.expect_any("TRUE", "FALSE", "UNKNOWN", "ERROR")
+        self.expect("ON", "ERROR")
+        return Call(name, (*plain, Symbol(word)), position=place)
+
+    def _json_path(self) -> tuple[Expression, Expression]:
+        operand = self.expression()
+        self.expect(",")
+        return operand, self.expression()
+
+    def _returning(self) -> TypeArgument:
+        return TypeArgument(self.data_type() if self.accept("RETURNING") else _STRING)
+
+    def _json_object(self, name: str, place: Position) -> Call:
+        pairs: list[Expression] = []
+        if not self.at(")") and not self._at_on_null():
+            pairs += self._json_pair()
+            while self.accept(","):
+                pairs += self._json_pair()
+        return Call(name, (self._on_null(name), *pairs), position=place)
+
+    def _json_pair(self) -> tuple[Expression, Expression]:
+        # KEY is a name too: JSON_OBJECT(key VALUE 1).
+        if self.at("KEY") and self.ahead().key != "VALUE":
+            self.advance()
+        key = self.expression()
+        self.expect_any("VALUE", ":")
+        return key, self.expression()
+
+    def _json_array(self, name: str, place: Position) -> Call:
+        is_empty = self.at(")") or self._at_on_null()
+        items = () if is_empty else self.expressions()
+        return Call(name, (self._on_null(name), *items), position=place)
+
+    def _json_object_aggregate(self, name: str, place: Position) -> Call:
+        pair = self._json_pair()
+        return Call(name, (self._on_null(name), *pair), position=place)
+
+    def _json_array_aggregate(self, name: str, place: Position) -> Call:
+        item, order_by = self.expression(), self.order_by()
+        return Call(name, (self._on_null(name), item), within_group=order_by, position=place)
+
+    def _at_on_null(self) -> bool:
+        return self.at_any("NULL", "ABSENT") and self.ahead().key == "ON"
+
+    def _on_null(self, name: str) -> Symbol:
+        if not self._at_on_null():
+            return Symbol("ABSENT" if name in _ABSENT_BY_DEFAULT else "NULL")
+        word = self.expect_any("NULL", "ABSENT")
+        self.expect("ON", "NULL")
+        return Symbol(word)
+
+
+_FORMS: dict[str, Callable[[CallGrammar, str, Position], Call]] = {
+    "EXTRACT": CallGrammar._extract,
+    "FLOOR": CallGrammar._rounding,
+    "CEIL": CallGrammar._rounding,
+    "CEILING": CallGrammar._rounding,
+    "TIMESTAMPADD": CallGrammar._timestamp_arithmetic,
+    "TIMESTAMPDIFF": CallGrammar._timestamp_arithmetic,
+    "TRIM": CallGrammar._trim,
+    "SUBSTRING": CallGrammar._substring,
+    "POSITION": CallGrammar._position,
+    "OVERLAY": CallGrammar._overlay,
+    "JSON_VALUE": CallGrammar._json_value,
+    "JSON_QUERY": CallGrammar._json_query,
+    "JSON_EXISTS": CallGrammar._json_exists,
+    "JSON_OBJECT": CallGrammar._json_object,
+    "JSON_ARRAY": CallGrammar._json_array,
+    "JSON_OBJECTAGG": CallGrammar._json_object_aggregate,
+    "JSON_ARRAYAGG": CallGrammar._json_array_aggregate,
+}

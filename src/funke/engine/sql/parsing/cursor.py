@@ -1,0 +1,220 @@
+"""A place in a list of tokens: looking ahead, taking what is expected, and the error for what is not."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NoReturn, TypeVar
+
+from funke.engine.errors import SqlParserError
+from funke.engine.sql.parsing.reserved_words import RESERVED_WORDS
+from funke.engine.sql.parsing.tokens import Token, tokenize
+from funke.engine.sql.syntax.position import Position
+
+__all__ = ["Cursor"]
+
+T = TypeVar("T")
+
+
+class Cursor:
+    """Reads tokens from left to right; the grammars are built on it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._tokens = tokenize(text)
+        self._index = 0
+        self._line_starts = [0, *(place + 1 for place, character in enumerate(text) if character == "\n")]
+        self.token = self._tokens[0]
+
+    def position(self, token: Token | None = None) -> Position:
+        """The line and column of a token, of the current one by default."""
+        start = (token or self.token).start
+        line = bisect_right(self._line_starts, start)
+        return Position(line, start - self._line_starts[line - 1] + 1)
+
+    def ahead(self, distance: int = 1) -> Token:
+        """The token that many places behind the current one."""
+        return self._tokens[min(self._index + distance, len(self._tokens) - 1)]
+
+    def before(self) -> Token:
+        """The token that was taken last."""
+        return self._tokens[self._index - 1]
+
+    def advance(self) -> Token:
+        """Take the current token."""
+        token = self.token
+        if token.kind != "end":
+            self._index += 1
+            self.token = self._tokens[self._index]
+        return token
+
+    def at(self, *keys: str) -> bool:
+        """Tell whether the next tokens are these words and operators."""
+        if self.token.key != keys[0]:
+            return False
+        return all(self.ahead(distance).key == key for distance, key in enumerate(keys[1:], 1))
+
+    def at_any(self, *keys: str) -> bool:
+        """Tell whether the next token is one of these words and operators."""
+        return self.token.key in keys
+
+    def accept(self, *keys: str) -> bool:
+        """Take these words and operators if they come next."""
+        if not self.at(*keys):
+            return False
+        for _ in keys:
+            self.advance()
+        return True
+
+    def accept_any(self, *keys: str) -> str | None:
+        """Take the next token if it is one of these words and operators, and return it."""
+        return self.advance().key if self.token.key in keys else None
+
+    def expect(self, *keys: str) -> Token:
+        """Take these words and operators, or refuse the first other token; the last one is returned."""
+        token = self.token
+        for key in keys:
+            if self.token.key != key:
+                self.refuse()
+            token = self.advance()
+        return token
+
+    def expect_any(self, *keys: str) -> str:
+        """Take one of these words and operators and return it, or refuse the token."""
+        return self.accept_any(*keys) or self.refuse()
+
+    def refuse(self, token: Token | None = None) -> NoReturn:
+        """Raise the error that this token, by default the current one, cannot stand where it is."""
+        token = token or self.token
+        place = self.position(token)
+        if token.kind == "unknown":
+            self._refuse_unknown(token)
+        self.fail_at(place, f'Encountered "{self._shown_text(token)}" at {place}.')
+
+    def refuse_pair(self, token: Token, following: Token) -> NoReturn:
+        """Raise the error that a token cannot be followed by another."""
+        place = self.position(token)
+        if token.kind == "word":
+            self.fail_at(place, f"Incorrect syntax near the keyword '{token.key}' at {place}.")
+        shown = f"{self._shown_text(token)} {self._shown_text(following)}"
+        self.fail_at(place, f'Encountered "{shown}" at {place}.')
+
+    def _shown_text(self, token: Token) -> str:
+        text = self.text[token.start : token.end] or "<EOF>"
+        return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+    def fail(self, message: str, token: Token | None = None) -> NoReturn:
+        """Raise an error about this token, by default the current one."""
+        place = self.position(token)
+        self.fail_at(place, f"{message} at {place}.")
+
+    def fail_at(self, place: Position, message: str) -> NoReturn:
+        """Raise an error with a text of its own."""
+        raise SqlParserError(message, place.line, place.column)
+
+    def _refuse_unknown(self, token: Token) -> NoReturn:
+        """Raise the error about a character that starts nothing, or about what has no end."""
+        place, first = self.position(token), token.text[0]
+        if first in "'\"":
+            shown = first.replace('"', '\\"')
+            self.fail_at(place, f'Encountered "{shown}" at {place}.')
+        if first in "xX":
+            self.fail_at(place, "Binary literal string must contain only characters '0' - '9', 'A' - 'F'")
+        if len(token.text) == 1:
+            self.fail_at(place, f'Lexical error at {place}. Encountered: "{first}" ({ord(first)}), after : ""')
+        end = self.position(replace(token, start=len(self.text)))
+        self.fail_at(end, f'Lexical error at {end}. Encountered: <EOF> after : "{token.text}"')
+
+    # Names
+
+    def at_identifier(self) -> bool:
+        """Tell whether a name comes next: quoted, or a word that is not reserved."""
+        token = self.token
+        return token.kind == "quoted" or (token.kind == "word" and token.key not in RESERVED_WORDS)
+
+    def identifier(self) -> str:
+        """Take a name."""
+        if not self.at_identifier():
+            self.refuse()
+        return self.advance().text
+
+    def path(self) -> tuple[str, ...]:
+        """Take a name with the names before it: catalog.database.table."""
+        parts = [self.identifier()]
+        while self.at("."):
+            parts.append(self.behind(self.advance(), self.identifier))
+        return tuple(parts)
+
+    def names(self) -> tuple[str, ...]:
+        """Take names in parentheses."""
+        return self.in_parentheses(self.identifier)
+
+    # Repetition
+
+    def behind(self, token: Token, read: Callable[[], T]) -> T:
+        """Take what must follow a token that was just taken.
+
+        If nothing of it does, the error is at the token, as in Flink's parser, which looks one token ahead there.
+        """
+        following = self.token
+        try:
+            return read()
+        except SqlParserError:
+            if self.token is following:
+                self.refuse_pair(token, following)
+            raise
+
+    def separated(self, one: Callable[[], T]) -> tuple[T, ...]:
+        """Take one or more, with commas between."""
+        found = [one()]
+        while self.accept(","):
+            found.append(one())
+        return tuple(found)
+
+    def in_parentheses(self, one: Callable[[], T]) -> tuple[T, ...]:
+        """Take one or more, with commas between and parentheses around."""
+        self.expect("(")
+        found = self.separated(one)
+        self.expect(")")
+        return found
+
+    # Plain values
+
+    def string(self) -> str:
+        """Take a text in quotes."""
+        if self.token.kind != "string":
+            self.refuse()
+        return self.advance().text
+
+    def whole_number(self) -> int:
+        """Take a number without a sign or point."""
+        if self.token.kind != "number" or not self.token.text.isdigit():
+            self.refuse()
+        return int(self.advance().text)
+
+    def options(self) -> tuple[tuple[str, str], ...]:
+        """Take ('key' = 'value', …), which may be empty."""
+        self.expect("(")
+        if self.accept(")"):
+            return ()
+        found = self.separated(self._option)
+        self.expect(")")
+        return found
+
+    def _option(self) -> tuple[str, str]:
+        key = self.string()
+        self.expect("=")
+        return key, self.string()
+
+    def comment(self) -> str | None:
+        """Take COMMENT '…' if it comes next."""
+        return self.string() if self.accept("COMMENT") else None
+
+    def if_exists(self) -> bool:
+        """Take IF EXISTS if it comes next."""
+        return self.accept("IF", "EXISTS")
+
+    def if_not_exists(self) -> bool:
+        """Take IF NOT EXISTS if it comes next."""
+        return self.accept("IF", "NOT", "EXISTS")

@@ -1,0 +1,250 @@
+"""What stands behind FROM: tables, joins, table functions, windows, UNNEST and subqueries, with aliases and hints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NoReturn, get_args
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.parsing.pattern_grammar import PatternGrammar
+from funke.engine.sql.syntax.expressions import Call, Expression, Name, ScalarQuery, TableArgument
+from funke.engine.sql.syntax.queries import (
+    Join,
+    JoinKind,
+    Lateral,
+    Relation,
+    SubQuery,
+    TableFunction,
+    TableRef,
+    Unnest,
+    WindowFunction,
+)
+
+__all__ = ["RelationGrammar"]
+
+Hints = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+# The arguments of window functions in their order; those behind the first two are sizes, then an offset.
+_WINDOW_ARGUMENTS = {
+    "tumble": ("data", "timecol", "size", "offset"),
+    "hop": ("data", "timecol", "slide", "size", "offset"),
+    "cumulate": ("data", "timecol", "step", "size", "offset"),
+    "session": ("data", "timecol", "gap"),
+}
+
+
+class RelationGrammar(PatternGrammar):
+    """Reads what stands behind FROM."""
+
+    def relation(self) -> Relation:
+        """Tables with commas and joins between them; a comma binds less than a join."""
+        left = self._joined()
+        while self.at(","):
+            left = Join("cross", left, self.behind(self.advance(), self._joined), position=left.position)
+        return left
+
+    def _joined(self) -> Relation:
+        left = self._table()
+        while self.at_any("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL"):
+            left = self._join(left)
+        return left
+
+    def _join(self, left: Relation) -> Relation:
+        is_natural = self.accept("NATURAL")
+        token = self.token
+        word = self.accept_any("INNER", "LEFT", "RIGHT", "FULL", "CROSS")
+        if word in ("LEFT", "RIGHT", "FULL"):
+            self.accept("OUTER")
+        join = self.expect("JOIN") if word in (None, "CROSS") else self.behind(token, lambda: self.expect("JOIN"))
+        kind: JoinKind = next((each for each in get_args(JoinKind) if each == (word or "").lower()), "inner")
+        right = self.behind(join, self._table)
+        condition = self.expression() if self.accept("ON") else None
+        using = self.names() if condition is None and self.accept("USING") else ()
+        return Join(kind, left, right, condition, using, is_natural, position=left.position)
+
+    # One table
+
+    def _table(self) -> Relation:
+        found = self._bare_table()
+        if self.at("MATCH_RECOGNIZE"):
+            found = self.match_recognize(found)
+        if self.at_any("TABLESAMPLE", "PIVOT", "UNPIVOT"):
+            raise UnsupportedFeatureError(f"{self.token.key} in SQL")
+        name = self.alias()
+        if name is None:
+            return found
+        columns = self.names() if self.at("(") else ()
+        found = replace(found, alias=name, column_aliases=columns)
+        return self._matched(found) if self.at("MATCH_RECOGNIZE") else found
+
+    def _matched(self, source: Relation) -> Relation:
+        """A pattern over a table that has an alias already, with an alias of its own."""
+        found, name = self.match_recognize(source), self.alias()
+        return found if name is None else replace(found, alias=name)
+
+    def alias(self) -> str | None:
+        """[AS] name, if it comes next."""
+        if self.accept("AS"):
+            return self.identifier()
+        return self.identifier() if self.at_identifier() else None
+
+    def _bare_table(self) -> Relation:
+        place = self.position()
+        if self.accept("LATERAL"):
+            return self._lateral()
+        if self.at("TABLE"):
+            return self._table_function(is_lateral=False)
+        if self.at("UNNEST", "("):
+            return self._unnest()
+        if self.at("("):
+            return self._in_parentheses()
+        if self._at_call():
+            return self._called(is_lateral=False)
+        found = self.table_reference()
+        if self.accept("FOR"):
+            self.expect("SYSTEM_TIME", "AS", "OF")
+            # What binds less than a sum may belong to the join's condition.
+            found = replace(found, as_of=self.expression(33), position=place)
+        return found
+
+    def table_reference(self) -> TableRef:
+        """A table by its path, with OPTIONS."""
+        place = self.position()
+        path = self.path()
+        return TableRef(path, self.option_hints(), position=place)
+
+    def _lateral(self) -> Relation:
+        if self.at("TABLE"):
+            return self._table_function(is_lateral=True)
+        if self.at("UNNEST"):
+            return self._unnest()
+        if self.at("("):
+            place = self.position()
+            self.advance()
+            query = self.query()
+            self.expect(")")
+            return Lateral(query, position=place)
+        self.refuse()
+
+    def _unnest(self) -> Relation:
+        place = self.position()
+        self.expect("UNNEST", "(")
+        operand = self.expression()
+        self.expect(")")
+        return Unnest(operand, self.accept("WITH", "ORDINALITY"), position=place)
+
+    def _in_parentheses(self) -> Relation:
+        """`(SELECT …)`, or tables with parentheses around them."""
+        place = self.position()
+        self.expect("(")
+        if self.at_query() and not self.at("TABLE", "("):
+            query = self.query()
+            self.expect(")")
+            return SubQuery(query, position=place)
+        found = self.relation()
+        if isinstance(found, TableRef):
+            self.fail("Expected query or join", self.before())
+        self.expect(")")
+        return found
+
+    # Table functions
+
+    def _table_function(self, is_lateral: bool) -> Relation:
+        """`TABLE(f(x))`."""
+        self.expect("TABLE", "(")
+        found = self._called(is_lateral)
+        self.expect(")")
+        return found
+
+    def _called(self, is_lateral: bool) -> Relation:
+        place = self.position()
+        call = self.call()
+        if not isinstance(call, Call):
+            self.fail("A table function is expected")
+        if call.name in _WINDOW_ARGUMENTS and call.arguments and not is_lateral:
+            return self._window_function(call)
+        return TableFunction(call, is_lateral, position=place)
+
+    def _window_function(self, call: Call) -> Relation:
+        arguments = self._arguments_by_name(call)
+        table, column = arguments.pop("data", None), arguments.pop("timecol", None)
+        offset = arguments.pop("offset", None)
+        sizes = tuple(arguments[name] for name in _WINDOW_ARGUMENTS[call.name] if name in arguments)
+        is_complete = len(sizes) == len(_WINDOW_ARGUMENTS[call.name]) - (2 if call.name == "session" else 3)
+        if table is None or column is None or not is_complete:
+            self._refuse_window(call)
+        source, partition_by = self._window_source(call, table)
+        return WindowFunction(
+            call.name,  # type: ignore[arg-type]
+            source,
+            self._time_column(call, column),
+            sizes,
+            offset,
+            partition_by,
+            position=call.position,
+        )
+
+    def _arguments_by_name(self, call: Call) -> dict[str, Expression]:
+        names = list(_WINDOW_ARGUMENTS[call.name])
+        plain = len(call.arguments) - len(call.argument_names)
+        given = [*names[:plain], *(name.lower() for name in call.argument_names)]
+        if len(given) != len(call.arguments) or not set(given) <= set(names) or len(set(given)) < len(given):
+            self._refuse_window(call)
+        return dict(zip(given, call.arguments))
+
+    def _window_source(self, call: Call, table: Expression) -> tuple[Relation, tuple[Expression, ...]]:
+        if isinstance(table, TableArgument):
+            return table.table, table.partition_by
+        if isinstance(table, ScalarQuery):
+            return SubQuery(table.query, position=table.position), ()
+        self._refuse_window(call)
+
+    def _time_column(self, call: Call, column: Expression) -> str:
+        if isinstance(column, Call) and column.name == "descriptor" and len(column.arguments) == 1:
+            (name,) = column.arguments
+            if isinstance(name, Name):
+                return name.parts[0]
+        self._refuse_window(call)
+
+    def _refuse_window(self, call: Call) -> NoReturn:
+        names = ", ".join(name.upper() for name in _WINDOW_ARGUMENTS[call.name])
+        place = call.position or self.position()
+        self.fail_at(place, f"{call.name.upper()} at {place} needs ({names}): TABLE t, DESCRIPTOR(column), intervals.")
+
+    # Hints
+
+    def option_hints(self) -> tuple[tuple[str, str], ...]:
+        """`/*+ OPTIONS('key' = 'value') */`, if it comes next."""
+        place = self.token
+        hints = self.hints()
+        if any(name != "OPTIONS" for name, _ in hints):
+            self.fail(f"The hint {hints[0][0]} cannot stand behind a table", place)
+        return tuple(option for _, options in hints for option in options)
+
+    def hints(self) -> Hints:
+        """`/*+ NAME('key' = 'value', …), … */`, if it comes next."""
+        if not self.accept("/*+"):
+            return ()
+        found = [self._hint()]
+        while not self.at("*/"):
+            self.accept(",")
+            found.append(self._hint())
+        self.expect("*/")
+        return tuple(found)
+
+    def _hint(self) -> tuple[str, tuple[tuple[str, str], ...]]:
+        name = self.identifier().upper()
+        if not self.accept("("):
+            return name, ()
+        arguments = () if self.at(")") else self.separated(self._hint_argument)
+        self.expect(")")
+        return name, arguments
+
+    def _hint_argument(self) -> tuple[str, str]:
+        key = self._hint_value()
+        return key, (self._hint_value() if self.accept("=") else "")
+
+    def _hint_value(self) -> str:
+        if self.token.kind in ("string", "number"):
+            return self.advance().text
+        return ".".join(self.path())

@@ -1,0 +1,278 @@
+"""Statements: INSERT, EXPLAIN, SHOW, SET and all others; and the way in, from a text to what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.parsing.object_grammar import ObjectGrammar
+from funke.engine.sql.syntax.expressions import Expression
+from funke.engine.sql.syntax.position import Position
+from funke.engine.sql.syntax.statements import (
+    Describe,
+    Explain,
+    Insert,
+    LoadModule,
+    QueryStatement,
+    Reset,
+    Set,
+    Show,
+    Statement,
+    StatementSet,
+    UnloadModule,
+    Use,
+    UseModules,
+)
+from funke.engine.types.logical.data_type import DataType
+
+__all__ = ["parse", "parse_expression", "parse_type"]
+
+_DETAILS = ("ESTIMATED_COST", "CHANGELOG_MODE", "PLAN_ADVICE", "JSON_EXECUTION_PLAN")
+# Statements of Flink's that are understood and not carried out.
+_UNSUPPORTED = ("DELETE", "UPDATE", "CALL", "COMPILE", "ANALYZE", "TRUNCATE", "ADD", "REMOVE", "STOP")
+
+
+def parse(text: str) -> list[Statement]:
+    """The statements of a text, with semicolons between them.
+
+    >>> parse("SELECT 1; USE d")[1]
+    Use(path=('d',), is_catalog=False)
+    """
+    return StatementGrammar(text).statements()
+
+
+def parse_expression(text: str) -> Expression:
+    """The expression that is the whole text."""
+    grammar = StatementGrammar(text)
+    found = grammar.expression()
+    grammar.expect("<EOF>")
+    return found
+
+
+def parse_type(text: str) -> DataType:
+    """The type that is the whole text: INT NOT NULL."""
+    grammar = StatementGrammar(text)
+    found = grammar.data_type()
+    grammar.expect("<EOF>")
+    return found
+
+
+class StatementGrammar(ObjectGrammar):
+    """Reads statements."""
+
+    def statements(self) -> list[Statement]:
+        """All statements up to the end."""
+        found = []
+        while self.accept(";"):
+            pass
+        while not self.at("<EOF>"):
+            found.append(self.statement())
+            if not self.at("<EOF>"):
+                self.expect(";")
+            while self.accept(";"):
+                pass
+        return found
+
+    def statement(self) -> Statement:
+        """One statement."""
+        key = self.token.key
+        read = _STATEMENTS.get(key)
+        if read is not None:
+            return read(self)
+        if key in _UNSUPPORTED and self.ahead().kind in ("word", "quoted"):
+            raise UnsupportedFeatureError(f"{key} in SQL")
+        return self._query_statement()
+
+    def _query_statement(self) -> Statement:
+        place = self.position()
+        return QueryStatement(self.query(), position=place)
+
+    # INSERT
+
+    def _insert(self) -> Insert:
+        place = self.position()
+        self.expect("INSERT")
+        is_overwrite = self.expect_any("INTO", "OVERWRITE") == "OVERWRITE"
+        path, options = self.path(), self.option_hints()
+        partition = self.partition() if self.accept("PARTITION") else ()
+        columns = self.names() if self.at("(") and not self.starts_query() else ()
+        query = self.query()
+        on_conflict = None
+        if self.accept("ON"):
+            self.expect("CONFLICT", "DO")
+            on_conflict = self.expect_any("ERROR", "NOTHING", "DEDUPLICATE").lower()
+        return Insert(path, query, columns, partition, is_overwrite, options, on_conflict, position=place)
+
+    def _execute(self) -> Statement:
+        """EXECUTE STATEMENT SET BEGIN … END, or EXECUTE before an INSERT or a query."""
+        if self.ahead().key == "STATEMENT":
+            place = self.position()
+            self.advance()
+            return self._statement_set(place)
+        self.advance()
+        if self.at("PLAN"):
+            raise UnsupportedFeatureError("EXECUTE PLAN in SQL")
+        return self._insert() if self.at("INSERT") else self._query_statement()
+
+    def _statement_set(self, place: Position) -> StatementSet:
+        self.expect("STATEMENT", "SET", "BEGIN")
+        return StatementSet(self._inserts(), position=place)
+
+    def _begin(self) -> Statement:
+        """BEGIN STATEMENT SET; … END."""
+        place = self.position()
+        self.expect("BEGIN", "STATEMENT", "SET", ";")
+        return StatementSet(self._inserts(), position=place)
+
+    def _inserts(self) -> tuple[Insert, ...]:
+        inserts: list[Insert] = []
+        while not inserts or not self.at("END"):
+            inserts.append(self._insert())
+            self.expect(";")
+        self.expect("END")
+        return tuple(inserts)
+
+    # EXPLAIN, DESCRIBE, SHOW
+
+    def _explain(self) -> Statement:
+        place = self.position()
+        self.expect("EXPLAIN")
+        details: tuple[str, ...] = ()
+        if self.accept("PLAN"):
+            self.expect("FOR")
+        elif self.at_any(*_DETAILS):
+            details = self.separated(lambda: self.expect_any(*_DETAILS))
+            if len(set(details)) < len(details):
+                self.fail("Duplicate EXPLAIN DETAIL is not allowed.", self.before())
+        if self.at("STATEMENT"):
+            return Explain(self._statement_set(self.position()), details, position=place)
+        if self.at("EXECUTE"):
+            return Explain(self._execute(), details, position=place)
+        statement = self._insert() if self.at("INSERT") else self._explained()
+        return Explain(statement, details, position=place)
+
+    def _explained(self) -> Statement:
+        return self.create() if self.at("CREATE") else self._query_statement()
+
+    def _describe(self) -> Statement:
+        place = self.position()
+        self.advance()
+        kind = "table"
+        if self.at_any("CATALOG", "DATABASE", "FUNCTION", "TABLE") and self.ahead().kind in ("word", "quoted"):
+            kind = self.advance().key.lower()
+        is_extended = self.accept("EXTENDED")
+        return Describe(self.path(), kind, is_extended, position=place)
+
+    def _show(self) -> Statement:
+        place = self.position()
+        self.expect("SHOW")
+        what = self._shown()
+        path: tuple[str, ...] = ()
+        if what.startswith("create ") or what == "partitions":
+            path = self.path()
+        elif what == "columns":
+            self.expect_any("FROM", "IN")
+            path = self.path()
+        elif what in _SHOWN_IN and self.accept_any("FROM", "IN"):
+            path = self.path()
+        partition = self.partition() if what == "partitions" and self.accept("PARTITION") else ()
+        pattern, is_negated, ignores_case = self._like_pattern() if what in _SHOWN_LIKE else (None, False, False)
+        return Show(what, path, pattern, is_negated, ignores_case, partition, position=place)
+
+    def _shown(self) -> str:
+        """What SHOW is to show, in lower case."""
+        for words in _SHOWN:
+            if self.accept(*words):
+                return " ".join(words).lower()
+        for words in _SHOWN_UNSUPPORTED:
+            if self.at(*words):
+                raise UnsupportedFeatureError(f"SHOW {' '.join(words)} in SQL")
+        # The word that no form goes on with.
+        if self.at_any("CREATE", "CURRENT", "USER", "FULL"):
+            self.advance()
+            self.refuse()
+        self.refuse_pair(self.before(), self.token)
+
+    def _like_pattern(self) -> tuple[str | None, bool, bool]:
+        is_negated = self.accept("NOT")
+        word = self.expect_any("LIKE", "ILIKE") if is_negated else self.accept_any("LIKE", "ILIKE")
+        return (self.string(), is_negated, word == "ILIKE") if word else (None, False, False)
+
+    # USE, modules, SET
+
+    def _use(self) -> Statement:
+        place = self.position()
+        self.expect("USE")
+        if self.accept("CATALOG"):
+            return Use((self.identifier(),), True, position=place)
+        if self.accept("MODULES"):
+            return UseModules(self.separated(self.identifier), position=place)
+        return Use(self.behind(self.before(), self.path), position=place)
+
+    def _load(self) -> Statement:
+        place = self.position()
+        self.expect("LOAD", "MODULE")
+        name = self.identifier()
+        return LoadModule(name, self.options() if self.accept("WITH") else (), position=place)
+
+    def _unload(self) -> Statement:
+        place = self.position()
+        self.expect("UNLOAD", "MODULE")
+        return UnloadModule(self.identifier(), position=place)
+
+    def _set(self) -> Statement:
+        place = self.position()
+        self.expect("SET")
+        if self.token.kind != "string":
+            return Set(position=place)
+        key = self.string()
+        self.expect("=")
+        return Set(key, self.string(), position=place)
+
+    def _reset(self) -> Statement:
+        place = self.position()
+        self.expect("RESET")
+        return Reset(self.string() if self.token.kind == "string" else None, position=place)
+
+
+_SHOWN = (
+    ("CATALOGS",),
+    ("CURRENT", "CATALOG"),
+    ("DATABASES",),
+    ("CURRENT", "DATABASE"),
+    ("TABLES",),
+    ("VIEWS",),
+    ("FUNCTIONS",),
+    ("USER", "FUNCTIONS"),
+    ("MODULES",),
+    ("FULL", "MODULES"),
+    ("COLUMNS",),
+    ("PARTITIONS",),
+    ("CREATE", "TABLE"),
+    ("CREATE", "VIEW"),
+    ("CREATE", "CATALOG"),
+    ("PROCEDURES",),
+    ("JARS",),
+    ("JOBS",),
+)
+_SHOWN_UNSUPPORTED = (("MODELS",), ("MATERIALIZED", "TABLES"), ("CREATE", "MODEL"), ("CREATE", "MATERIALIZED"))
+_SHOWN_IN = ("databases", "tables", "views", "functions", "user functions", "procedures")
+_SHOWN_LIKE = ("catalogs", *_SHOWN_IN, "columns")
+_STATEMENTS: dict[str, Callable[[StatementGrammar], Statement]] = {
+    "CREATE": StatementGrammar.create,
+    "REPLACE": StatementGrammar.replace_table,
+    "ALTER": StatementGrammar.alter,
+    "DROP": StatementGrammar.drop,
+    "INSERT": StatementGrammar._insert,
+    "EXECUTE": StatementGrammar._execute,
+    "BEGIN": StatementGrammar._begin,
+    "EXPLAIN": StatementGrammar._explain,
+    "DESCRIBE": StatementGrammar._describe,
+    "DESC": StatementGrammar._describe,
+    "SHOW": StatementGrammar._show,
+    "USE": StatementGrammar._use,
+    "LOAD": StatementGrammar._load,
+    "UNLOAD": StatementGrammar._unload,
+    "SET": StatementGrammar._set,
+    "RESET": StatementGrammar._reset,
+}

@@ -1,0 +1,223 @@
+"""Types as they are written: INT NOT NULL, DECIMAL(10, 2), ROW<a ARRAY<STRING>>, INTERVAL DAY TO SECOND(3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.parsing.cursor import Cursor
+from funke.engine.sql.parsing.interval_literals import UNITS, IntervalUnits, to_interval_type
+from funke.engine.types.logical.atomic_types import (
+    BigIntType,
+    BinaryType,
+    BooleanType,
+    CharType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    SmallIntType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+)
+from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.row_type import RowField, RowType
+from funke.engine.types.logical.time_types import (
+    DateType,
+    LocalZonedTimestampType,
+    TimestampType,
+    TimeType,
+)
+
+__all__ = ["TypeGrammar"]
+
+_LONGEST = 2**31 - 1
+_PLAIN: dict[str, Callable[[], DataType]] = {
+    "BOOLEAN": BooleanType,
+    "TINYINT": TinyIntType,
+    "SMALLINT": SmallIntType,
+    "INT": IntType,
+    "INTEGER": IntType,
+    "BIGINT": BigIntType,
+    "FLOAT": FloatType,
+    "STRING": lambda: VarCharType(_LONGEST),
+    "BYTES": lambda: VarBinaryType(_LONGEST),
+    "DATE": DateType,
+}
+_UNSUPPORTED = {"RAW", "STRUCTURED", "VARIANT", "BITMAP"}
+
+
+class TypeGrammar(Cursor):
+    """Reads types."""
+
+    def data_type(self, has_nulls: bool = True) -> DataType:
+        """A type, maybe with ARRAY or MULTISET around it, and NULL or NOT NULL behind it where that may be said."""
+        found = self._bare_type()
+        found = self._with_nulls(found) if has_nulls else found
+        while word := self.accept_any("ARRAY", "MULTISET"):
+            found = ArrayType(found) if word == "ARRAY" else MultisetType(found)
+            found = self._with_nulls(found) if has_nulls else found
+        return found
+
+    def _with_nulls(self, found: DataType) -> DataType:
+        if self.accept("NOT", "NULL"):
+            return found.not_null()
+        self.accept("NULL")
+        return found
+
+    def _bare_type(self) -> DataType:
+        token = self.token
+        if token.kind != "word":
+            self.refuse()
+        if token.key in _UNSUPPORTED:
+            raise UnsupportedFeatureError(f"the type {token.key}")
+        if token.key in _PLAIN:
+            self.advance()
+            return _PLAIN[token.key]()
+        read = _READERS.get(token.key) or self.refuse()
+        self.advance()
+        return read(self)
+
+    def _double_type(self) -> DataType:
+        self.accept("PRECISION")
+        return DoubleType()
+
+    def _decimal_type(self) -> DataType:
+        precision, scale = 10, 0
+        start = self.token
+        if self.accept("("):
+            precision = self.whole_number()
+            scale = self.whole_number() if self.accept(",") else 0
+            self.expect(")")
+        if not (1 <= precision <= 38 and 0 <= scale <= precision):
+            self.fail(f"DECIMAL({precision}, {scale}) has no precision of 1 to 38 with a scale up to it", start)
+        return DecimalType(precision, scale)
+
+    def _char_type(self) -> DataType:
+        if self.accept("VARYING"):
+            return self._varchar_type()
+        return CharType(self._length())
+
+    def _varchar_type(self) -> DataType:
+        return VarCharType(self._length())
+
+    def _binary_type(self) -> DataType:
+        if self.accept("VARYING"):
+            return self._varbinary_type()
+        return BinaryType(self._length())
+
+    def _varbinary_type(self) -> DataType:
+        return VarBinaryType(self._length())
+
+    def _length(self) -> int:
+        return self._in_parentheses_or(1, 1, _LONGEST)
+
+    def _in_parentheses_or(self, default: int, least: int, most: int) -> int:
+        if not self.accept("("):
+            return default
+        token = self.token
+        number = self.whole_number()
+        if not least <= number <= most:
+            self.fail(f"{number} is not between {least} and {most}", token)
+        self.expect(")")
+        return number
+
+    def _time_type(self) -> DataType:
+        precision = self._in_parentheses_or(0, 0, 9)
+        if self.accept("WITHOUT"):
+            self.expect("TIME", "ZONE")
+        return TimeType(precision)
+
+    def _timestamp_type(self) -> DataType:
+        precision = self._in_parentheses_or(6, 0, 9)
+        if self.accept("WITHOUT"):
+            self.expect("TIME", "ZONE")
+        elif self.accept("WITH"):
+            self.expect("LOCAL", "TIME", "ZONE")
+            return LocalZonedTimestampType(precision)
+        return TimestampType(precision)
+
+    def _timestamp_ltz_type(self) -> DataType:
+        return LocalZonedTimestampType(self._in_parentheses_or(6, 0, 9))
+
+    def _interval_type(self) -> DataType:
+        return to_interval_type(self.interval_units())
+
+    def interval_units(self) -> IntervalUnits:
+        """`DAY(3) TO SECOND(2)`, `HOUR`, `MINUTES`."""
+        first, last = self._interval_unit(), None
+        digits = fraction = None
+        if self.accept("("):
+            digits = self.whole_number()
+            fraction = self.whole_number() if first == "SECOND" and self.accept(",") else None
+            self.expect(")")
+        token = self.token
+        if self.accept("TO"):
+            last = self._interval_unit()
+            if last == "SECOND":
+                fraction = self._in_parentheses_or(3, 0, 9)
+        units = IntervalUnits(first, last, digits, fraction)
+        if not units.is_valid:
+            self.refuse(token)
+        return units
+
+    def _interval_unit(self) -> str:
+        unit = UNITS.get(self.token.key) or self.refuse()
+        self.advance()
+        return unit
+
+    def _array_type(self) -> DataType:
+        return ArrayType(self._element_type())
+
+    def _multiset_type(self) -> DataType:
+        return MultisetType(self._element_type())
+
+    def _element_type(self) -> DataType:
+        self.expect("<")
+        found = self.data_type()
+        self.expect(">")
+        return found
+
+    def _map_type(self) -> DataType:
+        self.expect("<")
+        key = self.data_type()
+        self.expect(",")
+        value = self.data_type()
+        self.expect(">")
+        return MapType(key, value)
+
+    def _row_type(self) -> DataType:
+        if self.accept("<>") or self.accept("(", ")"):
+            return RowType([])
+        closing = {"<": ">", "(": ")"}[self.expect_any("<", "(")]
+        fields = self.separated(self._row_field)
+        self.expect(closing)
+        return RowType(list(fields))
+
+    def _row_field(self) -> RowField:
+        name = self.identifier()
+        found = self.data_type()
+        return RowField(name, found, self.string() if self.token.kind == "string" else None)
+
+
+_READERS: dict[str, Callable[[TypeGrammar], DataType]] = {
+    "DOUBLE": TypeGrammar._double_type,
+    "DECIMAL": TypeGrammar._decimal_type,
+    "DEC": TypeGrammar._decimal_type,
+    "NUMERIC": TypeGrammar._decimal_type,
+    "CHAR": TypeGrammar._char_type,
+    "CHARACTER": TypeGrammar._char_type,
+    "VARCHAR": TypeGrammar._varchar_type,
+    "BINARY": TypeGrammar._binary_type,
+    "VARBINARY": TypeGrammar._varbinary_type,
+    "TIME": TypeGrammar._time_type,
+    "TIMESTAMP": TypeGrammar._timestamp_type,
+    "TIMESTAMP_LTZ": TypeGrammar._timestamp_ltz_type,
+    "INTERVAL": TypeGrammar._interval_type,
+    "ARRAY": TypeGrammar._array_type,
+    "MULTISET": TypeGrammar._multiset_type,
+    "MAP": TypeGrammar._map_type,
+    "ROW": TypeGrammar._row_type,
+}

@@ -1,0 +1,133 @@
+"""Which types can be cast to which: by themselves (implicitly) or by CAST (explicitly)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funke.engine.types.logical.atomic_types import (
+    BigIntType,
+    BinaryType,
+    BooleanType,
+    CharType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    SmallIntType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+)
+from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
+from funke.engine.types.logical.common_type import common_type
+from funke.engine.types.logical.data_type import DataType, NullType, RawType
+from funke.engine.types.logical.families import (
+    BINARY,
+    CHARACTER,
+    CONSTRUCTED,
+    DATETIME,
+    EXACT,
+    INTEGRAL,
+    INTERVAL,
+    NUMERIC,
+    PREDEFINED,
+    TIMESTAMP,
+    Kinds,
+)
+from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
+from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.logical.time_types import (
+    DateType,
+    LocalZonedTimestampType,
+    TimestampType,
+    TimeType,
+    ZonedTimestampType,
+)
+
+__all__ = ["are_comparable", "can_cast", "can_cast_implicitly"]
+
+_MOMENTS: Kinds = (TimestampType, LocalZonedTimestampType)
+
+# To each type: from which types by itself, from which others by CAST.
+_RULES: dict[type[DataType], tuple[Kinds, Kinds]] = {
+    CharType: ((CharType,), (*PREDEFINED, *CONSTRUCTED, RawType)),
+    VarCharType: (CHARACTER, (*PREDEFINED, *CONSTRUCTED, RawType)),
+    BooleanType: ((BooleanType,), (*CHARACTER, *INTEGRAL)),
+    BinaryType: ((BinaryType,), (*CHARACTER, VarBinaryType, RawType)),
+    VarBinaryType: (BINARY, (*CHARACTER, RawType)),
+    DecimalType: (NUMERIC, (*CHARACTER, BooleanType, *_MOMENTS)),
+    TinyIntType: (INTEGRAL[:1], (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS)),
+    SmallIntType: (INTEGRAL[:2], (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS)),
+    IntType: (INTEGRAL[:3], (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS)),
+    BigIntType: (INTEGRAL, (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS)),
+    FloatType: ((*EXACT, FloatType), (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS)),
+    DoubleType: (NUMERIC, (*CHARACTER, BooleanType, *_MOMENTS)),
+    DateType: ((DateType, TimestampType), (*TIMESTAMP, *CHARACTER)),
+    TimeType: ((TimeType, TimestampType), (*TIMESTAMP, *CHARACTER)),
+    TimestampType: (_MOMENTS, (*DATETIME, *CHARACTER)),
+    ZonedTimestampType: ((ZonedTimestampType,), (*DATETIME, *CHARACTER)),
+    LocalZonedTimestampType: (_MOMENTS, (*DATETIME, *CHARACTER)),
+    YearMonthIntervalType: ((YearMonthIntervalType,), (*EXACT, *CHARACTER)),
+    DayTimeIntervalType: ((DayTimeIntervalType,), (*EXACT, *CHARACTER)),
+    RawType: ((RawType,), BINARY),
+}
+
+
+def can_cast_implicitly(source: DataType, target: DataType) -> bool:
+    """Tell whether a value is taken for one of the target type without a CAST, because nothing is lost."""
+    if source._nullable and not target._nullable:
+        return False
+    return _can_cast(source, target, False)
+
+
+def can_cast(source: DataType, target: DataType) -> bool:
+    """Tell whether CAST turns a value into one of the target type."""
+    return _can_cast(source, target, True)
+
+
+def are_comparable(left: DataType, right: DataType) -> bool:
+    """Tell whether `=` and `<` may stand between values of two types."""
+    if isinstance(left, NullType) or isinstance(right, NullType):
+        return True
+    if isinstance(left, RawType) or isinstance(right, RawType):
+        return left == right
+    # A text is read as the date or time that it is compared with; numbers want a CAST.
+    if isinstance(left, CHARACTER) or isinstance(right, CHARACTER):
+        other = right if isinstance(left, CHARACTER) else left
+        return isinstance(other, (*CHARACTER, *DATETIME))
+    if isinstance(left, (DateType, TimeType)) or isinstance(right, (DateType, TimeType)):
+        return type(left) is type(right)
+    return common_type([left, right]) is not None
+
+
+def _can_cast(source: Any, target: Any, is_explicit: bool) -> bool:
+    if isinstance(source, NullType):
+        return True
+    if isinstance(source, CONSTRUCTED) and isinstance(target, CONSTRUCTED):
+        return _can_cast_parts(source, target, is_explicit)
+    if isinstance(source, EXACT) and isinstance(target, INTERVAL):
+        return is_explicit and _has_one_unit(target)
+    implicit, explicit = _RULES.get(type(target), ((type(target),), ()))
+    return isinstance(source, implicit) or (is_explicit and isinstance(source, explicit))
+
+
+def _can_cast_parts(source: Any, target: Any, is_explicit: bool) -> bool:
+    if type(source) is not type(target):
+        return False
+    first, second = _parts(source), _parts(target)
+    return len(first) == len(second) and all(_can_cast(a, b, is_explicit) for a, b in zip(first, second))
+
+
+def _parts(data_type: Any) -> list[DataType]:
+    if isinstance(data_type, RowType):
+        return data_type.field_types()
+    if isinstance(data_type, MapType):
+        return [data_type.key_type, data_type.value_type]
+    assert isinstance(data_type, (ArrayType, MultisetType))
+    return [data_type.element_type]
+
+
+def _has_one_unit(interval: Any) -> bool:
+    if isinstance(interval, YearMonthIntervalType):
+        return interval.resolution != YearMonthIntervalType.YearMonthResolution.YEAR_TO_MONTH
+    return "_TO_" not in interval.resolution.name

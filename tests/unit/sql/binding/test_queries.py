@@ -1,0 +1,106 @@
+"""Queries and what they mean: columns, types, values, and errors with their places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from funke.engine.errors import SqlValidationError, UnsupportedFeatureError
+from funke.engine.sql.binding.expressions import column_of
+from funke.engine.sql.binding.query_binder import QueryBinder
+from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation, UnionAll
+from funke.engine.sql.functions.values import from_values, to_value, to_values
+from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.sql.parsing import parse
+from funke.engine.sql.syntax.statements import QueryStatement
+from funke.engine.types.logical.sql_text import to_sql_text
+from funke.table.types import DataTypes
+
+INT, TEXT = DataTypes.INT(), DataTypes.STRING()
+ORDERS = Constants(
+    (Column("id", INT), Column("item", TEXT), Column("price", DataTypes.DECIMAL(10, 2))),
+    ((1, "beer", 3), (2, None, 5), (3, "rubber", None)),
+)
+TABLES: dict[tuple[str, ...], Relation] = {("orders",): ORDERS}
+
+
+def bound(text: str) -> Relation:
+    (statement,) = parse(text)
+    assert isinstance(statement, QueryStatement)
+    return QueryBinder(TABLES.get).bind(statement.query)
+
+
+def rows_of(relation: Relation) -> list[tuple[Any, ...]]:
+    """What a relation gives, computed batch by batch without a job."""
+    if isinstance(relation, Constants):
+        return list(relation.rows)
+    if isinstance(relation, UnionAll):
+        return [row for each in relation.inputs for row in rows_of(each)]
+    assert isinstance(relation, Calculation)
+    rows = rows_of(relation.input)
+    columns = [from_values(list(values), column.type) for values, column in zip(zip(*rows), relation.input.columns)]
+    batch = pa.RecordBatch.from_arrays(columns, schema=schema_of(relation.input.columns))
+    if relation.condition is not None:
+        mask = column_of(relation.condition)(batch)
+        batch = batch.filter(pa.repeat(mask, len(batch)) if isinstance(mask, pa.Scalar) else mask)
+    found = [column_of(expression)(batch) for expression in relation.expressions]
+    lists = [
+        [to_value(column, each.type)] * len(batch) if isinstance(column, pa.Scalar) else to_values(column, each.type)
+        for column, each in zip(found, relation.columns)
+    ]
+    return list(zip(*lists))
+
+
+@pytest.mark.parametrize(
+    ("text", "types", "rows"),
+    [
+        ("SELECT 1", {"EXPR$0": "INT NOT NULL"}, [(1,)]),
+        ("SELECT id, id AS id FROM orders", {"id": "INT", "id0": "INT"}, [(1, 1), (2, 2), (3, 3)]),
+        ("SELECT o.id + 1 FROM orders AS o WHERE o.id > 1", {"EXPR$0": "INT"}, [(3,), (4,)]),
+        ("SELECT id FROM orders WHERE item IS NULL OR id = 3", {"id": "INT"}, [(2,), (3,)]),
+        ("SELECT id FROM orders WHERE price > 4", {"id": "INT"}, [(2,)]),
+        (
+            "SELECT CASE WHEN id = 1 THEN 'one' ELSE 'more' END AS word FROM orders",
+            {"word": "VARCHAR(4) NOT NULL"},
+            [("one",), ("more",), ("more",)],
+        ),
+        ("SELECT CAST(id AS BIGINT) AS b FROM orders WHERE id = 1", {"b": "BIGINT"}, [(1,)]),
+        ("SELECT x FROM (SELECT id AS x FROM orders) WHERE x < 2", {"x": "INT"}, [(1,)]),
+        ("SELECT a FROM orders AS t (a, b, c) WHERE a = 2", {"a": "INT"}, [(2,)]),
+        ("WITH t (a) AS (SELECT id FROM orders) SELECT a FROM t WHERE a >= 3", {"a": "INT"}, [(3,)]),
+        ("VALUES (1, 'a'), (2, 'bc')", {"EXPR$0": "INT NOT NULL", "EXPR$1": "VARCHAR(2) NOT NULL"}, None),
+        ("SELECT id FROM orders UNION ALL VALUES (7)", {"id": "INT"}, [(1,), (2,), (3,), (7,)]),
+    ],
+)
+def test_what_queries_mean(text: str, types: dict[str, str], rows: list[tuple[Any, ...]] | None) -> None:
+    relation = bound(text)
+    assert {column.name: to_sql_text(column.type) for column in relation.columns} == types
+    if rows is not None:
+        assert rows_of(relation) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SELECT x FROM orders", "At line 1, column 8: Column 'x' not found in any table"),
+        ("SELECT ID FROM orders", "Column 'ID' not found in any table; did you mean 'id'"),
+        ("SELECT o.x FROM orders AS o", "Column 'x' not found in table 'o'"),
+        ("SELECT p.id FROM orders", "Table 'p' not found"),
+        ("SELECT id\nFROM nothing", "At line 2, column 6: Object 'nothing' not found"),
+        ("SELECT nofunction(id) FROM orders", "No match found for function signature NOFUNCTION"),
+        ("SELECT id FROM orders WHERE id", "WHERE clause must be a condition"),
+        ("SELECT a FROM orders AS t (a, b)", "List of column aliases must have same degree as table"),
+    ],
+)
+def test_what_has_no_meaning(text: str, message: str) -> None:
+    with pytest.raises(SqlValidationError) as refused:
+        bound(text)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["SELECT COUNT(*) FROM orders GROUP BY id", "SELECT DISTINCT id FROM orders"])
+def test_what_is_not_there_yet_says_so(text: str) -> None:
+    with pytest.raises(UnsupportedFeatureError):
+        bound(text)

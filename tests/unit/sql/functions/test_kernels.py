@@ -1,0 +1,208 @@
+"""Every kernel gives what the function's body gives, for random arguments of all types that it takes."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import string
+from decimal import Context, Decimal
+from functools import cache
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from funke.engine.errors import FunkeError
+from funke.engine.sql.functions.catalog import FUNCTIONS
+from funke.engine.sql.functions.evaluation import column_function, mapped_body
+from funke.engine.sql.functions.function import Argument, BoundCall, Form, SymbolType, constant, symbol
+from funke.engine.sql.functions.values import from_values, to_values
+from funke.engine.types.logical.sql_text import from_sql_text
+from tests.harness.sql_calls import bound_call, same
+
+# Types that stand for each kind of parameter.
+SAMPLES: dict[str, list[str]] = {
+    "boolean": ["BOOLEAN", "BOOLEAN NOT NULL"],
+    "text": ["STRING", "VARCHAR(5)", "STRING NOT NULL"],
+    "bytes": ["BYTES"],
+    "number": ["TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10, 2)", "DECIMAL(38, 18)"],
+    "integer": ["TINYINT", "INT", "BIGINT"],
+    "decimal": ["DECIMAL(10, 2)"],
+    "float": ["FLOAT", "DOUBLE"],
+    "date": ["DATE"],
+    "time": ["TIME(3)"],
+    "timestamp": ["TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(6)", "TIMESTAMP_LTZ(3)"],
+    "datetime": ["DATE", "TIME(0)", "TIMESTAMP(3)", "TIMESTAMP_LTZ(3)"],
+    "interval": ["INTERVAL DAY TO SECOND", "INTERVAL YEAR TO MONTH", "INTERVAL DAY"],
+    "array": ["ARRAY<INT>"],
+    "map": ["MAP<STRING, INT>"],
+    "multiset": ["MULTISET<INT>"],
+    "row": ["ROW<`a` INT>"],
+    "any": ["INT", "STRING", "DOUBLE", "BOOLEAN", "DECIMAL(10, 2)", "TIMESTAMP(3)", "BIGINT", "ARRAY<INT>", "NULL"],
+}
+WORDS = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "BOTH", "LEADING", "TRAILING"]
+TARGETS = ["STRING", "VARCHAR(3)", "INT", "TINYINT", "DOUBLE", "FLOAT", "DECIMAL(12, 3)", "TIMESTAMP(6)", "DATE"]
+# Arguments that kernels want to be constants, by their places.
+CONSTANTS: dict[str, dict[int, list[Any]]] = {
+    "like": {1: ["a%", "_", "%a_%", "", "a%b", "100"]},
+    "not like": {1: ["a%", "%9"]},
+    "split_index": {1: ["a", " ", "ab"], 2: [0, 1, 3]},
+    "get": {1: [0, "a"]},
+    "substring": {1: [1, 2, 9], 2: [0, 1, 4]},
+    "date_format": {1: ["yyyy-MM-dd", "yyyy-MM-dd HH:mm", "HH", "dd.MM.yyyy"]},
+}
+BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+
+
+def values_of(type_text: str) -> st.SearchStrategy[Any]:
+    name = type_text.removesuffix(" NOT NULL")
+    some = not_null_values(name)
+    return some if type_text.endswith("NOT NULL") else st.one_of(st.none(), some)
+
+
+def not_null_values(name: str) -> st.SearchStrategy[Any]:
+    if name in BITS:
+        half = 1 << (BITS[name] - 1)
+        return st.one_of(st.integers(-5, 5), st.sampled_from([-half, half - 1]), st.integers(-half, half - 1))
+    kind, _, size = name.partition("(")
+    if kind == "DECIMAL":
+        precision, scale = (int(each) for each in size.rstrip(")").split(","))
+        whole = st.one_of(st.integers(-500, 500), st.integers(-(10**precision) + 1, 10**precision - 1))
+        return whole.map(lambda number: Decimal(number).scaleb(-scale, Context(prec=precision)))
+    if kind in ("STRING", "VARCHAR"):
+        longest = int(size.rstrip(")")) if size else 12
+        return st.text(alphabet=string.ascii_letters + " 019%_.ßé€😀", max_size=longest)
+    if kind in ("TIMESTAMP", "TIMESTAMP_LTZ", "TIME"):
+        return times(kind, 10 ** (6 - int(size.rstrip(")"))))
+    return PLAIN[name]
+
+
+def times(kind: str, step: int) -> st.SearchStrategy[Any]:
+    def cut(moment: Any) -> Any:
+        return moment.replace(microsecond=moment.microsecond // step * step)
+
+    if kind == "TIME":
+        return st.times().map(cut)
+    zones = st.just(datetime.timezone.utc) if kind == "TIMESTAMP_LTZ" else st.none()
+    moments = st.datetimes(datetime.datetime(1600, 1, 1), datetime.datetime(2400, 1, 1))
+    return st.builds(lambda moment, zone: cut(moment).replace(tzinfo=zone), moments, zones)
+
+
+PLAIN: dict[str, st.SearchStrategy[Any]] = {
+    "NULL": st.none(),
+    "BOOLEAN": st.booleans(),
+    "BYTES": st.binary(max_size=5),
+    "FLOAT": st.floats(width=32),
+    "DOUBLE": st.floats(),
+    "DATE": st.dates(datetime.date(1600, 1, 1), datetime.date(2400, 1, 1)),
+    "INTERVAL DAY TO SECOND": st.integers(-(10**11), 10**11),
+    "INTERVAL DAY": st.integers(-1000, 1000).map(lambda days: days * 86_400_000),
+    "INTERVAL YEAR TO MONTH": st.integers(-500, 500),
+    "ARRAY<INT>": st.lists(st.one_of(st.none(), st.integers(-3, 3)), max_size=3),
+    "MAP<STRING, INT>": st.dictionaries(st.sampled_from("abc"), st.one_of(st.none(), st.integers(-3, 3))),
+    "MULTISET<INT>": st.dictionaries(st.integers(-3, 3), st.integers(1, 3)),
+    "ROW<`a` INT>": st.tuples(st.one_of(st.none(), st.integers(-3, 3))),
+}
+
+
+def signatures(form: Form) -> list[tuple[str, ...]]:
+    """Every way to fill a form with sample types; words and types among the arguments are marked."""
+    lengths = {len(form.parameters)}
+    if any(mark == "?" for _, mark in form.parameters):
+        lengths.add(len([mark for _, mark in form.parameters if mark != "?"]))
+    found: list[tuple[str, ...]] = []
+    for length in sorted(lengths):
+        choices = []
+        for parameter, _ in form.parameters[:length]:
+            names = [sample for kind in parameter.text.split("/") for sample in SAMPLES.get(kind, [])]
+            choices.append([f"!{each}" for each in [*WORDS, *TARGETS]] if parameter.text == "symbol" else names)
+        found.extend(itertools.product(*choices))
+    if form.parameters and form.parameters[-1][1] == "...":
+        found.extend([(*each, each[-1]) for each in found])
+    return found
+
+
+def to_argument(text: str) -> Argument:
+    if text.startswith("!"):
+        return symbol(from_sql_text(text[1:]) if text[1:] in TARGETS else text[1:])
+    return Argument(from_sql_text(text))
+
+
+@cache
+def calls_with_kernels(name: str) -> list[tuple[tuple[str, ...], BoundCall]]:
+    calls = []
+    for form in FUNCTIONS[name].alternatives:
+        for signature in signatures(form):
+            call = call_or_none(name, signature)
+            if call is not None and call.kernel() is not None:
+                calls.append((signature, call))
+    # Enough to meet every type; all would take minutes.
+    return Random(name).sample(calls, min(len(calls), 80))
+
+
+def call_or_none(name: str, signature: tuple[str, ...]) -> BoundCall | None:
+    choices, random = CONSTANTS.get(name, {}), Random(str(signature))
+    arguments = [to_argument(each) for each in signature]
+    for place in choices:
+        if place < len(arguments):
+            chosen = random.choice(choices[place])
+            arguments[place] = constant(from_sql_text("STRING" if isinstance(chosen, str) else "INT"), chosen)
+    try:
+        return bound_call(name, arguments)
+    except (AttributeError, KeyError):
+        # A word where a type is wanted, or the other way round.
+        return None
+
+
+# IN has a kernel for constants alone; it has a test of its own.
+WITH_CONSTANTS = ("in", "not in")
+KERNELS = sorted(
+    name
+    for name, function in FUNCTIONS.items()
+    if function.kernel_for and function.name == name and name not in WITH_CONSTANTS
+)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_kernel_equals_body(name: str, data: st.DataObject) -> None:
+    signature, call = data.draw(st.sampled_from(calls_with_kernels(name)))
+    length = data.draw(st.integers(1, 4))
+    columns = [column_of(each, argument, length, data) for each, argument in zip(signature, call.arguments)]
+    found, wanted = (outcome(make(call), columns, length, call) for make in (column_function, mapped_body))
+    assert same(found, wanted), f"kernel {found}, body {wanted}"
+
+
+def column_of(text: str, argument: Argument, length: int, data: st.DataObject) -> Any:
+    if isinstance(argument.type, SymbolType):
+        return argument.value
+    if argument.is_constant:
+        return from_values([argument.value], argument.type)[0]
+    values = data.draw(st.lists(values_of(text), min_size=length, max_size=length), label=text)
+    column = from_values(values, argument.type)
+    return column[0] if data.draw(st.integers(0, 5)) == 0 else column
+
+
+def outcome(evaluate: Any, columns: list[Any], length: int, call: BoundCall) -> Any:
+    try:
+        return to_values(evaluate(columns, length), call.result)
+    except (ArithmeticError, FunkeError) as problem:
+        return type(problem)
+
+
+@pytest.mark.parametrize("name", WITH_CONSTANTS)
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_in_constants(name: str, data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from(["INT", "STRING", "TIMESTAMP(3)", "DECIMAL(10, 2)"]))
+    members = data.draw(st.lists(values_of(f"{text} NOT NULL"), min_size=1, max_size=3))
+    column_type = from_sql_text(text)
+    call = bound_call(name, [Argument(column_type), *(constant(column_type.not_null(), each) for each in members)])
+    assert call is not None and call.kernel() is not None
+    values = data.draw(st.lists(st.one_of(values_of(text), st.sampled_from(members)), min_size=1, max_size=4))
+    columns = [from_values(values, column_type), *(from_values([each], column_type)[0] for each in members)]
+    wanted = outcome(mapped_body(call), columns, len(values), call)
+    assert same(outcome(column_function(call), columns, len(values), call), wanted)

@@ -1,0 +1,65 @@
+"""Types as they are written in SQL."""
+
+from __future__ import annotations
+
+import pytest
+
+from funke.engine.errors import SqlParserError, UnsupportedFeatureError
+from funke.engine.sql.parsing import parse_type
+from funke.table.types import DataTypes, RowField, YearMonthIntervalType
+
+ROW = DataTypes.ROW([RowField("a", DataTypes.INT().not_null(), "first"), RowField("b c", DataTypes.STRING())])
+
+
+@pytest.mark.parametrize(
+    ("text", "data_type"),
+    [
+        ("INT", DataTypes.INT()),
+        ("integer not null", DataTypes.INT().not_null()),
+        ("BIGINT NULL", DataTypes.BIGINT()),
+        ("DOUBLE PRECISION", DataTypes.DOUBLE()),
+        ("DECIMAL", DataTypes.DECIMAL(10, 0)),
+        ("NUMERIC(5)", DataTypes.DECIMAL(5, 0)),
+        ("DEC(5, 2)", DataTypes.DECIMAL(5, 2)),
+        ("CHAR", DataTypes.CHAR(1)),
+        ("VARCHAR", DataTypes.VARCHAR(1)),
+        ("VARCHAR(7)", DataTypes.VARCHAR(7)),
+        ("STRING", DataTypes.STRING()),
+        ("BINARY(4)", DataTypes.BINARY(4)),
+        ("BYTES", DataTypes.BYTES()),
+        ("TIME(3)", DataTypes.TIME(3)),
+        ("TIMESTAMP", DataTypes.TIMESTAMP(6)),
+        ("TIMESTAMP(3) WITHOUT TIME ZONE", DataTypes.TIMESTAMP(3)),
+        ("TIMESTAMP(3) WITH LOCAL TIME ZONE", DataTypes.TIMESTAMP_LTZ(3)),
+        ("TIMESTAMP_LTZ", DataTypes.TIMESTAMP_LTZ(6)),
+        ("INTERVAL DAY(3) TO SECOND(2)", DataTypes.INTERVAL(DataTypes.DAY(3), DataTypes.SECOND(2))),
+        ("INTERVAL YEAR(4) TO MONTH", YearMonthIntervalType(3, 4)),
+        ("ARRAY<INT NOT NULL> NOT NULL", DataTypes.ARRAY(DataTypes.INT().not_null()).not_null()),
+        (
+            "MAP<STRING, ARRAY<ARRAY<INT>>>",
+            DataTypes.MAP(DataTypes.STRING(), DataTypes.ARRAY(DataTypes.ARRAY(DataTypes.INT()))),
+        ),
+        ("MULTISET<DATE>", DataTypes.MULTISET(DataTypes.DATE())),
+        ("INT NOT NULL ARRAY MULTISET", DataTypes.MULTISET(DataTypes.ARRAY(DataTypes.INT().not_null()))),
+        ("ROW<a INT NOT NULL 'first', `b c` STRING>", ROW),
+        ("ROW(a INT NOT NULL 'first', `b c` STRING)", ROW),
+        ("ROW<>", DataTypes.ROW([])),
+    ],
+)
+def test_a_type_is_read(text, data_type):
+    assert parse_type(text) == data_type
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [("INTT", 1), ("DECIMAL(39, 0)", 8), ("ARRAY<INT", 9), ("INT INT", 5), ("TIMESTAMP(10)", 11), ("MAP<INT>", 8)],
+)
+def test_what_is_no_type_is_refused(text, column):
+    with pytest.raises(SqlParserError) as caught:
+        parse_type(text)
+    assert (caught.value.line, caught.value.column) == (1, column)
+
+
+def test_a_type_of_java_is_unsupported():
+    with pytest.raises(UnsupportedFeatureError, match="the type RAW"):
+        parse_type("RAW('class', 'serializer')")
