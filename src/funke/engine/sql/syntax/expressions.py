@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.sql.syntax.position import Position
 
 if TYPE_CHECKING:
-    from funke.engine.sql.syntax.queries import Query
+    from funke.engine.sql.syntax.queries import Query, Relation
     from funke.engine.types.logical.data_type import DataType
 
 __all__ = [
@@ -25,6 +25,9 @@ __all__ = [
     "OverWindow",
     "ScalarQuery",
     "Star",
+    "Symbol",
+    "TableArgument",
+    "TypeArgument",
     "WindowBound",
 ]
 
@@ -62,10 +65,40 @@ class Literal(Expression):
 
 
 @dataclass(frozen=True)
+class Symbol(Expression):
+    """A word that is an argument, in capitals: `HOUR` in FLOOR(t TO HOUR), `LEADING` in TRIM(LEADING FROM t)."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class TypeArgument(Expression):
+    """A type that is an argument: JSON_VALUE(a, '$' RETURNING INT)."""
+
+    type: DataType
+
+
+@dataclass(frozen=True)
+class TableArgument(Expression):
+    """A table that is an argument: f(TABLE t PARTITION BY a ORDER BY b)."""
+
+    table: Relation
+    partition_by: tuple[Expression, ...] = ()
+    order_by: tuple[OrderItem, ...] = ()
+
+
+@dataclass(frozen=True)
 class Call(Expression):
     """A function or operator by its name, in lower case: `+`, `and`, `is null`, `upper`, `between`, `row`, `at`.
 
-    Operators have the names that Flink's documentation gives them; user functions keep their spelling in `path`.
+    Operators have the names that Flink's documentation gives them, `not like` and its kin too; a minus before one
+    operand is a `-` of one argument; `a[1].b` is `get` of a and 'b'. Functions with a syntax of their own:
+    TRIM(s) is `trim` of s, any other form of (BOTH | LEADING | TRAILING, characters, s); EXTRACT (unit, t);
+    FLOOR and CEIL (t, unit); TIMESTAMPADD and TIMESTAMPDIFF (unit, a, b); POSITION (part, whole);
+    JSON_VALUE (a, path) or (a, path, type, NULL | ERROR | DEFAULT on empty, default, the same on error, default);
+    JSON_QUERY (a, path) or (a, path, type, wrapper, on empty, on error); JSON_EXISTS (a, path[, on error]);
+    JSON_OBJECT, JSON_ARRAY and their aggregates have NULL or ABSENT before everything else; `overlaps` has four
+    arguments. Words among them are symbols.
     """
 
     name: str
@@ -76,7 +109,9 @@ class Call(Expression):
     over: OverWindow | str | None = None
     # `f(a => 1)`: the names of the last arguments.
     argument_names: tuple[str, ...] = ()
-    # A function with its catalog and database, as it was written.
+    # LISTAGG(a) WITHIN GROUP (ORDER BY b)
+    within_group: tuple[OrderItem, ...] = ()
+    # A function with its catalog and database as it was written; empty when that is its name.
     path: tuple[str, ...] = ()
     # A function that was given as an object (Table API), not by name.
     function: Any = field(default=None, compare=False)
@@ -151,10 +186,11 @@ class WindowBound:
 
 @dataclass(frozen=True)
 class OverWindow:
-    """OVER (PARTITION BY … ORDER BY … ROWS|RANGE BETWEEN … AND …)."""
+    """OVER ([base] PARTITION BY … ORDER BY … ROWS|RANGE BETWEEN … AND …); the base is a window of the WINDOW clause."""
 
     partition_by: tuple[Expression, ...] = ()
     order_by: tuple[OrderItem, ...] = ()
     is_rows: bool = False
     lower: WindowBound | None = None
     upper: WindowBound | None = None
+    base: str | None = None
