@@ -64,6 +64,7 @@ LAYERS: tuple[Layer, ...] = (
             "funke.engine",
             "funke.engine.types",
             "funke.engine.errors",
+            "funke.engine.flink_exceptions",
             "funke.engine.trust",
             "funke.alias",
             "funke.passed_on_names",

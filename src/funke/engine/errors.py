@@ -15,6 +15,7 @@
     ├── SinkError                  a sink cannot be opened, written or committed
     ├── StateError                 state or a snapshot cannot be read, written or restored
     │   └── StorageUnavailableError  the place where it is cannot be reached, which says nothing about what is there
+    ├── JavaException              what Flink's tables and catalogs report, by PyFlink's names: flink_exceptions.py
     ├── UntrustedError             a file, folder or process of somebody else's stands where one's own is expected;
     │                              also a PermissionError
     └── JobExecutionError          a submitted job failed

@@ -1,42 +1,40 @@
-"""The Table API's data types; its other names can be imported and raise when they are used."""
+"""The Table API: what describes tables and computations; what would run them can be imported and raises."""
 
 from __future__ import annotations
 
+from funke.table.changelog_mode import ChangelogMode
+from funke.table.data_view import DataView, ListView, MapView
+from funke.table.environment_settings import EnvironmentSettings
+from funke.table.explain_detail import ExplainDetail
+from funke.table.expression import Expression
+from funke.table.module import Module, ModuleEntry
+from funke.table.plan_reference import PlanReference
+from funke.table.result_kind import ResultKind
+from funke.table.schema import Schema
+from funke.table.sql_dialect import SqlDialect
+from funke.table.table_config import TableConfig
+from funke.table.table_descriptor import FormatDescriptor, TableDescriptor
+from funke.table.table_schema import TableSchema
 from funke.table.types import DataTypes, Row, RowKind, UserDefinedType
-from funke.table.unsupported_names import (
+from funke.table.udf import (
     AggregateFunction,
     AsyncScalarFunction,
-    ChangelogMode,
-    CompiledPlan,
-    DataView,
-    EnvironmentSettings,
-    ExplainDetail,
-    Expression,
-    FormatDescriptor,
     FunctionContext,
+    ScalarFunction,
+    TableAggregateFunction,
+    TableFunction,
+)
+from funke.table.unsupported_names import (
+    CompiledPlan,
     GroupedTable,
     GroupWindowedTable,
-    ListView,
-    MapView,
-    Module,
-    ModuleEntry,
     OverWindowedTable,
-    PlanReference,
-    ResultKind,
-    ScalarFunction,
-    Schema,
-    SqlDialect,
     StatementSet,
     StreamTableEnvironment,
     Table,
-    TableAggregateFunction,
-    TableConfig,
-    TableDescriptor,
     TableEnvironment,
-    TableFunction,
     TablePipeline,
     TableResult,
-    TableSchema,
     WindowGroupedTable,
 )
 

@@ -1,0 +1,1 @@
+"""What tables, views and functions there are, and which one a name means."""

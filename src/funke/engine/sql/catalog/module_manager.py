@@ -1,0 +1,58 @@
+"""Modules: sets of built-in functions, and the order in which they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from funke.engine.flink_exceptions import ValidationException
+
+__all__ = ["ModuleManager"]
+
+CORE = "core"
+
+
+class ModuleManager:
+    """Loaded modules by name; those in use are asked one after the other.
+
+    >>> ModuleManager().list_modules()
+    ['core']
+    """
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = {CORE: None}
+        self._used = [CORE]
+
+    def load(self, name: str, module: Any) -> None:
+        if not name:
+            raise ValidationException("name cannot be null or empty string")
+        if name in self._loaded:
+            raise ValidationException(f"A module with name '{name}' already exists")
+        self._loaded[name] = module
+        self._used.append(name)
+
+    def unload(self, name: str) -> None:
+        self._require(name)
+        del self._loaded[name]
+        self._used = [each for each in self._used if each != name]
+
+    def use(self, names: Sequence[str]) -> None:
+        """Ask these modules, in this order, and no others."""
+        for position, name in enumerate(names):
+            self._require(name)
+            if name in names[:position]:
+                raise ValidationException(f"Module '{name}' appears more than once")
+        self._used = list(names)
+
+    def list_modules(self) -> list[str]:
+        """Return the modules in use, in their order."""
+        return list(self._used)
+
+    def list_full_modules(self) -> list[tuple[str, bool]]:
+        """Return all modules and whether they are in use; those that are stand first."""
+        unused = [name for name in self._loaded if name not in self._used]
+        return [*((name, True) for name in self._used), *((name, False) for name in unused)]
+
+    def _require(self, name: str) -> None:
+        if name not in self._loaded:
+            raise ValidationException(f"No module with name '{name}' exists")

@@ -1,0 +1,1 @@
+"""What a catalog holds, as programs see it; `funke.table.catalog` gives it out."""

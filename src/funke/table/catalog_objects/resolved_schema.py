@@ -1,0 +1,373 @@
+"""The columns of a table when all names and types are known."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from copy import copy
+from enum import Enum
+from typing import Any
+
+from funke.engine.sql.catalog.schema_text import column_text, key_text, lines_text, metadata_text
+from funke.engine.types.logical.sql_text import quoted, to_sql_text
+from funke.table.resolved_expression import ResolvedExpression
+from funke.table.schema import Schema
+from funke.table.types import DataType, DataTypes
+
+__all__ = [
+    "Column",
+    "ComputedColumn",
+    "Constraint",
+    "MetadataColumn",
+    "PhysicalColumn",
+    "ResolvedSchema",
+    "UniqueConstraint",
+    "WatermarkSpec",
+]
+
+
+class _ByContent:
+    """Equal when everything in it is."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+class Column(_ByContent, ABC):
+    """A column: physical, computed, or of the connector's metadata."""
+
+    def __init__(self, name: str, data_type: DataType) -> None:
+        self._name = name
+        self._data_type = data_type
+        self._comment: str | None = None
+
+    @staticmethod
+    def physical(name: str, data_type: DataType) -> PhysicalColumn:
+        """Return a column that the connector stores."""
+        return PhysicalColumn(name, data_type)
+
+    @staticmethod
+    def computed(name: str, resolved_expression: ResolvedExpression) -> ComputedColumn:
+        """Return a column that is computed from others."""
+        return ComputedColumn(name, resolved_expression)
+
+    @staticmethod
+    def metadata(name: str, data_type: DataType, metadata_key: str | None, is_virtual: bool) -> MetadataColumn:
+        """Return a column of the connector's own, such as a message's timestamp."""
+        return MetadataColumn(name, data_type, metadata_key, is_virtual)
+
+    def with_comment(self, comment: str | None) -> Any:
+        """Return the column with another comment."""
+        return self._changed(_comment=comment)
+
+    @abstractmethod
+    def is_physical(self) -> bool:
+        """Tell whether the connector stores it."""
+
+    @abstractmethod
+    def is_persisted(self) -> bool:
+        """Tell whether it is written to a sink."""
+
+    def get_data_type(self) -> DataType:
+        """Return the type."""
+        return self._data_type
+
+    def get_name(self) -> str:
+        """Return the name."""
+        return self._name
+
+    def get_comment(self) -> str | None:
+        """Return what the column is for, if it is told."""
+        return self._comment
+
+    def as_summary_string(self) -> str:
+        """Return the column as text."""
+        return column_text(self._name, to_sql_text(self._data_type), self.explain_extras() or "", self._comment)
+
+    @abstractmethod
+    def explain_extras(self) -> str | None:
+        """Return what stands behind the type."""
+
+    def copy(self, new_type: DataType) -> Any:
+        """Return the column with another type."""
+        return self._changed(_data_type=new_type)
+
+    def rename(self, new_name: str) -> Any:
+        """Return the column with another name."""
+        return self._changed(_name=new_name)
+
+    def _changed(self, **changes: Any) -> Any:
+        changed = copy(self)
+        changed.__dict__.update(changes)
+        return changed
+
+    def __str__(self) -> str:
+        return self.as_summary_string()
+
+
+class PhysicalColumn(Column):
+    """A column that the connector stores."""
+
+    def is_physical(self) -> bool:
+        return True
+
+    def is_persisted(self) -> bool:
+        return True
+
+    def explain_extras(self) -> str | None:
+        return None
+
+    def copy(self, new_data_type: DataType) -> Any:
+        """Return the column with another type."""
+        return super().copy(new_data_type)
+
+
+class ComputedColumn(Column):
+    """A column that is computed from others."""
+
+    def __init__(self, name: str, resolved_expression: ResolvedExpression) -> None:
+        super().__init__(name, resolved_expression.get_output_data_type())
+        self._expression = resolved_expression
+
+    def is_physical(self) -> bool:
+        return False
+
+    def is_persisted(self) -> bool:
+        return False
+
+    def get_expression(self) -> ResolvedExpression:
+        """Return what is computed."""
+        return self._expression
+
+    def explain_extras(self) -> str | None:
+        return f"AS {self._expression.as_summary_string()}"
+
+    def copy(self, new_data_type: DataType) -> Any:
+        """Return the column with another type."""
+        return super().copy(new_data_type)
+
+
+class MetadataColumn(Column):
+    """A column of the connector's own."""
+
+    def __init__(self, name: str, data_type: DataType, metadata_key: str | None, is_virtual: bool) -> None:
+        super().__init__(name, data_type)
+        self._metadata_key = metadata_key
+        self._is_virtual = is_virtual
+
+    def is_virtual(self) -> bool:
+        """Tell whether it is left out when rows are written."""
+        return self._is_virtual
+
+    def get_metadata_key(self) -> str | None:
+        """Return the connector's name for it, if that is not the column's."""
+        return self._metadata_key
+
+    def is_physical(self) -> bool:
+        return False
+
+    def is_persisted(self) -> bool:
+        return not self._is_virtual
+
+    def explain_extras(self) -> str | None:
+        return metadata_text(self._metadata_key, self._is_virtual)
+
+    def copy(self, new_data_type: DataType) -> Any:
+        """Return the column with another type."""
+        return super().copy(new_data_type)
+
+
+class WatermarkSpec(_ByContent):
+    """How the watermarks of an event-time column are computed."""
+
+    def __init__(self, rowtime_attribute: str, watermark_expression: ResolvedExpression) -> None:
+        self._rowtime_attribute = rowtime_attribute
+        self._watermark_expression = watermark_expression
+
+    @staticmethod
+    def of(rowtime_attribute: str, watermark_expression: ResolvedExpression) -> WatermarkSpec:
+        """Return the watermarks of a column."""
+        return WatermarkSpec(rowtime_attribute, watermark_expression)
+
+    def get_rowtime_attribute(self) -> str:
+        """Return the name of the column."""
+        return self._rowtime_attribute
+
+    def get_watermark_expression(self) -> ResolvedExpression:
+        """Return what the watermarks are."""
+        return self._watermark_expression
+
+    def as_summary_string(self) -> str:
+        """Return it as text."""
+        data_type = to_sql_text(self._watermark_expression.get_output_data_type())
+        column = ".".join(map(quoted, self._rowtime_attribute.split(".")))
+        return f"WATERMARK FOR {column}: {data_type} AS {self._watermark_expression.as_summary_string()}"
+
+    def __str__(self) -> str:
+        return self.as_summary_string()
+
+
+class Constraint(_ByContent, ABC):
+    """Something that is said to hold for all rows."""
+
+    class ConstraintType(Enum):
+        """Kinds of constraints."""
+
+        PRIMARY_KEY = 0
+        UNIQUE_KEY = 1
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def get_name(self) -> str:
+        """Return the name."""
+        return self._name
+
+    def is_enforced(self) -> bool:
+        """Tell whether anybody checks it; nobody does."""
+        return False
+
+    def get_type(self) -> Constraint.ConstraintType:
+        """Return the kind."""
+        return self.ConstraintType.PRIMARY_KEY
+
+    @abstractmethod
+    def as_summary_string(self) -> str:
+        """Return it as text."""
+
+    def __str__(self) -> str:
+        return self.as_summary_string()
+
+
+class UniqueConstraint(Constraint):
+    """Columns that make a row unique."""
+
+    def __init__(self, name: str, columns: list[str]) -> None:
+        super().__init__(name)
+        self._columns = list(columns)
+
+    @staticmethod
+    def primary_key(name: str, columns: list[str]) -> UniqueConstraint:
+        """Return a primary key."""
+        return UniqueConstraint(name, columns)
+
+    def get_columns(self) -> list[str]:
+        """Return the columns."""
+        return list(self._columns)
+
+    def get_type_string(self) -> str:
+        """Return the kind as SQL writes it."""
+        return "PRIMARY KEY"
+
+    def as_summary_string(self) -> str:
+        """Return it as text."""
+        return key_text(self._name, self._columns)
+
+
+class ResolvedSchema(_ByContent):
+    """Columns, watermarks and primary key of a table.
+
+    >>> print(ResolvedSchema.physical(["a"], [DataTypes.INT()]))
+    (
+      `a` INT
+    )
+    """
+
+    def __init__(
+        self,
+        columns: list[Column] | None = None,
+        watermark_specs: list[WatermarkSpec] | None = None,
+        primary_key: UniqueConstraint | None = None,
+    ) -> None:
+        if columns is None or watermark_specs is None:
+            raise AssertionError("a resolved schema needs columns and watermark_specs")
+        self._columns = list(columns)
+        self._watermark_specs = list(watermark_specs)
+        self._primary_key = primary_key
+
+    @staticmethod
+    def of(columns: list[Column]) -> ResolvedSchema:
+        """Return a schema of columns."""
+        return ResolvedSchema(columns, [])
+
+    @staticmethod
+    def physical(column_names: list[str], column_data_types: list[DataType]) -> ResolvedSchema:
+        """Return a schema of physical columns."""
+        if len(column_names) != len(column_data_types):
+            raise ValueError("Mismatch between number of columns names and data types.")
+        return ResolvedSchema.of([PhysicalColumn(*each) for each in zip(column_names, column_data_types)])
+
+    def get_column_count(self) -> int:
+        """Return the number of columns."""
+        return len(self._columns)
+
+    def get_columns(self) -> list[Column]:
+        """Return all columns."""
+        return list(self._columns)
+
+    def get_column_names(self) -> list[str]:
+        """Return the names of all columns."""
+        return [each.get_name() for each in self._columns]
+
+    def get_column_data_types(self) -> list[DataType]:
+        """Return the types of all columns."""
+        return [each.get_data_type() for each in self._columns]
+
+    def get_column(self, column_index_or_name: int | str) -> Column | None:
+        """Return a column, by name or position; None if there is no such column."""
+        if isinstance(column_index_or_name, int):
+            is_there = 0 <= column_index_or_name < len(self._columns)
+            return self._columns[column_index_or_name] if is_there else None
+        return next((each for each in self._columns if each.get_name() == column_index_or_name), None)
+
+    def get_watermark_specs(self) -> list[WatermarkSpec]:
+        """Return how watermarks are computed."""
+        return list(self._watermark_specs)
+
+    def get_primary_key(self) -> UniqueConstraint | None:
+        """Return the primary key, if there is one."""
+        return self._primary_key
+
+    def get_primary_key_indexes(self) -> list[int]:
+        """Return the positions of the primary key's columns."""
+        names = self.get_column_names()
+        return [] if self._primary_key is None else [names.index(each) for each in self._primary_key.get_columns()]
+
+    def to_source_row_data_type(self) -> DataType:
+        """Return the type of a row that is read: with all columns."""
+        return _row_type(self._columns)
+
+    def to_physical_row_data_type(self) -> DataType:
+        """Return the type of a row that the connector stores."""
+        return _row_type([each for each in self._columns if each.is_physical()])
+
+    def to_sink_row_data_type(self) -> DataType:
+        """Return the type of a row that is written."""
+        return _row_type([each for each in self._columns if each.is_persisted()])
+
+    def _to_schema(self) -> Schema:
+        builder = Schema.new_builder()
+        for column in self._columns:
+            if isinstance(column, ComputedColumn):
+                builder.column_by_expression(column.get_name(), column.get_expression())
+            elif isinstance(column, MetadataColumn):
+                key = column.get_metadata_key()
+                builder.column_by_metadata(column.get_name(), column.get_data_type(), key, column.is_virtual())
+            else:
+                builder.column(column.get_name(), column.get_data_type())
+        for watermark in self._watermark_specs:
+            builder.watermark(watermark.get_rowtime_attribute(), watermark.get_watermark_expression())
+        if self._primary_key is not None:
+            builder.primary_key_named(self._primary_key.get_name(), *self._primary_key.get_columns())
+        return builder.build()
+
+    def __str__(self) -> str:
+        key = [] if self._primary_key is None else [self._primary_key]
+        return lines_text(map(str, (*self._columns, *self._watermark_specs, *key)))
+
+
+def _row_type(columns: list[Column]) -> DataType:
+    fields = [DataTypes.FIELD(each.get_name(), each.get_data_type()) for each in columns]
+    return DataTypes.ROW(fields, nullable=False)

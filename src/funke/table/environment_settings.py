@@ -1,0 +1,88 @@
+"""Settings that a table environment is made with."""
+
+from __future__ import annotations
+
+from funke.common.configuration import Configuration
+
+__all__ = ["EnvironmentSettings", "Configuration"]
+
+_MODE = "execution.runtime-mode"
+_CATALOG = "table.builtin-catalog-name"
+_DATABASE = "table.builtin-database-name"
+
+
+class EnvironmentSettings:
+    """Whether an environment works on streams or in batches, and what its own catalog is called.
+
+    >>> EnvironmentSettings.in_batch_mode().is_streaming_mode()
+    False
+    """
+
+    class Builder:
+        """Collects settings."""
+
+        def __init__(self) -> None:
+            self._configuration = Configuration()
+
+        def with_configuration(self, config: Configuration) -> EnvironmentSettings.Builder:
+            """Take over all entries of a configuration."""
+            self._configuration.add_all(config)
+            return self
+
+        def in_batch_mode(self) -> EnvironmentSettings.Builder:
+            """Work on what is there, and give the result once."""
+            return self._set(_MODE, "BATCH")
+
+        def in_streaming_mode(self) -> EnvironmentSettings.Builder:
+            """Work on streams, and give changes."""
+            return self._set(_MODE, "STREAMING")
+
+        def with_built_in_catalog_name(self, built_in_catalog_name: str) -> EnvironmentSettings.Builder:
+            """Name the catalog that is there from the start."""
+            return self._set(_CATALOG, built_in_catalog_name)
+
+        def with_built_in_database_name(self, built_in_database_name: str) -> EnvironmentSettings.Builder:
+            """Name the database that is there from the start."""
+            return self._set(_DATABASE, built_in_database_name)
+
+        def build(self) -> EnvironmentSettings:
+            """Return the settings."""
+            return EnvironmentSettings(Configuration(self._configuration))
+
+        def _set(self, key: str, value: str) -> EnvironmentSettings.Builder:
+            self._configuration.set_string(key, value)
+            return self
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+
+    def get_built_in_catalog_name(self) -> str:
+        """Return the name of the catalog that is there from the start."""
+        return self._configuration.get_string(_CATALOG, "default_catalog")
+
+    def get_built_in_database_name(self) -> str:
+        """Return the name of the database that is there from the start."""
+        return self._configuration.get_string(_DATABASE, "default_database")
+
+    def is_streaming_mode(self) -> bool:
+        """Tell whether the environment works on streams."""
+        return self._configuration.get_string(_MODE, "STREAMING").upper() == "STREAMING"
+
+    def get_configuration(self) -> Configuration:
+        """Return the configuration."""
+        return self._configuration
+
+    @staticmethod
+    def new_instance() -> EnvironmentSettings.Builder:
+        """Begin to collect settings."""
+        return EnvironmentSettings.Builder()
+
+    @staticmethod
+    def in_streaming_mode() -> EnvironmentSettings:
+        """Return the settings of an environment that works on streams."""
+        return EnvironmentSettings.new_instance().in_streaming_mode().build()
+
+    @staticmethod
+    def in_batch_mode() -> EnvironmentSettings:
+        """Return the settings of an environment that works in batches."""
+        return EnvironmentSettings.new_instance().in_batch_mode().build()

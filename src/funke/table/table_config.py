@@ -1,0 +1,114 @@
+"""Options of a table environment."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from funke.common.configuration import Configuration
+from funke.common.time import Duration
+from funke.engine.config.option_values import format_value, parse_duration
+from funke.engine.errors import UnsupportedFeatureError
+from funke.table.local_time_zone import machine_zone, require_zone
+from funke.table.sql_dialect import SqlDialect
+
+__all__ = ["TableConfig", "Configuration", "SqlDialect"]
+
+_ZONE = "table.local-time-zone"
+_CODE_LENGTH = "table.generated-code.max-length"
+_STATE_TTL = "table.exec.state.ttl"
+_DIALECT = "table.sql-dialect"
+_PYTHON = "python.executable"
+
+
+class TableConfig:
+    """What holds for all tables of an environment; it is read when a statement runs.
+
+    >>> config = TableConfig.get_default()
+    >>> config.set("table.exec.mini-batch.enabled", "true").get("table.exec.mini-batch.enabled", "false")
+    'true'
+    """
+
+    def __init__(self, configuration: Configuration | None = None, root: Configuration | None = None) -> None:
+        self._configuration = Configuration() if configuration is None else configuration
+        # What was configured around the environment; it holds where nothing is set here.
+        self._root = Configuration() if root is None else root
+
+    def get(self, key: str, default_value: str) -> str:
+        """Return the value of a key as text."""
+        place = self._configuration if self._configuration.contains_key(key) else self._root
+        return place.get_string(key, default_value)
+
+    def set(self, key: str, value: str) -> TableConfig:
+        """Store text under a key."""
+        self._configuration.set_string(key, value)
+        return self
+
+    def get_local_timezone(self) -> str:
+        """Return the zone that instants are shown in; the machine's unless it is set."""
+        zone = self.get(_ZONE, "default")
+        return machine_zone() if zone == "default" else zone
+
+    def set_local_timezone(self, timezone_id: str) -> None:
+        """Set the zone that instants are shown in, such as `Europe/Berlin` or `GMT+08:00`."""
+        if not isinstance(timezone_id, str):
+            raise Exception("TableConfig.timezone should be a string!")
+        self.set(_ZONE, require_zone(timezone_id))
+
+    def get_max_generated_code_length(self) -> int:
+        """Return the longest method that Flink would generate; no code of that kind is generated here."""
+        return int(self.get(_CODE_LENGTH, "4000"))
+
+    def set_max_generated_code_length(self, max_generated_code_length: int) -> None:
+        """Set the longest method that Flink would generate; no code of that kind is generated here."""
+        if not isinstance(max_generated_code_length, int):
+            raise Exception("TableConfig.max_generated_code_length should be a int value!")
+        self._configuration.set_integer(_CODE_LENGTH, max_generated_code_length)
+
+    def set_idle_state_retention(self, duration: datetime.timedelta) -> None:
+        """Set how long state is kept that nobody reads or writes; 0 keeps it for ever."""
+        self.set(_STATE_TTL, format_value(Duration.of_millis(round(duration.total_seconds() * 1000))))
+
+    def get_idle_state_retention(self) -> datetime.timedelta:
+        """Return how long state is kept that nobody reads or writes; 0 keeps it for ever."""
+        return datetime.timedelta(milliseconds=parse_duration(self.get(_STATE_TTL, "0 ms")).to_millis())
+
+    def get_configuration(self) -> Configuration:
+        """Return what was set here; changes of it hold."""
+        return self._configuration
+
+    def add_configuration(self, configuration: Configuration) -> None:
+        """Take over all entries of a configuration."""
+        self._configuration.add_all(configuration)
+
+    def to_map(self) -> dict[str, str]:
+        """Return all entries as text."""
+        return self._root.to_dict() | self._configuration.to_dict()
+
+    def get_sql_dialect(self) -> int:
+        """Return the dialect, a constant of `SqlDialect`."""
+        return SqlDialect.HIVE if self.get(_DIALECT, "default").lower() == "hive" else SqlDialect.DEFAULT
+
+    def set_sql_dialect(self, sql_dialect: Any) -> None:
+        """Set the dialect; Hive's is not supported."""
+        if sql_dialect == SqlDialect.HIVE:
+            raise UnsupportedFeatureError("SqlDialect.HIVE", "statements are read as Flink's SQL")
+        if sql_dialect != SqlDialect.DEFAULT:
+            raise TypeError(
+                f"Unsupported SQL dialect: {sql_dialect}, supported SQL dialects are: "
+                "SqlDialect.DEFAULT, SqlDialect.HIVE."
+            )
+        self.set(_DIALECT, "default")
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Set the Python that functions of users run with."""
+        self.set(_PYTHON, python_exec)
+
+    def get_python_executable(self) -> str | None:
+        """Return the Python that functions of users run with, if it was set."""
+        return self._configuration.get_string(_PYTHON, "") or None
+
+    @staticmethod
+    def get_default() -> TableConfig:
+        """Return a configuration in which nothing is set."""
+        return TableConfig()
