@@ -8,8 +8,6 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pyarrow as pa
-
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.evaluation import column_function, mapped_body
 from funke.engine.sql.functions.function import Argument, BoundCall, Session, SymbolType, bind, constant, symbol
@@ -99,7 +97,3 @@ def literal_type(value: Any) -> DataType:
 def same(left: Any, right: Any) -> bool:
     """Tell whether two lists of values are equal; NaN is equal to NaN, and 1 is not equal to 1.0."""
     return repr(left) == repr(right)
-
-
-def as_arrow(values: list[Any], data_type: DataType) -> pa.Array:
-    return from_values(values, data_type)
