@@ -81,7 +81,7 @@ class UserDefinedFunctionWrapper:
             raise ValueError(f"Inconsistent deterministic: {deterministic} and {func.is_deterministic()}")
         self._func = func
         self._input_types = None if input_types is None else _type_list(input_types, "input_type")
-        self._name: str = name or getattr(func, "__name__", type(func).__name__)
+        self._name = name or str(getattr(func, "__name__", type(func).__name__))
         own_answer = func.is_deterministic() if is_function_object else True
         self._deterministic: bool = own_answer if deterministic is None else deterministic
         self._func_type = func_type

@@ -52,7 +52,7 @@ def _bytes_text(value: Any, *_: Any) -> str:
 
 
 def _time_text(value: Any, data_type: Any, _: Any) -> str:
-    return value.strftime("%H:%M:%S") + _fraction(value.microsecond, data_type.precision)
+    return f"{value:%H:%M:%S}{_fraction(value.microsecond, data_type.precision)}"
 
 
 def _timestamp_text(value: Any, data_type: Any, zone: datetime.tzinfo | None) -> str:
