@@ -92,6 +92,7 @@ def test_a_sign_is_a_call():
         "x'0'",
         "INTERVAL '1 25' DAY TO HOUR",
         "INTERVAL 'x' DAY",
+        "INTERVAL a DAY TO HOUR",
         "INTERVAL '1' HOUR TO DAY",
         "U&'\\zz'",
         "1" * 39,

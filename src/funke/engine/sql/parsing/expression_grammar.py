@@ -307,6 +307,8 @@ class ExpressionGrammar(TypeGrammar):
         """INTERVAL a DAY: so many times one day."""
         count = self._with_parts(self._primary())
         units = self.interval_units()
+        if units.last is not None:
+            self.fail(f"An interval of {units} is written as a text", token)
         place = self.position(token)
         unit = Literal(to_interval("1", units), to_interval_type(units, False), position=place)
         return Call("*", (count, unit), position=place)
