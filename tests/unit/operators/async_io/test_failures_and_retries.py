@@ -80,9 +80,17 @@ def test_an_exception_of_the_function_fails_the_operator(ordered: bool) -> None:
 
 
 def test_a_slot_is_woken_when_a_call_has_failed() -> None:
-    woken = threading.Event()
-    harness = async_harness(Answering(LookupError("not there")), wake=woken.set)
+    may_fail, woken = threading.Event(), threading.Event()
+
+    class FailingWhenTold(AsyncFunction[int, int]):
+        async def async_invoke(self, value: int) -> list[int]:
+            while not may_fail.is_set():
+                await asyncio.sleep(0.001)
+            raise LookupError("not there")
+
+    harness = async_harness(FailingWhenTold(), wake=woken.set)
     harness.process(1)
+    may_fail.set()
     assert woken.wait(5)
     with pytest.raises(LookupError, match="not there"):
         look(harness)
