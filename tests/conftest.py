@@ -12,11 +12,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+# No limits of time for single examples: the machine may be busy with other things.
+_CHECKS = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture)
+settings.register_profile("funke", deadline=None, suppress_health_check=_CHECKS)
+settings.load_profile("funke")
 _building: list[subprocess.Popen[bytes]] = []
 
 

@@ -22,7 +22,7 @@ from tests.spark.job_running import collect, in_epochs, new_environment, wait_un
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
-few = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TIMEOUT = Time.seconds(60)
 
 

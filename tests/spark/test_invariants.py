@@ -32,7 +32,7 @@ from tests.spark.job_running import collect, in_epochs, new_environment
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 # Each example is a job of half a second, so few of them, and none is shrunk for minutes.
-few = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 parallelisms = some.integers(1, 3)
 places = some.lists(some.integers(0, 100), max_size=3)
 BOUND_MS = 20

@@ -22,7 +22,7 @@ from tests.spark.job_running import collect, new_environment
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 # Each example is a job of half a second, so few of them.
-few = settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 BOUND_MS = 1000
 events = some.lists(some.tuples(some.sampled_from("abc"), some.integers(0, 60), some.integers()), max_size=25)
 places = some.lists(some.integers(0, 100), max_size=3)

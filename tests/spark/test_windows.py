@@ -37,7 +37,7 @@ from tests.spark.job_running import collect, new_environment
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
-few = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 # (key, event time), with at most 20 ms of disorder
 records = some.lists(some.tuples(some.sampled_from("abcde"), some.integers(0, 20)), max_size=30).map(
     lambda pairs: [(key, position * 3 + shift) for position, (key, shift) in enumerate(pairs)]

@@ -160,28 +160,13 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
         return (self._result_type,)
 
 
-class UserDefinedAsyncScalarFunctionWrapper(UserDefinedFunctionWrapper):
+class UserDefinedAsyncScalarFunctionWrapper(UserDefinedScalarFunctionWrapper):
     """An asynchronous scalar function with its types."""
 
     _kind = "async scalar"
 
-    def __init__(
-        self,
-        func: Any,
-        input_types: Types,
-        result_type: DataType | str | None,
-        func_type: str,
-        deterministic: bool | None,
-        name: str | None,
-    ) -> None:
-        super().__init__(func, input_types, func_type, deterministic, name)
-        self._result_type = _result_type(result_type)
-
     def _create_delegate_function(self) -> UserDefinedFunction:
         return DelegatingAsyncScalarFunction(self._func)
-
-    def _all_result_types(self) -> tuple[DataType | str, ...]:
-        return (self._result_type,)
 
 
 class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):

@@ -139,7 +139,7 @@ def test_a_strict_header_must_name_the_columns(tmp_path: Path) -> None:
         CsvFileFormat(())
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.lists(st.sampled_from(['""', "\n", "\r\n", "x", ","]), max_size=12), min_size=1, max_size=12),
     st.lists(st.integers(0, 200), max_size=5),

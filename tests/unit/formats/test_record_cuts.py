@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from funke.engine.formats import record_chunks
@@ -27,7 +27,7 @@ def record_ends(ends: QuotedLineEnds, data: bytes) -> list[int]:
 
 
 @pytest.mark.usefixtures("small_reads")
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200)
 @given(some.lists(some.sampled_from([b"ab", b'"', b"\n", b"\r", b"\r\n", b","]), min_size=1).map(b"".join), some.data())
 def test_a_cut_is_the_first_end_that_reaches_far_enough(content: bytes, data: Any) -> None:
     ends = QuotedLineEnds(b'"')

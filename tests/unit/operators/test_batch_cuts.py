@@ -117,7 +117,7 @@ def run(operation: Operation, stream: list[Any], cuts: set[int], has_timestamps:
 @given(
     stream=STREAMS, cuts=st.sets(st.integers(0, 30)), has_timestamps=st.booleans(), trial=st.sampled_from([1, 5, 1024])
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_output_does_not_depend_on_the_cuts(
     name: str, stream: list[Any], cuts: set[int], has_timestamps: bool, trial: int
 ) -> None:
@@ -131,7 +131,7 @@ def test_the_output_does_not_depend_on_the_cuts(
 
 
 @given(stream=STREAMS, place=st.integers(0, 30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_output_does_not_depend_on_a_restart(stream: list[Any], place: int) -> None:
     def feed(harness: OperatorHarness, elements: list[Any]) -> list[str]:
         for element in elements:

@@ -86,7 +86,7 @@ class Source:
 
 
 @pytest.mark.parametrize("name", SPECS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     some.lists(some.lists(some.tuples(some.integers(-50, 50), some.integers(0, 9)), max_size=6), max_size=5),
     some.booleans(),

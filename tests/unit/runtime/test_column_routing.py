@@ -74,7 +74,7 @@ def rows(ids: list[int]) -> list[Row]:
 
 
 @pytest.mark.parametrize("name", PARTITIONERS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(batches=some.lists(some.lists(some.integers(-5, 50), max_size=20), max_size=4), stamped=some.booleans())
 def test_columns_go_where_their_rows_go(name: str, batches: list[list[int]], stamped: bool) -> None:
     by_rows, row_blocks = router_to(PARTITIONERS[name])

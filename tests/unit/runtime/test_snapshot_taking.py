@@ -57,16 +57,16 @@ def test_the_state_is_written_as_it_was_when_the_epoch_ended(taker: SnapshotTake
     state = [b"old"]
 
     def slowly() -> bytes:
-        time.sleep(0.2)
+        time.sleep(1)
         return state[0]
 
     started = time.monotonic()
     taker.start(CheckpointOrder(7, str(tmp_path / "chk-7")), writing(slowly), stall_ms=1.0)
-    assert time.monotonic() - started < 0.15, "nobody waits for the writing"
+    assert time.monotonic() - started < 0.9, "nobody waits for the writing"
     state[0] = b"new"
     (ack,) = answers(taker)
     assert (ack.checkpoint_id, ack.slot, ack.handles, ack.failure) == (7, 3, (handle(),), None)
-    assert ack.new_bytes == 2 and ack.stall_ms >= 1.0 and ack.write_ms >= 150
+    assert ack.new_bytes == 2 and ack.stall_ms >= 1.0 and ack.write_ms >= 900
     assert (tmp_path / "chk-7" / "1-0-0").read_bytes() == b"old"
 
 

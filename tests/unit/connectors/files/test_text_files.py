@@ -31,7 +31,7 @@ from tests.harness.s3_server import S3Server
 from tests.unit.connectors.source_draining import drain, drain_with_restart, run_epoch
 
 LINES = TextLineFormat()
-on_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+on_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def write(path: Path, content: bytes | str) -> Path:

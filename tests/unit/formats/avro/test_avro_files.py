@@ -46,7 +46,7 @@ def test_records_come_back(tmp_path: Path, kind: str) -> None:
 
 
 @given(cuts=st.lists(st.integers(0, 6_000), max_size=5))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_ranges_read_every_record_once(tmp_path_factory: pytest.TempPathFactory, cuts: list[int]) -> None:
     path = tmp_path_factory.getbasetemp() / "ranges.avro"
     if not path.exists():
@@ -185,7 +185,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, damage: Callable[[bytes], bytes
 
 
 @given(position=st.integers(0, 400), byte=st.integers(0, 255))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_flipped_bytes_give_records_or_a_clear_error(
     tmp_path_factory: pytest.TempPathFactory, position: int, byte: int
 ) -> None:

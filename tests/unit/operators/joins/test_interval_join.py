@@ -369,7 +369,7 @@ _steps = some.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(_steps, some.integers(-6, 6), some.integers(0, 8))
 def test_any_stream_gives_the_pairs_of_flinks_rules(steps: list[Any], lower: int, width: int) -> None:
     """Against the rules applied to all elements that ever came, each with the watermark at its arrival."""
@@ -404,7 +404,7 @@ def test_any_stream_gives_the_pairs_of_flinks_rules(steps: list[Any], lower: int
     assert len(harness.operator.timer_service.event_timers) == 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(some.lists(some.tuples(some.integers(0, 1), some.sampled_from("ab"), _times), max_size=30), some.data())
 def test_cuts_do_not_matter(records: list[tuple[int, str, int]], data: Any) -> None:
     """The same records in batches of any size give the same results in the same order."""

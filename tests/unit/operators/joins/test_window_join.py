@@ -289,7 +289,7 @@ def test_elements_without_timestamps_are_refused() -> None:
 _elements = some.lists(some.tuples(some.integers(0, 1), some.sampled_from("ab"), some.integers(-20, 40)), max_size=30)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(_elements, some.integers(1, 15), some.integers(1, 15))
 def test_any_stream_gives_the_pairs_of_its_windows(elements: list[Any], size: int, slide: int) -> None:
     """Against all pairs of one key, counted once for every window that holds both."""

@@ -124,7 +124,7 @@ def test_what_is_dropped_is_not_computed() -> None:
         run(ProjectColumns(by_zero.columns), ColumnBatch(pa.record_batch({"a": [0, 5]})))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(some.lists(some.tuples(some.integers(-3, 3) | some.none(), some.integers(-3, 3) | some.none())))
 def test_the_same_rows_as_in_python(rows: list[tuple[int | None, int | None]]) -> None:
     condition = Or(And(Comparison(">", A, Literal(0)), Not(Comparison("=", A, B))), IsNull(B))

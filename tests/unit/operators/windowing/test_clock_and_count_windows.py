@@ -102,7 +102,7 @@ def in_any_order_at_one_time(results: list[Any]) -> list[Any]:
 
 @pytest.mark.parametrize("assigner", CLOCK_ASSIGNERS, ids=repr)
 @pytest.mark.parametrize("way", WAYS, ids="+".join)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(batches=BATCHES)
 def test_processing_time_windows(assigner: WindowAssigner[Any, Any], way: dict[str, Any], batches: Batches) -> None:
     general, fast = window(assigner, SlowClockTrigger(), **way), window(assigner, **way)
@@ -114,7 +114,7 @@ def test_processing_time_windows(assigner: WindowAssigner[Any, Any], way: dict[s
 
 @pytest.mark.parametrize(("assigner", "size"), COUNT_ASSIGNERS, ids=repr)
 @pytest.mark.parametrize("way", WAYS, ids="+".join)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(batches=BATCHES)
 def test_count_windows(assigner: WindowAssigner[Any, Any], size: int, way: dict[str, Any], batches: Batches) -> None:
     general, fast = window(assigner, SlowCountTrigger(size), **way), window(assigner, **way)

@@ -75,7 +75,7 @@ def _sorted(results: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("assigner", ASSIGNERS, ids=repr)
 @pytest.mark.parametrize("way", WAYS, ids="+".join)
 @pytest.mark.parametrize("lateness", [1, 5, 30])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(steps=STEPS)
 def test_fast_and_general_operator_agree(
     assigner: WindowAssigner[Any, Any], way: dict[str, Any], lateness: int, steps: Steps

@@ -119,7 +119,7 @@ steps = st.lists(st.tuples(records, st.integers(0, 9), st.booleans()), max_size=
 @pytest.mark.parametrize("lateness", [0, 4])
 @pytest.mark.parametrize("trigger", [EventTimeTrigger(), SameAsDefault()], ids=["fast", "general"])
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(steps=steps)
 def test_elements_of_windows(name: str, trigger: Any, lateness: int, steps: Any) -> None:
     case = CASES[name]
@@ -134,7 +134,7 @@ def test_elements_of_windows(name: str, trigger: Any, lateness: int, steps: Any)
 @pytest.mark.parametrize("trigger", [EventTimeTrigger(), SameAsDefault()], ids=["fast", "general"])
 @pytest.mark.parametrize("combine", [{"reduce": add}, {"aggregate": SumAndCount()}], ids=["reduce", "aggregate"])
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(steps=steps)
 def test_combined_elements(name: str, combine: dict[str, Any], trigger: Any, lateness: int, steps: Any) -> None:
     case = CASES[name]
@@ -152,7 +152,7 @@ def test_combined_elements(name: str, combine: dict[str, Any], trigger: Any, lat
 
 @pytest.mark.parametrize("combine", [{"reduce": add}, {"aggregate": SumAndCount()}], ids=["reduce", "aggregate"])
 @pytest.mark.parametrize("name", ["sliding", "uneven"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(steps=steps)
 def test_panes_that_windows_share(name: str, combine: dict[str, Any], steps: Any) -> None:
     case = CASES[name]
@@ -168,7 +168,7 @@ def test_panes_that_windows_share(name: str, combine: dict[str, Any], steps: Any
     assert late == model.late
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     times=st.lists(st.integers(0, 60), min_size=1, max_size=12),
     order=st.randoms(use_true_random=False),

@@ -75,7 +75,7 @@ def test_count_windows() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 @both
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(records=st.lists(st.tuples(st.sampled_from("abc"), st.integers(-40, 40)), max_size=20))
 def test_as_in_streaming_without_watermarks(name: str, trigger: Any, records: Any) -> None:
     case = CASES[name]

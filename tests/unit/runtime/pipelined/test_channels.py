@@ -42,7 +42,7 @@ class Pair:
         return sum(channel.buffers for channel in self.ins)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     steps=some.lists(some.tuples(some.integers(0, 2), some.integers(0, 3)), max_size=80),
     exclusive=some.integers(1, 3),

@@ -27,7 +27,7 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return lambda: tls_pair(tls)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(sizes=some.lists(some.sampled_from([0, 1, 10, 5_000, 16_373, 16_384, 300_000, 3_000_000]), max_size=12))
 def test_frames_of_any_size_arrive_in_order(pair: Pair, sizes: list[int]) -> None:
     left, right = map(Connection, pair())

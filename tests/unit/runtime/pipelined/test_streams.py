@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from funke.datastream import KeyedProcessFunction
@@ -125,7 +125,7 @@ class Shape:
 SHAPES = int(os.environ.get("FUNKE_TEST_SHAPES", "25"))
 
 
-@settings(max_examples=SHAPES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=SHAPES)
 @given(
     seed=some.integers(0, 10**6),
     parallelism=some.integers(1, 3),

@@ -92,7 +92,7 @@ class TestRows:
 
 class TestBlocks:
     @pytest.mark.parametrize("name", TYPED)
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=20)
     @given(some.data())
     def test_every_type_travels(self, name: str, data: some.DataObject) -> None:
         values = data.draw(optional_values(name))

@@ -21,7 +21,7 @@ from tests.unit.types.columns.typed_values import TYPED, optional_values
 
 
 @pytest.mark.parametrize("name", TYPED)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(some.data())
 def test_a_column_hashes_like_its_values(name: str, data: some.DataObject) -> None:
     type_info, values = TYPED[name][0], data.draw(optional_values(name))
@@ -29,7 +29,7 @@ def test_a_column_hashes_like_its_values(name: str, data: some.DataObject) -> No
     assert hash_columns([column], [type_info]).tolist() == [stable_hash(value) for value in values]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(some.lists(some.tuples(*(some.none() | TYPED[name][1] for name in ("long", "string", "double", "date")))))
 def test_a_key_of_several_columns_hashes_like_the_tuple(keys: list[tuple[Any, ...]]) -> None:
     names = ("long", "string", "double", "date")
@@ -38,7 +38,7 @@ def test_a_key_of_several_columns_hashes_like_the_tuple(keys: list[tuple[Any, ..
     assert hash_columns(columns, types).tolist() == list(map(stable_hash, keys))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(optional_values("long"), some.integers(1, 1 << 15))
 def test_key_groups_of_named_columns(values: list[int | None], max_parallelism: int) -> None:
     row_type = Types.ROW_NAMED(["n", "text"], [Types.LONG(), Types.STRING()])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from funke.engine.errors import SqlValidationError
 from funke.engine.sql.binding.expressions import BoundColumn
@@ -27,14 +27,6 @@ class Scope:
     """The columns of what stands behind FROM, in their order."""
 
     columns: tuple[ScopeColumn, ...] = ()
-
-    def under(self, table: str) -> Scope:
-        """The same columns as those of a table with another name."""
-        return Scope(tuple(replace(column, table=table) for column in self.columns))
-
-    def beside(self, other: Scope) -> Scope:
-        """The columns of two tables."""
-        return Scope(self.columns + other.columns)
 
     def find(self, name: Name) -> tuple[BoundColumn, tuple[str, ...]]:
         """The column that a name means, and the fields of rows that follow behind it."""

@@ -102,7 +102,7 @@ def _three_valued_between(call: BoundCall) -> Callable[..., Any]:
         # NULL bounds are replaced for the cast only.
         _, first, last = cast(value, value if low is None else low, value if high is None else high)
         this = cast(value, value, value)[0]
-        if (low is not None and this < first) or (high is not None and last < this):
+        if (low is not None and not first <= this) or (high is not None and not this <= last):  # NaN is nowhere
             return False
         return None if low is None or high is None else True
 

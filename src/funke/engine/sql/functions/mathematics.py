@@ -41,6 +41,9 @@ _DOUBLE, _INT, _STRING = DoubleType(), IntType(), VarCharType(LONGEST)
 
 def _abs_body(call: BoundCall) -> Callable[[Any], Any]:
     bits = BITS.get(type(call.result))
+    # In a context: Python's own has fewer digits than a decimal may have.
+    if isinstance(call.result, DecimalType):
+        return EXACT.abs
     return abs if bits is None else lambda value: wrapped(abs(value), bits)
 
 
@@ -96,7 +99,7 @@ def _floor_body(
             return lambda value: value
         if isinstance(call.types[0], APPROXIMATE):
             return lambda value: math.copysign(of_float(value), value) if math.isfinite(value) else value
-        return lambda value: value.quantize(Decimal(1), rounding, EXACT) + 0
+        return lambda value: EXACT.plus(value.quantize(Decimal(1), rounding, EXACT))
 
     return make
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow.compute as pc
 
 from funke.engine.sql.functions.arithmetic import number_body, number_kernel, number_type
-from funke.engine.sql.functions.decimals import wrapped
+from funke.engine.sql.functions.decimals import EXACT, wrapped
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.time_arithmetic import interval_body, interval_kernel, interval_type
 from funke.engine.sql.functions.value_casts import BITS
+from funke.engine.types.logical.atomic_types import DecimalType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import NUMERIC
 
@@ -43,13 +45,10 @@ def _is_numeric(types: Sequence[DataType]) -> bool:
 
 
 def _negation(call: BoundCall) -> Callable[[Any], Any]:
+    if isinstance(call.result, DecimalType):
+        return EXACT.minus  # which gives a zero no sign
     bits = BITS.get(type(call.result))
-    # A zero of a decimal has no sign.
-    return (
-        (lambda value: 0 - value if value == 0 and not isinstance(value, float) else -value)
-        if bits is None
-        else (lambda value: wrapped(-value, bits))
-    )
+    return operator.neg if bits is None else lambda value: wrapped(-value, bits)
 
 
 _NEGATE: Callable[..., Any] = pc.negate

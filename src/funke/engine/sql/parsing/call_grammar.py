@@ -24,10 +24,11 @@ from funke.engine.sql.syntax.expressions import (
 from funke.engine.sql.syntax.position import Position
 from funke.engine.sql.syntax.queries import Relation, SubQuery
 from funke.engine.types.logical.atomic_types import VarCharType
+from funke.engine.types.logical.families import LONGEST
 
 __all__ = ["CallGrammar"]
 
-_STRING = VarCharType(2**31 - 1)
+_STRING = VarCharType(LONGEST)
 # Units of time points that are no units of intervals.
 _POINT_UNITS = [
     "MILLENNIUM",

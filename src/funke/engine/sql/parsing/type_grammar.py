@@ -23,6 +23,7 @@ from funke.engine.types.logical.atomic_types import (
 )
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import LONGEST
 from funke.engine.types.logical.row_type import RowField, RowType
 from funke.engine.types.logical.time_types import (
     DateType,
@@ -33,7 +34,6 @@ from funke.engine.types.logical.time_types import (
 
 __all__ = ["TypeGrammar"]
 
-_LONGEST = 2**31 - 1
 _PLAIN: dict[str, Callable[[], DataType]] = {
     "BOOLEAN": BooleanType,
     "TINYINT": TinyIntType,
@@ -42,8 +42,8 @@ _PLAIN: dict[str, Callable[[], DataType]] = {
     "INTEGER": IntType,
     "BIGINT": BigIntType,
     "FLOAT": FloatType,
-    "STRING": lambda: VarCharType(_LONGEST),
-    "BYTES": lambda: VarBinaryType(_LONGEST),
+    "STRING": lambda: VarCharType(LONGEST),
+    "BYTES": lambda: VarBinaryType(LONGEST),
     "DATE": DateType,
 }
 _UNSUPPORTED = {"RAW", "STRUCTURED", "VARIANT", "BITMAP"}
@@ -112,7 +112,7 @@ class TypeGrammar(Cursor):
         return VarBinaryType(self._length())
 
     def _length(self) -> int:
-        return self._in_parentheses_or(1, 1, _LONGEST)
+        return self._in_parentheses_or(1, 1, LONGEST)
 
     def _in_parentheses_or(self, default: int, least: int, most: int) -> int:
         if not self.accept("("):
