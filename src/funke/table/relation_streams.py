@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
-from funke.engine.sql.binding.relations import Calculation, Constants, Relation, Scan, UnionAll
+from funke.engine.sql.binding.relations import Calculation, Constants, Limit, Relation, Scan, Sort, UnionAll
 from funke.engine.sql.operators.batch_elements import unpack_batches
 from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.table_rows import to_batches
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
     from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-__all__ = ["row_type_of", "stream_of"]
+__all__ = ["stream_of"]
 
 
 def stream_of(env: StreamExecutionEnvironment, relation: Relation) -> DataStream:
@@ -29,7 +30,7 @@ def stream_of(env: StreamExecutionEnvironment, relation: Relation) -> DataStream
 
 
 def _scan(env: StreamExecutionEnvironment, scan: Scan) -> DataStream:
-    stream: DataStream = scan.table
+    stream: DataStream = scan.table.stream(env, scan.columns)
     return stream
 
 
@@ -46,6 +47,22 @@ def _calculation(env: StreamExecutionEnvironment, calculation: Calculation) -> D
     return upstream._keeping_parallelism(upstream._transform(operation, "Calc", row_type_of(calculation.columns)))
 
 
+def _sort(env: StreamExecutionEnvironment, sort: Sort) -> DataStream:
+    rows = SortRows(sort.columns, sort.keys, sort.offset, sort.limit)
+    return _in_one_place(stream_of(env, sort.input), ColumnOperator(rows), "Sort", sort)
+
+
+def _limit(env: StreamExecutionEnvironment, limit: Limit) -> DataStream:
+    rows = LimitRows(limit.columns, limit.offset, limit.limit)
+    return _in_one_place(stream_of(env, limit.input), ColumnOperator(rows), "Limit", limit)
+
+
+def _in_one_place(upstream: DataStream, operation: ColumnOperator, name: str, relation: Relation) -> DataStream:
+    """An operator that sees all rows: it has one subtask."""
+    made = upstream.global_()._transform(operation, name, row_type_of(relation.columns))
+    return made.force_non_parallel()
+
+
 def _union_all(env: StreamExecutionEnvironment, union: UnionAll) -> DataStream:
     first, *others = (stream_of(env, each) for each in union.inputs)
     return first.union(*others)
@@ -56,4 +73,6 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     Constants: _constants,
     Calculation: _calculation,
     UnionAll: _union_all,
+    Sort: _sort,
+    Limit: _limit,
 }

@@ -124,6 +124,8 @@ class ExpressionBinder:
                 f"{function.name}({', '.join(map(to_sql_text, types))})"
             )
         return [
-            each if with_nullable(each.type, True) == with_nullable(wanted, True) else self._call("cast", [each, symbol_of(wanted)], origin)
+            each
+            if with_nullable(each.type, True) == with_nullable(wanted, True)
+            else self._call("cast", [each, symbol_of(wanted)], origin)
             for each, wanted in zip(arguments, types)
         ]
