@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import UnsupportedFeatureError
@@ -11,12 +11,15 @@ from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.engine.graph.operations import BuiltInMap, ColumnOperator
 from funke.engine.sql.binding.relations import Column, Relation, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.connectors.push_down import push_down
+from funke.engine.sql.connectors.table_option import OptionValues
+from funke.engine.sql.connectors.table_scan import with_computed, with_event_time
 from funke.engine.sql.operators.stream_columns import StreamColumns
 from funke.engine.sql.statements.emitted_kinds import kinds_of
 from funke.engine.sql.statements.insert_plans import cast_rows
-from funke.engine.sql.statements.resolved_table import resolved
+from funke.engine.sql.statements.resolved_table import ResolvedWatermark, resolved
 from funke.engine.sql.statements.streaming_rules import check_streaming
-from funke.engine.sql.statements.table_scans import with_declared_columns
+from funke.engine.sql.statements.table_scans import binder_factory, idle_timeout_ms, written_schema
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.stream_types import data_type_of, row_type_of
 from funke.engine.sql.syntax import expressions as syntax
@@ -91,7 +94,7 @@ def plain_stream(
             "Table sink 'Unregistered_DataStream_Sink' doesn't support consuming update changes which is produced by "
             f"node {type(relation).__name__}"
         )
-    return _typed(stream_of(env, relation), relation, type_info)
+    return _typed(stream_of(env, push_down(relation)), relation, type_info)
 
 
 def typed_stream(
@@ -109,13 +112,13 @@ def typed_stream(
         columns = resolved(schema._definition, session.binder())
         if columns.columns:
             relation = cast_rows(session, relation, columns.persisted, "Unregistered_DataStream_Sink")
-    return stream_of(env, relation)
+    return stream_of(env, push_down(relation))
 
 
 def retract_stream(env: StreamExecutionEnvironment, relation: Relation, type_info: TypeInformation) -> DataStream:
     """The stream of pairs: whether a row is added or taken back, and the row."""
     check_streaming(relation, True)
-    rows = _typed(stream_of(env, relation), relation, type_info)
+    rows = _typed(stream_of(env, push_down(relation)), relation, type_info)
     pair_type = Types.TUPLE([Types.BOOLEAN(), type_info])
     return rows._keeping_parallelism(rows._transform(BuiltInMap(_as_pair), "Retract", pair_type))
 
@@ -204,7 +207,26 @@ def _with_schema(
             fields.append(_field_place(column.name, names, len(scanned)))
         scanned.append(Column(column.name, column.type))
     scan = Scan(tuple(scanned), StreamTable(source, tuple(fields), kinds))
-    return with_declared_columns(scan, columns, session.binder())
+    written = written_schema(definition, columns)
+    relation = with_computed(written, scan, binder_factory(session))
+    if columns.watermark is None:
+        return relation
+    return _with_event_time(session, relation, columns.watermark)
+
+
+def _with_event_time(session: TableSession, relation: Relation, watermark: ResolvedWatermark) -> Relation:
+    expression = watermark.expression
+    if isinstance(expression, syntax.Call) and expression.name == "source_watermark":
+        # The stream's own watermarks pass on; the column must be its event time.
+        return replace(
+            relation,
+            columns=tuple(
+                replace(each, time=TimeAttribute.ROWTIME) if each.name == watermark.column else each
+                for each in relation.columns
+            ),
+        )
+    make = binder_factory(session)
+    return with_event_time(relation, watermark.column, expression, OptionValues({}), make, idle_timeout_ms(session))
 
 
 def _field_place(name: str, names: list[str], place: int) -> int:

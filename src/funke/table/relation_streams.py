@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
 from funke.engine.sql.binding.relations import Calculation, Constants, Limit, Relation, Scan, Sort, UnionAll
+from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
+from funke.engine.sql.operators.assign_watermarks import AssignWatermarks
 from funke.engine.sql.operators.batch_elements import unpack_batches
 from funke.engine.sql.operators.calculate import Calculate
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
@@ -47,6 +49,13 @@ def _calculation(env: StreamExecutionEnvironment, calculation: Calculation) -> D
     return upstream._keeping_parallelism(upstream._transform(operation, "Calc", row_type_of(calculation.columns)))
 
 
+def _watermarks(env: StreamExecutionEnvironment, assigner: WatermarkAssigner) -> DataStream:
+    upstream = stream_of(env, assigner.input)
+    operation = ColumnOperator(AssignWatermarks.of(assigner))
+    row_type = row_type_of(assigner.columns)
+    return upstream._keeping_parallelism(upstream._transform(operation, "WatermarkAssigner", row_type))
+
+
 def _sort(env: StreamExecutionEnvironment, sort: Sort) -> DataStream:
     rows = SortRows(sort.columns, sort.keys, sort.offset, sort.limit)
     return _in_one_place(stream_of(env, sort.input), ColumnOperator(rows), "Sort", sort)
@@ -75,4 +84,5 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     UnionAll: _union_all,
     Sort: _sort,
     Limit: _limit,
+    WatermarkAssigner: _watermarks,
 }

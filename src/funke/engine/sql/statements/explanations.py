@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from funke.engine.errors import UnsupportedFeatureError
@@ -15,12 +15,15 @@ from funke.engine.sql.binding.expressions import (
     BoundSymbol,
 )
 from funke.engine.sql.binding.relations import Calculation, Constants, Limit, Relation, Scan, Sort, UnionAll
+from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
+from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.statements.emitted_kinds import inputs_of, kinds_of, kinds_text
 from funke.engine.sql.statements.insert_plans import plan_insert
 from funke.engine.sql.statements.outcome import InsertPlan, Outcome, text_outcome
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.syntax import statements as syntax
 from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
 from funke.engine.types.logical.sql_text import to_full_sql_text
 
 __all__ = ["explain_inserts", "explain_relation", "explain_statement"]
@@ -81,6 +84,8 @@ def _sections(plans: Sequence[_Plan], details: Sequence[str]) -> str:
 
 
 def _trees(plans: Sequence[_Plan], style: _Style) -> str:
+    if not style.is_logical:
+        plans = [replace(each, relation=push_down(each.relation)) for each in plans]
     return "\n".join("\n".join(_tree(each, style)) + "\n" for each in plans)
 
 
@@ -146,6 +151,12 @@ def _calculation_titles(calculation: Calculation, style: _Style) -> list[str]:
     return [f"Calc(select=[{selected}]{where})"]
 
 
+def _watermark_titles(assigner: WatermarkAssigner, style: _Style) -> list[str]:
+    name = "LogicalWatermarkAssigner" if style.is_logical else "WatermarkAssigner"
+    rowtime, watermark = assigner.columns[assigner.rowtime].name, _text(assigner.expression, style)
+    return [f"{name}(rowtime=[{rowtime}], watermark=[{watermark}])"]
+
+
 def _union_titles(union: UnionAll, style: _Style) -> list[str]:
     fields = ", ".join(each.name for each in union.columns)
     return ["LogicalUnion(all=[true])" if style.is_logical else f"Union(all=[true], union=[{fields}])"]
@@ -180,6 +191,7 @@ _TITLES: dict[type[Relation], Callable[[Any, _Style], list[str]]] = {
     UnionAll: _union_titles,
     Sort: _sort_titles,
     Limit: _limit_titles,
+    WatermarkAssigner: _watermark_titles,
 }
 
 
@@ -192,7 +204,8 @@ def _text(expression: BoundExpression, style: _Style) -> str:
     if isinstance(expression, BoundColumn):
         return f"${expression.index}" if style.is_logical else expression.name
     if isinstance(expression, BoundConstant):
-        return _value_text(expression.value)
+        is_interval = isinstance(expression.type, (DayTimeIntervalType, YearMonthIntervalType))
+        return _value_text(expression.value) + (f":{to_full_sql_text(expression.type)}" if is_interval else "")
     if isinstance(expression, BoundSymbol):
         word = expression.word
         return f"FLAG({word})" if not isinstance(word, DataType) else to_full_sql_text(word)
