@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.evaluation import column_function
 from funke.engine.sql.functions.function import Argument, BoundCall, SymbolType
 from funke.engine.sql.functions.values import from_values
@@ -21,6 +22,7 @@ __all__ = [
     "BoundSymbol",
     "column_of",
     "symbol_of",
+    "time_of",
 ]
 
 # An Arrow array for a batch, or a scalar for what is the same in every row.
@@ -44,6 +46,7 @@ class BoundColumn(BoundExpression):
 
     index: int
     name: str
+    time: TimeAttribute | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,14 @@ def column_of(expression: BoundExpression) -> ColumnGetter:
     evaluate = column_function(expression.call)
     getters = [column_of(each) for each in expression.arguments]
     return lambda batch: evaluate([get(batch) for get in getters], batch.num_rows)
+
+
+def time_of(expression: BoundExpression) -> TimeAttribute | None:
+    """The time that an expression is: a plain column keeps what it is, whatever is computed is none."""
+    if isinstance(expression, BoundColumn):
+        return expression.time
+    is_clock = isinstance(expression, BoundFunction) and expression.call.function.name == "proctime"
+    return TimeAttribute.PROCTIME if is_clock else None
 
 
 def symbol_of(word: Any) -> BoundSymbol:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, column_of
+from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, column_of, time_of
 from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation, UnionAll
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.functions.function import Session
@@ -63,7 +63,7 @@ class QueryBinder:
         binder = ExpressionBinder(scope, self.session)
         condition = None if select.where is None else binder.bind_condition(select.where, "WHERE")
         names, bound = self._bind_items(select.items, scope, binder)
-        columns = tuple(Column(name, expression.type) for name, expression in zip(names, bound))
+        columns = tuple(Column(name, expression.type, time_of(expression)) for name, expression in zip(names, bound))
         return Calculation(columns, source, tuple(bound), condition)
 
     def _bind_items(
@@ -108,7 +108,9 @@ class QueryBinder:
                 source.position,
             )
         table = source.alias or name
-        columns = tuple(ScopeColumn(each, column.type, table) for each, column in zip(names, relation.columns))
+        columns = tuple(
+            ScopeColumn(each, column.type, table, column.time) for each, column in zip(names, relation.columns)
+        )
         return relation, Scope(columns)
 
     def _find(self, table: queries.TableRef) -> Relation:
@@ -152,7 +154,8 @@ class QueryBinder:
             found = common_type([one.type, other.type])
             if found is None:
                 raise refused(f"Type mismatch in column {len(columns) + 1} of UNION ALL", query.position)
-            columns.append(Column(one.name, found))
+            # Flink takes the role of the left side for both; rows of a side that has none would have no event time.
+            columns.append(Column(one.name, found, one.time if one.time is other.time else None))
         inputs = tuple(self._as_types(each, tuple(columns)) for each in (left, right))
         return UnionAll(tuple(columns), inputs)
 
@@ -167,8 +170,10 @@ class QueryBinder:
 
 
 def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
-    columns = tuple(Column(name, column.type) for name, column in zip(names, relation.columns))
-    same = tuple(BoundColumn(column.type, index, column.name) for index, column in enumerate(relation.columns))
+    columns = tuple(Column(name, column.type, column.time) for name, column in zip(names, relation.columns))
+    same = tuple(
+        BoundColumn(column.type, index, column.name, column.time) for index, column in enumerate(relation.columns)
+    )
     return Calculation(columns, relation, same)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from funke.engine.sql.binding.expressions import BoundExpression
+from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.types.logical.data_type import DataType
 
 __all__ = ["Calculation", "Column", "Constants", "Relation", "Scan", "UnionAll"]
@@ -17,6 +18,7 @@ class Column:
 
     name: str
     type: DataType
+    time: TimeAttribute | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from funke.engine.errors import SqlValidationError
 from funke.engine.sql.binding.expressions import BoundColumn
+from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.syntax.expressions import Name, Star
 from funke.engine.sql.syntax.position import Position
 from funke.engine.types.logical.data_type import DataType
@@ -20,6 +21,7 @@ class ScopeColumn:
     name: str
     type: DataType
     table: str | None = None
+    time: TimeAttribute | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Scope:
 
     def _column(self, index: int) -> BoundColumn:
         column = self.columns[index]
-        return BoundColumn(column.type, index, column.name)
+        return BoundColumn(column.type, index, column.name, column.time)
 
 
 def refused(message: str, position: Position | None) -> SqlValidationError:

@@ -400,4 +400,5 @@ TIMES: tuple[Function, ...] = (
         lambda moment: moment,
         "This instant.",
     ),
+    _now("proctime", LocalZonedTimestampType(3, False), lambda moment: moment, "The processing time."),
 )
