@@ -8,10 +8,12 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.relations import Calculation, Constants, Relation, Scan, UnionAll
+from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable
 from funke.engine.sql.operators.calculate import Calculate
 from funke.engine.types.composite_types import RowTypeInfo
 from funke.engine.types.row import Row
 from funke.engine.types.type_catalog import Types
+from funke.table.window_streams import window_stream
 
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
@@ -34,6 +36,8 @@ def stream_of(env: StreamExecutionEnvironment, relation: Relation) -> DataStream
     if isinstance(relation, UnionAll):
         first, *others = (stream_of(env, each) for each in relation.inputs)
         return first.union(*others)
+    if isinstance(relation, (WindowTable, WindowAggregation)):
+        return window_stream(stream_of(env, relation.input), relation, row_type)
     raise UnsupportedFeatureError(f"{type(relation).__name__} in a query")
 
 

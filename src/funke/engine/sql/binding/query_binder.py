@@ -12,6 +12,7 @@ from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, column_of, time_of
 from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation, UnionAll
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
+from funke.engine.sql.binding.window_tables import bind_window_table
 from funke.engine.sql.functions.function import Session
 from funke.engine.sql.functions.values import to_value, to_values
 from funke.engine.sql.syntax import expressions as syntax
@@ -99,6 +100,8 @@ class QueryBinder:
             relation, name = source.table, None
         elif isinstance(source, queries.SubQuery):
             relation, name = self.bind(source.query), None
+        elif isinstance(source, queries.WindowFunction):
+            relation, name = bind_window_table(source, self._bind_source, self.session), None
         else:
             raise UnsupportedFeatureError(f"{_name_of(source)} behind FROM in SQL")
         names = source.column_aliases or tuple(column.name for column in relation.columns)
