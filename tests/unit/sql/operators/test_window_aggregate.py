@@ -84,6 +84,7 @@ WINDOWS = [
     Windows("hop", 3, 7),
     Windows("cumulate", 12, 4),
     Windows("cumulate", 12, 3, 2),
+    Windows("session", 4),
 ]
 ROWS = st.lists(
     st.tuples(st.sampled_from(["a", "b", None]), st.integers(-40, 60), st.one_of(st.none(), st.integers(-9, 9))),

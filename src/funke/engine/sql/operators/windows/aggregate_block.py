@@ -109,6 +109,34 @@ class Aggregates:
                     each[places] = values
         return AggregateBlock(tuple(pc.take(each, firsts) for each in keys), counts, tuple(fields))
 
+    def concatenated(self, blocks: Sequence[AggregateBlock]) -> AggregateBlock:
+        """The entries of several blocks."""
+        return AggregateBlock(
+            tuple(pa.concat_arrays(columns) for columns in zip(*[block.keys for block in blocks])),
+            np.concatenate([block.counts for block in blocks]),
+            tuple(
+                tuple(np.concatenate(parts) for parts in zip(*[block.fields[place] for block in blocks]))
+                for place in range(len(self.kernels))
+            ),
+        )
+
+    def folded(self, block: AggregateBlock, first: Any) -> AggregateBlock:
+        """One entry for the entries from each of some places to the next; the first one gives the key."""
+        while len(first) < len(block):
+            # Neighbours are put together, so that long rows of entries take few rounds.
+            place = np.arange(len(block)) - np.repeat(first, np.diff(np.append(first, len(block))))
+            is_right = place % 2 == 1
+            right: Any = np.flatnonzero(is_right)
+            left = right - 1
+            block.counts[left] += block.counts[right]
+            for kernel, fields in zip(self.kernels, block.fields):
+                pairs = (tuple(each[side] for each in fields) for side in (left, right))
+                for each, values in zip(fields, kernel.merge(*pairs)):
+                    each[left] = values
+            kept = np.flatnonzero(~is_right)
+            block, first = block.take(kept), np.searchsorted(kept, first)
+        return block
+
     def results(self, block: AggregateBlock) -> list[Any]:
         """The columns of the results."""
         return [kernel.values(fields) for kernel, fields in zip(self.kernels, block.fields)]

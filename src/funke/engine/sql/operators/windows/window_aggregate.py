@@ -11,19 +11,19 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
-from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorContext, TaskInfo
+from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.window_relations import AggregateUse, WindowAggregation, Windows, WindowTime
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
 from funke.engine.sql.operators.windows.block_parts import blocks_of_parts, parts_of_blocks
 from funke.engine.sql.operators.windows.key_codes import dense, first_rows, key_codes
-from funke.engine.sql.operators.windows.local_time import LocalTime
+from funke.engine.sql.operators.windows.open_sessions import OpenSessions
 from funke.engine.sql.operators.windows.slice_store import SliceStore
 from funke.engine.sql.operators.windows.slices import AttachedWindows, Slices
 from funke.engine.sql.operators.windows.time_column import with_times
+from funke.engine.sql.operators.windows.window_operator import WindowOperator
 from funke.engine.sql.operators.windows.window_results import WindowResults
-from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 
@@ -58,51 +58,63 @@ class WindowAggregate:
         )
 
     def __call__(self, task: TaskInfo) -> WindowAggregateOperator:
-        return AttachedWindowOperator(self) if self.windows is None else SliceWindowOperator(self, self.windows)
+        if self.windows is None:
+            return AttachedWindowOperator(self)
+        if self.windows.kind == "session":
+            return SessionWindowOperator(self, self.windows)
+        return SliceWindowOperator(self, self.windows)
 
 
-class WindowAggregateOperator(Operator):
-    """Gathers the rows of each slice and key; a window is put together of its slices once time has passed its end."""
+class WindowAggregateOperator(WindowOperator):
+    """Computes aggregates of windows and keys."""
 
-    takes_rows = False
-    takes_columns = True
-
-    def __init__(self, spec: WindowAggregate, slices: Slices | AttachedWindows, keys: tuple[int, ...]) -> None:
-        self._time = spec.time
-        self._local = LocalTime(spec.time.zone)
-        self._slices = slices
+    def __init__(self, spec: WindowAggregate, keys: tuple[int, ...]) -> None:
+        super().__init__(spec.time)
         self._input = schema_of(spec.inputs)
         self._aggregates = Aggregates(keys, spec.uses, spec.has_retractions)
         self._has_retractions = spec.has_retractions
         self._results = WindowResults(spec.columns, spec.time.is_event_time)
         self._key_types = [to_type_info(spec.inputs[each].type) for each in spec.keys]
+
+    def timed(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
+        """The rows that have a time, and their local times."""
+        timed, stamps = with_times(batch, self.time, self.local, now_ms)
+        self.without_time += len(batch) - len(timed)
+        return timed, stamps
+
+    def blocks(self) -> Iterator[tuple[Any, AggregateBlock]]:
+        """The state, as blocks with names."""
+        raise NotImplementedError
+
+    def restore_blocks(self, blocks: Iterable[tuple[Any, AggregateBlock]]) -> None:
+        """Takes back what `blocks` gave."""
+        raise NotImplementedError
+
+    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
+        return parts_of_blocks(self.blocks(), self._key_types, self.context.task.max_parallelism)
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        self.restore_blocks(blocks_of_parts(parts))
+
+
+class _SliceOperator(WindowAggregateOperator):
+    """Gathers the rows of each slice and key; a window is put together of its slices once time has passed its end."""
+
+    def __init__(self, spec: WindowAggregate, slices: Slices | AttachedWindows, keys: tuple[int, ...]) -> None:
+        super().__init__(spec, keys)
+        self._slices = slices
         self._store = SliceStore(self._aggregates)
-        self._watermark = MIN_WATERMARK
-        # Windows that end here or before are closed.
-        self._closed = self._local.last_shown(MIN_WATERMARK) + 1
-        self._late = self._without_time = 0
 
-    def setup(self, context: OperatorContext) -> None:
-        super().setup(context)
-        self._clock = context.task.clock
-
-    def process_columns(self, batch: ColumnBatch) -> None:
-        """Adds rows to the slices of their times; those that have no open window are dropped."""
-        self.records_in += len(batch)
-        now = 0
-        if not self._time.is_event_time:
-            now = self._clock.now_ms()
-            self.on_processing_time(now)
-        self._add(*self._with_slices(as_schema(batch, self._input), now))
+    def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
+        batch, ends = self._on_time(*self._with_slices(as_schema(batch, self._input), now_ms))
+        if len(batch):
+            self._add(batch, ends)
 
     def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
         """The rows that have a time, and the ends of their slices."""
         raise NotImplementedError
 
     def _add(self, batch: ColumnBatch, ends: Any) -> None:
-        batch, ends = self._on_time(batch, ends)
-        if not len(batch):
-            return
         first = ends.min()
         numbers = (ends - first) // self._slices.width
         codes, keys = key_codes(self._aggregates.key_columns(batch.data), len(batch))
@@ -121,47 +133,26 @@ class WindowAggregateOperator(Operator):
 
     def _on_time(self, batch: ColumnBatch, ends: Any) -> tuple[ColumnBatch, Any]:
         last = self._slices.last_window(ends)
-        is_late = last <= self._closed
+        is_late = last <= self.closed
         between = last < self._slices.first_window(ends)
         if not is_late.any() and not between.any():
             return batch, ends
-        self._late += int(np.count_nonzero(is_late & ~between))
+        self.late += int(np.count_nonzero(is_late & ~between))
         kept = np.flatnonzero(~is_late & ~between)
         return batch.take(kept), ends[kept]
 
-    # Time
-
-    def process_watermark(self, watermark: int) -> None:
-        """Sends the results of the windows that end before it, then the watermark."""
-        if self._time.is_event_time:
-            self._watermark = watermark
-            self._close(self._local.last_shown(watermark) + 1)
-        self.output.emit_watermark(watermark)
-
-    def on_processing_time(self, now_ms: int) -> None:
-        if not self._time.is_event_time:
-            self._close(self._local.last_shown(now_ms - 1) + 1)
-
-    def next_wakeup_ms(self) -> int | None:
-        if self._time.is_event_time:
-            return None
-        end = self._next_window(self._closed)
-        return None if end is None else self._local.to_instant(end - 1) + 1
-
-    def end_input(self) -> None:
-        """Sends what is due; as in Flink, windows that the clock has not passed give no results."""
-        self.on_processing_time(self._clock.now_ms())
-
-    def _close(self, closed: int) -> None:
-        before, self._closed = self._closed, max(closed, self._closed)
+    def close_windows(self, before: int) -> None:
         end = self._next_window(before)
-        while end is not None and end <= closed:
+        while end is not None and end <= self.closed:
             self._send(end)
             for each in self._store.ends():
                 if self._slices.last_window(each) > end:
                     break
                 self._store.drop(each)
             end = self._next_window(end)
+
+    def next_end(self) -> int | None:
+        return self._next_window(self.closed)
 
     def _next_window(self, closed: int) -> int | None:
         first = self._store.first_end()
@@ -172,7 +163,7 @@ class WindowAggregateOperator(Operator):
         if self._has_retractions:
             block = block.take(np.flatnonzero(block.counts > 0))
         if len(block):
-            self.output.emit_columns(self._rows(block, end, self._local.to_instant(end - 1)))
+            self.output.emit_columns(self._rows(block, end, self.local.to_instant(end - 1)))
 
     def _window(self, end: int) -> AggregateBlock:
         """The aggregates of a window."""
@@ -182,28 +173,15 @@ class WindowAggregateOperator(Operator):
         """The results of a window as rows."""
         raise NotImplementedError
 
-    # Snapshots
+    def blocks(self) -> Iterator[tuple[Any, AggregateBlock]]:
+        return self._store.blocks()
 
-    def snapshot(self) -> OperatorStateSnapshot:
-        """How far event time is: what is late stays late after a restart."""
-        return OperatorStateSnapshot(unions={"watermark": [self._watermark]})
-
-    def restore(self, state: OperatorStateSnapshot) -> None:
-        self._watermark = min(state.unions["watermark"])
-        self._closed = self._local.last_shown(self._watermark) + 1
-
-    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
-        return parts_of_blocks(self._store.blocks(), self._key_types, self.context.task.max_parallelism)
-
-    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        for slice_end, block in blocks_of_parts(parts):
+    def restore_blocks(self, blocks: Iterable[tuple[Any, AggregateBlock]]) -> None:
+        for slice_end, block in blocks:
             self._store.add(slice_end, block)
 
-    def metrics(self) -> dict[str, Any]:
-        return {"numLateRecordsDropped": self._late, "numNullRowTimeRecordsDropped": self._without_time}
 
-
-class SliceWindowOperator(WindowAggregateOperator):
+class SliceWindowOperator(_SliceOperator):
     """Windows of rows by their time."""
 
     _slices: Slices
@@ -213,8 +191,7 @@ class SliceWindowOperator(WindowAggregateOperator):
         self._is_cumulative = windows.kind == "cumulate"
 
     def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
-        timed, stamps = with_times(batch, self._time, self._local, now_ms)
-        self._without_time += len(batch) - len(timed)
+        timed, stamps = self.timed(batch, now_ms)
         return timed, self._slices.end_of(stamps)
 
     def _window(self, end: int) -> AggregateBlock:
@@ -230,7 +207,7 @@ class SliceWindowOperator(WindowAggregateOperator):
         return self._results.window(columns, len(block), self._slices.start_of(end), end, time)
 
 
-class AttachedWindowOperator(WindowAggregateOperator):
+class AttachedWindowOperator(_SliceOperator):
     """Windows that rows carry; their starts are part of the key."""
 
     def __init__(self, spec: WindowAggregate) -> None:
@@ -246,3 +223,40 @@ class AttachedWindowOperator(WindowAggregateOperator):
         columns = [*keys, *self._aggregates.results(block)]
         bounds: list[Any] = [np.full(len(block), each, np.int64) for each in (end, time)]
         return self._results.batch(columns, np.asarray(starts.view(pa.int64())), *bounds)
+
+
+class SessionWindowOperator(WindowAggregateOperator):
+    """Windows that a pause ends."""
+
+    def __init__(self, spec: WindowAggregate, windows: Windows) -> None:
+        super().__init__(spec, spec.keys)
+        self._sessions = OpenSessions(self._aggregates, windows.size_ms)
+
+    def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
+        batch, stamps = self.timed(as_schema(batch, self._input), now_ms)
+        kept = self._sessions.on_time(batch, stamps, self.closed)
+        if kept is not None:
+            self.late += int(np.count_nonzero(~kept))
+            batch, stamps = batch.take(np.flatnonzero(kept)), stamps[kept]
+        if len(batch):
+            self._sessions.add(batch, stamps)
+
+    def close_windows(self, before: int) -> None:
+        due = self._sessions.close(self.closed)
+        if due is None:
+            return
+        if self._has_retractions:
+            due = due.take(np.flatnonzero(due.block.counts > 0))
+        if len(due):
+            columns = [*due.block.keys, *self._aggregates.results(due.block)]
+            times = self.local.to_instants(due.ends - 1)
+            self.output.emit_columns(self._results.batch(columns, due.starts, due.ends, times))
+
+    def next_end(self) -> int | None:
+        return self._sessions.first_end()
+
+    def blocks(self) -> Iterator[tuple[Any, AggregateBlock]]:
+        return self._sessions.blocks()
+
+    def restore_blocks(self, blocks: Iterable[tuple[Any, AggregateBlock]]) -> None:
+        self._sessions.restore(blocks)
