@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.formats.column_types import to_type_info
-from funke.engine.graph.operations import ColumnOperator
+from funke.engine.graph.operations import ColumnOperator, CustomOperator
 from funke.engine.sql.binding.relations import Calculation, Constants, Relation, Scan, UnionAll
 from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable
+from funke.engine.sql.operators.batch_elements import unpack_batches
 from funke.engine.sql.operators.calculate import Calculate
-from funke.engine.types.composite_types import RowTypeInfo
-from funke.engine.types.row import Row
-from funke.engine.types.type_catalog import Types
+from funke.engine.sql.stream_types import row_type_of
+from funke.engine.sql.table_rows import to_batches
 from funke.table.window_streams import window_stream
 
 if TYPE_CHECKING:
@@ -23,27 +23,45 @@ __all__ = ["row_type_of", "stream_of"]
 
 
 def stream_of(env: StreamExecutionEnvironment, relation: Relation) -> DataStream:
-    """The stream of a relation's rows; the table of a scan is a stream whose rows have its columns."""
-    row_type = row_type_of(relation)
-    if isinstance(relation, Scan):
-        stream: DataStream = relation.table
-        return stream
-    if isinstance(relation, Constants):
-        return env.from_collection([Row(*values) for values in relation.rows], row_type)
-    if isinstance(relation, Calculation):
-        upstream = stream_of(env, relation.input)
-        return upstream._transform(ColumnOperator(Calculate.of(relation)), "Calc", row_type)
-    if isinstance(relation, UnionAll):
-        first, *others = (stream_of(env, each) for each in relation.inputs)
-        return first.union(*others)
-    if isinstance(relation, (WindowTable, WindowAggregation)):
-        return window_stream(stream_of(env, relation.input), relation, row_type)
-    raise UnsupportedFeatureError(f"{type(relation).__name__} in a query")
+    """The stream of a relation's rows."""
+    build = _BUILDERS.get(type(relation))
+    if build is None:
+        raise UnsupportedFeatureError(f"{type(relation).__name__} in a query")
+    return build(env, relation)
 
 
-def row_type_of(relation: Relation) -> RowTypeInfo:
-    """The type of a relation's rows in streams."""
-    types = [to_type_info(column.type) for column in relation.columns]
-    made = Types.ROW_NAMED([column.name for column in relation.columns], types)
-    assert isinstance(made, RowTypeInfo)
-    return made
+def _scan(env: StreamExecutionEnvironment, scan: Scan) -> DataStream:
+    stream: DataStream = scan.table
+    return stream
+
+
+def _constants(env: StreamExecutionEnvironment, constants: Constants) -> DataStream:
+    batches = env.from_collection(list(to_batches(constants.columns, constants.rows))).name("Values")
+    unpacked = batches._transform(CustomOperator(unpack_batches), "Values", row_type_of(constants.columns))
+    return batches._keeping_parallelism(unpacked)
+
+
+def _calculation(env: StreamExecutionEnvironment, calculation: Calculation) -> DataStream:
+    upstream = stream_of(env, calculation.input)
+    operation = ColumnOperator(Calculate.of(calculation))
+    # As in Flink: rows that come in one order leave in it.
+    return upstream._keeping_parallelism(upstream._transform(operation, "Calc", row_type_of(calculation.columns)))
+
+
+def _union_all(env: StreamExecutionEnvironment, union: UnionAll) -> DataStream:
+    first, *others = (stream_of(env, each) for each in union.inputs)
+    return first.union(*others)
+
+
+def _windows(env: StreamExecutionEnvironment, relation: WindowTable | WindowAggregation) -> DataStream:
+    return window_stream(stream_of(env, relation.input), relation)
+
+
+_BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], DataStream]] = {
+    Scan: _scan,
+    Constants: _constants,
+    Calculation: _calculation,
+    UnionAll: _union_all,
+    WindowAggregation: _windows,
+    WindowTable: _windows,
+}

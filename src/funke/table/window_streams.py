@@ -9,6 +9,7 @@ from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
 from funke.engine.sql.operators.windows.window_table import AddWindows
+from funke.engine.sql.stream_types import row_type_of
 
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["keyed_stream", "window_stream"]
 
 
-def window_stream(upstream: DataStream, relation: WindowTable | WindowAggregation, row_type: RowTypeInfo) -> DataStream:
+def window_stream(upstream: DataStream, relation: WindowTable | WindowAggregation) -> DataStream:
     """The stream of a relation, from that of its input."""
+    row_type = row_type_of(relation.columns)
     if isinstance(relation, WindowTable):
         return upstream._transform(ColumnOperator(AddWindows.of(relation)), "WindowTableFunction", row_type)
     operation = ColumnOperator(WindowAggregate.of(relation))

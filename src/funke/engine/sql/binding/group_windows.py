@@ -21,9 +21,7 @@ __all__ = ["with_group_window"]
 
 # How many lengths each function takes.
 _SIZES = {"tumble": 1, "hop": 2, "session": 1}
-_PARTS = {
-    f"{kind}_{part}": (kind, part) for kind in _SIZES for part in ("start", "end", "rowtime", "proctime")
-}
+_PARTS = {f"{kind}_{part}": (kind, part) for kind in _SIZES for part in ("start", "end", "rowtime", "proctime")}
 # Names that no query can write.
 _START, _END, _TIME = (syntax.Name((f"\x00window_{part}",)) for part in ("start", "end", "time"))
 

@@ -10,10 +10,12 @@ import pyarrow as pa
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, column_of, time_of
+from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
 from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation, UnionAll
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.binding.window_tables import bind_window_table
-from funke.engine.sql.functions.function import Session
+from funke.engine.sql.functions.catalog import find_function
+from funke.engine.sql.functions.function import Function, Session
 from funke.engine.sql.functions.values import to_value, to_values
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
@@ -22,8 +24,8 @@ from funke.engine.types.logical.common_type import common_type
 
 __all__ = ["QueryBinder"]
 
-# Finds a table or view by its path; None if there is none.
-FindTable = Callable[[tuple[str, ...]], Relation | None]
+# Finds a table or view by its path, with the options of a hint if there are any; None if there is none.
+FindTable = Callable[..., Relation | None]
 
 # The parts of a SELECT that have a meaning here; whatever else is set is refused by its name.
 _REFUSED = {
@@ -31,9 +33,6 @@ _REFUSED = {
     "having": "HAVING",
     "qualify": "QUALIFY",
     "is_distinct": "SELECT DISTINCT",
-    "order_by": "ORDER BY",
-    "limit": "LIMIT",
-    "offset": "OFFSET",
 }
 
 
@@ -43,14 +42,17 @@ class QueryBinder:
 
     find_table: FindTable
     session: Session = field(default_factory=Session)
+    find_function: Callable[[str], Function | None] = find_function
 
     def bind(self, query: queries.Query) -> Relation:
         """The meaning of a query."""
+        if isinstance(query, (queries.Select, queries.SetOperation)) and is_ordered(query):
+            return bind_ordered(query, self.bind)
         if isinstance(query, queries.Select):
             return self._bind_select(query)
         if isinstance(query, queries.Values):
             return self._bind_values(query)
-        if isinstance(query, queries.SetOperation) and query.kind == "union" and query.is_all and not query.order_by:
+        if isinstance(query, queries.SetOperation) and query.kind == "union" and query.is_all:
             return self._bind_union(query)
         if isinstance(query, queries.With):
             return self._with_tables(query).bind(query.query)
@@ -61,7 +63,7 @@ class QueryBinder:
             if getattr(select, name):
                 raise UnsupportedFeatureError(f"{clause} in SQL")
         source, scope = self._bind_source(select.source)
-        binder = ExpressionBinder(scope, self.session)
+        binder = ExpressionBinder(scope, self.session, self.find_function)
         condition = None if select.where is None else binder.bind_condition(select.where, "WHERE")
         names, bound = self._bind_items(select.items, scope, binder)
         columns = tuple(Column(name, expression.type, time_of(expression)) for name, expression in zip(names, bound))
@@ -119,7 +121,7 @@ class QueryBinder:
     def _find(self, table: queries.TableRef) -> Relation:
         if table.as_of is not None:
             raise UnsupportedFeatureError("FOR SYSTEM_TIME AS OF in SQL")
-        found = self.find_table(table.path)
+        found = self.find_table(table.path, table.options) if table.options else self.find_table(table.path)
         if found is None:
             raise refused(f"Object '{table.path[-1]}' not found", table.position)
         return found
@@ -130,7 +132,7 @@ class QueryBinder:
         def find(path: tuple[str, ...]) -> Relation | None:
             return known[path[0]] if len(path) == 1 and path[0] in known else self.find_table(path)
 
-        inner = QueryBinder(find, self.session)
+        inner = QueryBinder(find, self.session, self.find_function)
         for name, column_names, each in query.tables:
             relation = inner.bind(each)
             names = column_names or tuple(column.name for column in relation.columns)
@@ -138,7 +140,7 @@ class QueryBinder:
         return inner
 
     def _bind_values(self, values: queries.Values) -> Relation:
-        binder = ExpressionBinder(Scope(), self.session)
+        binder = ExpressionBinder(Scope(), self.session, self.find_function)
         rows = [[binder.bind(each) for each in row] for row in values.rows]
         if len({len(row) for row in rows}) > 1:
             raise refused("Values must have the same number of columns in all rows", values.position)
@@ -167,7 +169,7 @@ class QueryBinder:
         if all(own.type == column.type for own, column in zip(relation.columns, columns)):
             return relation
         scope = Scope(tuple(ScopeColumn(f"c{place}", own.type) for place, own in enumerate(relation.columns)))
-        binder = ExpressionBinder(scope, self.session)
+        binder = ExpressionBinder(scope, self.session, self.find_function)
         casts = [syntax.Cast(syntax.Name((f"c{place}",)), column.type) for place, column in enumerate(columns)]
         return Calculation(columns, relation, tuple(map(binder.bind, casts)))
 

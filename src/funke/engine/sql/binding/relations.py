@@ -9,7 +9,7 @@ from funke.engine.sql.binding.expressions import BoundExpression
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.types.logical.data_type import DataType
 
-__all__ = ["Calculation", "Column", "Constants", "Relation", "Scan", "UnionAll"]
+__all__ = ["Calculation", "Column", "Constants", "Limit", "Relation", "Scan", "Sort", "SortKey", "UnionAll"]
 
 
 @dataclass(frozen=True)
@@ -57,3 +57,31 @@ class UnionAll(Relation):
     """The rows of several relations with the same types."""
 
     inputs: tuple[Relation, ...]
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """A column that rows are sorted by."""
+
+    index: int
+    is_ascending: bool = True
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True)
+class Sort(Relation):
+    """The rows of the input in an order, which it has once all of them have come; some of them if it is limited."""
+
+    input: Relation
+    keys: tuple[SortKey, ...]
+    offset: int = 0
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Limit(Relation):
+    """The first rows of the input, behind some that are left out."""
+
+    input: Relation
+    offset: int = 0
+    limit: int | None = None

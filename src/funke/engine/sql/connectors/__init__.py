@@ -1,0 +1,1 @@
+"""Tables outside of jobs: what reads and writes them, found by the option `connector`."""

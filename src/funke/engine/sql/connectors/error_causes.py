@@ -1,0 +1,19 @@
+"""Errors with what caused them, in the words in which Flink tells both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from funke.engine.flink_exceptions import JavaException, ValidationException
+
+__all__ = ["caused_by"]
+
+
+@contextmanager
+def caused_by(message: str) -> Iterator[None]:
+    """Puts a message in front of an error, whose own text follows as its cause."""
+    try:
+        yield
+    except JavaException as error:
+        raise ValidationException(f"{message}\nCaused by: {type(error).__name__}: {error}") from error

@@ -1,0 +1,113 @@
+"""Finds the connector of a table, checks the table's options, and makes its source or sink."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from funke.engine.config.secret_keys import masked
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.connectors.error_causes import caused_by
+from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
+from funke.engine.sql.connectors.table_option import TableOption
+from funke.engine.sql.connectors.table_sink import TableSink
+from funke.engine.sql.connectors.table_source import TableSource
+from funke.engine.sql.connectors.watermark_options import WATERMARK_OPTIONS
+
+__all__ = ["create_table_sink", "create_table_source", "find_factory", "table_factories"]
+
+_GROUP = "funke.table_factories"
+_BUILT_IN: tuple[str, ...] = ()
+CONNECTOR = TableOption("connector", description="Which connector reads and writes the table.")
+_PROPERTY_VERSION = TableOption("property-version", "Integer", "1", "Version of the options; only 1 exists.")
+_ALWAYS = (CONNECTOR, _PROPERTY_VERSION, *WATERMARK_OPTIONS)
+
+
+def create_table_source(context: TableContext) -> TableSource:
+    """Return what reads a table of the catalog."""
+    with _told("Unable to create a source for reading table", context):
+        factory = find_factory(context.options)
+        if not factory.reads:
+            raise ValidationException(
+                f"Connector '{factory.identifier}' can only be used as a sink. It cannot be used as a source."
+            )
+        _check_options(factory, context)
+        return factory.create_source(context)
+
+
+def create_table_sink(context: TableContext) -> TableSink:
+    """Return what writes a table of the catalog."""
+    with _told("Unable to create a sink for writing table", context):
+        factory = find_factory(context.options)
+        if not factory.writes:
+            raise ValidationException(
+                f"Connector '{factory.identifier}' can only be used as a source. It cannot be used as a sink."
+            )
+        _check_options(factory, context)
+        return factory.create_sink(context)
+
+
+def find_factory(options: Mapping[str, str]) -> TableFactory:
+    """Return the factory that a table's options name."""
+    identifier = options.get(CONNECTOR.key)
+    if identifier is None:
+        raise ValidationException("Table options do not contain an option key 'connector' for discovering a connector.")
+    with caused_by(f"Cannot discover a connector using option: 'connector'='{identifier}'"):
+        found = table_factories().get(identifier)
+        if found is None:
+            available = "\n".join(sorted(table_factories()))
+            raise ValidationException(
+                f"Could not find any factory for identifier '{identifier}' that implements "
+                "'org.apache.flink.table.factories.DynamicTableFactory' in the classpath.\n\n"
+                f"Available factory identifiers are:\n\n{available}"
+            )
+        return found
+
+
+@cache
+def table_factories() -> Mapping[str, TableFactory]:
+    """Return all connectors by their names: those of this package, and those that other packages bring."""
+    named = [EntryPoint(name, value, _GROUP) for name, _, value in (each.partition("=") for each in _BUILT_IN)]
+    found: dict[str, TableFactory] = {}
+    for point in (*named, *entry_points(group=_GROUP)):
+        factory = point.load()()
+        if not isinstance(factory, TableFactory):
+            raise ValidationException(f"the entry point {point.name} = {point.value} is no TableFactory")
+        found[factory.identifier] = factory
+    return found
+
+
+def _check_options(factory: TableFactory, context: TableContext) -> None:
+    required, optional = factory.options_for(context)
+    _check_required(required, context.options)
+    _check_known(factory, (*required, *optional), context.options)
+
+
+def _check_required(required: tuple[TableOption, ...], options: Mapping[str, str]) -> None:
+    missing = sorted(each.key for each in required if not any(key in options for key in each.keys))
+    if missing:
+        names = "\n".join(missing)
+        raise ValidationException(
+            f"One or more required options are missing.\n\nMissing required options are:\n\n{names}"
+        )
+
+
+def _check_known(factory: TableFactory, known: tuple[TableOption, ...], options: Mapping[str, str]) -> None:
+    keys = {key for each in (*_ALWAYS, *known) for key in each.keys}
+    unknown = sorted(key for key in options if key not in keys and not key.startswith(factory.free_prefixes))
+    if unknown:
+        supported = "\n".join(sorted({each.key for each in (*_ALWAYS, *known)}))
+        names = "\n".join(unknown)
+        raise ValidationException(
+            f"Unsupported options found for '{factory.identifier}'.\n\nUnsupported options:\n\n{names}\n\n"
+            f"Supported options:\n\n{supported}"
+        )
+
+
+@contextmanager
+def _told(what: str, context: TableContext) -> Iterator[None]:
+    options = "\n".join(f"'{key}'='{text}'" for key, text in masked(context.options).items())
+    with caused_by(f"{what} '{context.identifier.summary}'.\n\nTable options are:\n\n{options}"):
+        yield

@@ -1,0 +1,70 @@
+"""What writes a table: a sink for streams, which kinds of changes it takes, and how an INSERT may change it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.types.row import RowKind
+
+if TYPE_CHECKING:
+    from funke.engine.connectors.sink import Sink
+    from funke.engine.sql.binding.relations import Column
+    from funke.engine.types.logical.data_type import DataType
+
+__all__ = ["ALL_CHANGES", "UPSERTS", "SinkTaker", "TableSink"]
+
+ALL_CHANGES = frozenset(RowKind)
+UPSERTS = ALL_CHANGES - {RowKind.UPDATE_BEFORE}
+
+
+class SinkTaker(Protocol):
+    """A stream, as far as a table needs it to be written."""
+
+    def _write(self, sink: Sink, name: str) -> Any: ...
+
+
+class TableSink(ABC):
+    """Writes a table. Is a frozen value: what an INSERT asks of it gives a changed copy."""
+
+    @property
+    @abstractmethod
+    def summary(self) -> str:
+        """What plans and operators call it."""
+
+    @abstractmethod
+    def accepted_kinds(self, requested: frozenset[RowKind]) -> frozenset[RowKind]:
+        """Return the kinds of changes that it takes of a query that has those; what lacks one is refused."""
+
+    @abstractmethod
+    def create_sink(self, columns: Sequence[Column], upsert_key: Sequence[int] = ()) -> Sink:
+        """Return what writes rows with these columns; the places of the key of its updates, if it has one."""
+
+    @property
+    def metadata(self) -> Mapping[str, DataType]:
+        """What METADATA columns, which follow the physical ones, may write: key -> type."""
+        return {}
+
+    def with_metadata(self, keys: Sequence[str]) -> TableSink:
+        """Return the sink whose rows have metadata of these keys behind the physical columns."""
+        raise NotImplementedError
+
+    def with_overwrite(self) -> TableSink:
+        """Return the sink of INSERT OVERWRITE."""
+        raise UnsupportedFeatureError(f"INSERT OVERWRITE into {self.summary}")
+
+    def with_partition(self, values: Mapping[str, str]) -> TableSink:
+        """Return the sink of INSERT INTO … PARTITION (…); rows have those columns with these values too."""
+        raise UnsupportedFeatureError(f"INSERT INTO … PARTITION into {self.summary}")
+
+    def write(
+        self,
+        stream: SinkTaker,
+        columns: Sequence[Column],
+        kinds: frozenset[RowKind],
+        upsert_key: Sequence[int] = (),
+    ) -> Any:
+        """Write a stream of rows with these columns, which may be changes of these kinds; return the stream's sink."""
+        return stream._write(self.create_sink(columns, upsert_key), f"{self.summary} Sink")

@@ -1,0 +1,93 @@
+"""What reads a table: the source of a stream, and what a query may ask of it so that less is read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from funke.engine.formats.column_types import to_type_info
+from funke.engine.types.composite_types import RowTypeInfo
+from funke.engine.types.row import RowKind
+from funke.engine.types.type_catalog import Types
+
+if TYPE_CHECKING:
+    from funke.engine.connectors.source import Source
+    from funke.engine.sql.binding.relations import Column
+    from funke.engine.types.logical.data_type import DataType
+
+__all__ = ["INSERTS", "ScannedTable", "SourceTaker", "TableSource", "row_type_of"]
+
+INSERTS = frozenset({RowKind.INSERT})
+
+
+class SourceTaker(Protocol):
+    """An environment, as far as a table needs it to become a stream."""
+
+    def _add_source(self, source: Source, name: str, output_type: Any, watermarks: Any = None) -> Any: ...
+
+
+class ScannedTable(Protocol):
+    """The `table` of a Scan."""
+
+    def stream(self, env: Any, columns: Sequence[Column]) -> Any:
+        """Return the stream of the scan's rows; `columns` are those of the scan."""
+        ...
+
+
+class TableSource(ABC):
+    """Reads a table. Is a frozen value: what is asked of it gives a changed copy, or None if it cannot do that.
+
+    Rows travel as columns with the logical types of the table. They are those of `columns`, in that order: physical
+    columns first, then those of metadata that were asked for.
+    """
+
+    # The kinds of changes that its rows may be.
+    kinds: frozenset[RowKind] = INSERTS
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[Column, ...]:
+        """What its rows hold."""
+
+    @property
+    @abstractmethod
+    def summary(self) -> str:
+        """What plans and operators call it."""
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether it ends by itself."""
+        return self.create_source().is_bounded
+
+    @abstractmethod
+    def create_source(self) -> Source:
+        """Return what reads the rows as columns."""
+
+    @property
+    def metadata(self) -> Mapping[str, DataType]:
+        """What METADATA columns may ask for: key -> type."""
+        return {}
+
+    def with_metadata(self, columns: Sequence[tuple[str, str]]) -> TableSource:
+        """Return the source whose rows have columns of metadata (key, name of the column) behind the others."""
+        raise NotImplementedError
+
+    def with_columns(self, indexes: Sequence[int]) -> TableSource | None:
+        """Return the source that reads only some of its columns, in this order."""
+        return None
+
+    def with_limit(self, limit: int) -> TableSource | None:
+        """Return the source that need not read more rows than these; it may give more."""
+        return None
+
+    def stream(self, env: SourceTaker, columns: Sequence[Column]) -> Any:
+        """Return the stream of its rows."""
+        return env._add_source(self.create_source(), f"{self.summary} Source", row_type_of(columns))
+
+
+def row_type_of(columns: Sequence[Column]) -> RowTypeInfo:
+    """Return the type that streams give to rows with these columns."""
+    made = Types.ROW_NAMED([each.name for each in columns], [to_type_info(each.type) for each in columns])
+    assert isinstance(made, RowTypeInfo)
+    return made

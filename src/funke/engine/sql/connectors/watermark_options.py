@@ -1,0 +1,33 @@
+"""What a table's options say about its watermarks."""
+
+from __future__ import annotations
+
+from funke.engine.sql.connectors.table_option import TableOption
+
+__all__ = ["WATERMARK_OPTIONS"]
+
+EMIT_STRATEGY = TableOption(
+    "scan.watermark.emit.strategy",
+    "Enum",
+    "on-periodic",
+    "When watermarks are sent: at the auto-watermark interval, or behind rows.",
+    ("on-event", "on-periodic"),
+)
+EMIT_GAP = TableOption(
+    "scan.watermark.emit.on-event.gap", "Integer", "1", "Behind every so many rows a watermark is sent with on-event."
+)
+IDLE_TIMEOUT = TableOption(
+    "scan.watermark.idle-timeout",
+    "Duration",
+    None,
+    "A subtask without rows for so long does not hold back event time; 'table.exec.source.idle-timeout' by default.",
+)
+_ALIGNMENT = (
+    TableOption("scan.watermark.alignment.group", description="Sources of one group wait for each other."),
+    TableOption("scan.watermark.alignment.max-drift", "Duration", None, "How far ahead of the group a source may be."),
+    TableOption(
+        "scan.watermark.alignment.update-interval", "Duration", "1 s", "How often sources hear how far the group is."
+    ),
+)
+
+WATERMARK_OPTIONS = (EMIT_STRATEGY, EMIT_GAP, IDLE_TIMEOUT, *_ALIGNMENT)
