@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
 
-__all__ = ["AggregateUse", "WindowAggregation", "WindowTable", "WindowTime", "Windows"]
+__all__ = ["AggregateUse", "OverAggregation", "WindowAggregation", "WindowTable", "WindowTime", "Windows"]
 
 
 @dataclass(frozen=True)
@@ -73,3 +73,19 @@ class WindowAggregation(Relation):
     windows: Windows | None
     time: WindowTime
     window_columns: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class OverAggregation(Relation):
+    """The rows of the input, each with aggregates of the rows before it and itself, in the order of time.
+
+    `preceding` are rows, or milliseconds, before each row; None is everything before it. By time, rows of the same time
+    count for each other.
+    """
+
+    input: Relation
+    partition_by: tuple[int, ...]
+    time: WindowTime
+    is_rows: bool
+    preceding: int | None
+    aggregates: tuple[AggregateUse, ...]

@@ -65,8 +65,8 @@ class Aggregates:
         """The columns of the key."""
         return tuple(data.column(each) for each in self._keys)
 
-    def of_rows(self, batch: ColumnBatch, codes: Any, count: int) -> AggregateBlock:
-        """One entry for each group of rows; rows have the numbers of their groups, each of which occurs."""
+    def of_rows(self, batch: ColumnBatch, codes: Any, count: int) -> tuple[AggregateBlock, Any]:
+        """One entry for each group of rows, and its first row; rows have the numbers of their groups, which all occur."""
         order, segments = Segments.of_codes(codes, count)
         places = pa.array(order)
         columns: dict[int, ArgumentColumn] = {}
@@ -85,9 +85,10 @@ class Aggregates:
             rows = AggregateRows(segments, [column(each) for each in use.arguments], signs, mask)
             fields.append(kernel.accumulate(kernel.create(count), rows))
         counts = segments.lengths if signs is None else np.add.reduceat(signs.astype(np.int64), segments.starts)
-        firsts = pa.array(order[segments.starts])
-        keys = tuple(each.take(firsts) for each in self.key_columns(batch.data))
-        return AggregateBlock(keys, counts, tuple(fields))
+        firsts = order[segments.starts]
+        chosen = pa.array(firsts)
+        keys = tuple(each.take(chosen) for each in self.key_columns(batch.data))
+        return AggregateBlock(keys, counts, tuple(fields)), firsts
 
     def merged(self, blocks: Sequence[AggregateBlock]) -> AggregateBlock:
         """One entry for each key of several blocks, in each of which it occurs once at most."""

@@ -71,7 +71,7 @@ class OpenSessions:
         found = find_sessions(codes, times, times + self._gap)
         numbers: Any = np.empty(len(batch), np.int64)
         numbers[found.order] = np.repeat(np.arange(len(found)), found.lengths)
-        block = self._aggregates.of_rows(batch, numbers, len(found))
+        block, _ = self._aggregates.of_rows(batch, numbers, len(found))
         self.add_piece(SessionBlock(block, found.starts, found.ends))
 
     def add_piece(self, piece: SessionBlock) -> None:

@@ -22,6 +22,8 @@ class Slices:
         # From one end of a window to the next.
         self._step = windows.size_ms if windows.kind == "tumble" else windows.slide_ms
         self.width = gcd(self._size, self._step)
+        # Whether there are slices between windows.
+        self.has_gaps = self._step > self._size
 
     def end_of(self, stamps: Any) -> Any:
         """The end of the slice that a time belongs to."""
@@ -71,6 +73,7 @@ class AttachedWindows:
     """Windows that rows carry already: each is a slice of its own."""
 
     width = 1
+    has_gaps = False
 
     def first_window(self, slice_end: Any) -> Any:
         return slice_end

@@ -17,7 +17,7 @@ from funke.engine.sql.binding.window_relations import AggregateUse, WindowAggreg
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
 from funke.engine.sql.operators.windows.block_parts import blocks_of_parts, parts_of_blocks
-from funke.engine.sql.operators.windows.key_codes import dense, first_rows, key_codes
+from funke.engine.sql.operators.windows.key_codes import dense, key_codes
 from funke.engine.sql.operators.windows.open_sessions import OpenSessions
 from funke.engine.sql.operators.windows.slice_store import SliceStore
 from funke.engine.sql.operators.windows.slices import AttachedWindows, Slices
@@ -115,13 +115,14 @@ class _SliceOperator(WindowAggregateOperator):
         raise NotImplementedError
 
     def _add(self, batch: ColumnBatch, ends: Any) -> None:
-        first = ends.min()
-        numbers = (ends - first) // self._slices.width
-        codes, keys = key_codes(self._aggregates.key_columns(batch.data), len(batch))
-        codes, count = dense(numbers * keys + codes, (int(numbers.max()) + 1) * keys)
-        block = self._aggregates.of_rows(batch, codes, count)
-        # The numbers of groups, and so their entries, are in the order of slices.
-        self._add_by_slice(block, ends[first_rows(codes, count)])
+        codes, count = key_codes(self._aggregates.key_columns(batch.data), len(batch))
+        first, last = int(ends.min()), int(ends.max())
+        if last > first:
+            # The numbers of groups, and so their entries, are in the order of slices.
+            width = self._slices.width
+            codes, count = dense((ends - first) // width * count + codes, ((last - first) // width + 1) * count)
+        block, firsts = self._aggregates.of_rows(batch, codes, count)
+        self._add_by_slice(block, ends[firsts])
 
     def _add_by_slice(self, block: AggregateBlock, ends: Any) -> None:
         if ends[0] == ends[-1]:
@@ -132,11 +133,11 @@ class _SliceOperator(WindowAggregateOperator):
             self._store.add(int(ends[start]), block.slice(start, end))
 
     def _on_time(self, batch: ColumnBatch, ends: Any) -> tuple[ColumnBatch, Any]:
+        if not len(ends) or (not self._slices.has_gaps and self._slices.last_window(int(ends.min())) > self.closed):
+            return batch, ends
         last = self._slices.last_window(ends)
         is_late = last <= self.closed
         between = last < self._slices.first_window(ends)
-        if not is_late.any() and not between.any():
-            return batch, ends
         self.late += int(np.count_nonzero(is_late & ~between))
         kept = np.flatnonzero(~is_late & ~between)
         return batch.take(kept), ends[kept]
