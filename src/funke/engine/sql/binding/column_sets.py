@@ -105,9 +105,7 @@ class ColumnSets:
         if isinstance(argument, syntax.Call) and argument.name == "range":
             first, last = map(self._position, argument.arguments)
             if first > last:
-                raise ValidationException(
-                    f"The start:{first + 1} of range should not bigger than the end:{last + 1}."
-                )
+                raise ValidationException(f"The start:{first + 1} of range should not bigger than the end:{last + 1}.")
             return range(first, last + 1)
         if isinstance(argument, syntax.Star) or argument == _STAR_NAME:
             return range(len(self.columns))
@@ -132,9 +130,7 @@ class ColumnSets:
     def _require(self, name: syntax.Name) -> None:
         names = [column.name for column in self.columns]
         if name.parts[0] not in names and name.parts[0] not in self.other_names:
-            raise ValidationException(
-                f"Cannot resolve field [{name.parts[0]}], input field list:[{', '.join(names)}]."
-            )
+            raise ValidationException(f"Cannot resolve field [{name.parts[0]}], input field list:[{', '.join(names)}].")
 
 
 _STAR_NAME = syntax.Name(("*",))
