@@ -6,11 +6,23 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
-from funke.engine.sql.binding.relations import Calculation, Constants, Relation, Scan, UnionAll
-from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable
+from funke.engine.graph.partitioners import Global, Hash
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    Calculation,
+    Constants,
+    Expansion,
+    Relation,
+    Scan,
+    UnionAll,
+)
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.batch_elements import unpack_batches
 from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.table_rows import to_batches
 from funke.table.window_streams import window_stream
@@ -53,7 +65,27 @@ def _union_all(env: StreamExecutionEnvironment, union: UnionAll) -> DataStream:
     return first.union(*others)
 
 
-def _windows(env: StreamExecutionEnvironment, relation: WindowTable | WindowAggregation) -> DataStream:
+def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStream:
+    upstream = stream_of(env, expansion.input)
+    operation = ColumnOperator(Expand.of(expansion))
+    return upstream._keeping_parallelism(upstream._transform(operation, "Expand", row_type_of(expansion.columns)))
+
+
+def _aggregation(env: StreamExecutionEnvironment, aggregation: Aggregation) -> DataStream:
+    upstream = stream_of(env, aggregation.input)
+    names = tuple(aggregation.input.columns[place].name for place in aggregation.keys)
+    exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
+    operation = ColumnOperator(Aggregate.of(aggregation))
+    stream = exchanged._transform(operation, "GroupAggregate", row_type_of(aggregation.columns))
+    if not names:
+        # All rows have the same key.
+        stream.force_non_parallel()
+    return stream
+
+
+def _windows(
+    env: StreamExecutionEnvironment, relation: WindowTable | WindowAggregation | OverAggregation
+) -> DataStream:
     return window_stream(stream_of(env, relation.input), relation)
 
 
@@ -62,6 +94,9 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     Constants: _constants,
     Calculation: _calculation,
     UnionAll: _union_all,
-    WindowAggregation: _windows,
+    Expansion: _expansion,
+    Aggregation: _aggregation,
     WindowTable: _windows,
+    WindowAggregation: _windows,
+    OverAggregation: _windows,
 }

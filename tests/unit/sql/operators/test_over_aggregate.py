@@ -124,7 +124,12 @@ def test_by_the_clock_rows_are_processed_as_they_come() -> None:
     harness = harness_of(over(True, 1, is_event_time=False))
     harness.operator.process_columns(batch_of([("a", 9, 1), ("b", 8, 5), ("a", 7, 2)]))
     harness.operator.process_columns(batch_of([("a", 6, 3)]))
-    assert results_of(harness) == [("a", 9, 1, 1, 1, 1), ("b", 8, 5, 1, 5, 5), ("a", 7, 2, 2, 3, 2), ("a", 6, 3, 2, 5, 3)]
+    assert results_of(harness) == [
+        ("a", 9, 1, 1, 1, 1),
+        ("b", 8, 5, 1, 5, 5),
+        ("a", 7, 2, 2, 3, 2),
+        ("a", 6, 3, 2, 5, 3),
+    ]
 
 
 def test_a_late_row_is_dropped_and_counted() -> None:

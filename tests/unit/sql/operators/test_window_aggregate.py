@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from funke.engine.graph.operations import ColumnOperator
-from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.binding.relations import BoundAggregate, Column
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.window_relations import AggregateUse, Windows, WindowTime
+from funke.engine.sql.binding.window_relations import Windows, WindowTime
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate
 from funke.engine.sql.functions.function import Argument
@@ -42,10 +42,10 @@ RESULTS = (
 )
 
 
-def use(name: str, *places: int) -> AggregateUse:
+def use(name: str, *places: int) -> BoundAggregate:
     function = find_aggregate(name)
     assert function is not None
-    return AggregateUse(bind_aggregate(function, [Argument(INPUTS[each].type) for each in places]), places)
+    return BoundAggregate(bind_aggregate(function, [Argument(INPUTS[each].type) for each in places]), places)
 
 
 def aggregate(windows: Windows, is_event_time: bool = True) -> WindowAggregate:
@@ -72,7 +72,7 @@ def results_of(harness: OperatorHarness) -> list[tuple[Any, ...]]:
 
 
 def harness_of(spec: Any, **options: Any) -> OperatorHarness:
-    return OperatorHarness(ColumnOperator(spec), gives_columns=True, **options)
+    return OperatorHarness(ColumnOperator(spec), keeps_columns=True, **options)
 
 
 WINDOWS = [

@@ -12,11 +12,12 @@ from funke.engine.sql.binding.expressions import (
     BoundExpression,
     BoundFunction,
     BoundSymbol,
+    time_of,
 )
-from funke.engine.sql.binding.relations import Calculation, Column, Relation
-from funke.engine.sql.binding.window_relations import AggregateUse, WindowAggregation, WindowTable
+from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Calculation, Column, Expansion, Relation
+from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable
 
-__all__ = ["WindowColumns", "window_aggregation", "window_columns"]
+__all__ = ["WindowColumns", "window_columns", "with_windows"]
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,15 @@ class WindowColumns:
     end: frozenset[int]
     time: frozenset[int]
 
-    def through(self, expressions: Sequence[BoundExpression]) -> WindowColumns:
-        """The same columns behind a calculation."""
+    def through(self, lists: Sequence[Sequence[BoundExpression]]) -> WindowColumns:
+        """The same columns behind a calculation, or behind several whose rows follow each other."""
 
         def places(columns: frozenset[int]) -> frozenset[int]:
-            pairs = enumerate(expressions)
-            return frozenset(at for at, each in pairs if isinstance(each, BoundColumn) and each.index in columns)
+            return frozenset(
+                at
+                for at, several in enumerate(zip(*lists))
+                if all(isinstance(each, BoundColumn) and each.index in columns for each in several)
+            )
 
         return WindowColumns(self.table, places(self.start), places(self.end), places(self.time))
 
@@ -45,27 +49,29 @@ def window_columns(relation: Relation) -> WindowColumns | None:
         return WindowColumns(relation, frozenset({start}), frozenset({end}), frozenset({time}))
     if isinstance(relation, Calculation):
         found = window_columns(relation.input)
-        return None if found is None else found.through(relation.expressions)
+        return None if found is None else found.through([relation.expressions])
+    if isinstance(relation, Expansion):
+        found = window_columns(relation.input)
+        return None if found is None else found.through(relation.projections)
     return None
 
 
-def window_aggregation(
-    source: Relation, keys: tuple[int, ...], uses: tuple[AggregateUse, ...], columns: tuple[Column, ...]
-) -> Relation | None:
-    """What groups of a source mean if windows are among the keys; None if they are not.
-
-    The result has the columns of the groups: the keys in their order, then the aggregates.
-    """
-    found = window_columns(source)
-    if found is None or not found.start & {*keys} or not found.end & {*keys}:
-        return None
+def with_windows(result: Calculation) -> Calculation:
+    """The results of groups, of windows if these are among the keys: then each is sent once, when its window closes."""
+    groups = result.input
+    found = window_columns(groups.input) if isinstance(groups, Aggregation) else None
+    if found is None or not isinstance(groups, Aggregation):
+        return result
+    if not found.start & {*groups.keys} or not found.end & {*groups.keys}:
+        return result
     bounds = found.start | found.end | found.time
-    others = tuple(key for key in keys if key not in bounds)
-    if not _are_sessions_of(source, found, others):
-        return None
+    others = tuple(key for key in groups.keys if key not in bounds)
+    if not _are_sessions_of(groups.input, found, others):
+        return result
     _require_slices(found.table)
-    made = _sliced(source, found.table, others, uses, columns) or _attached(source, found, others, uses, columns)
-    return _in_order(made, keys, found, columns)
+    results = groups.columns[len(groups.keys) :]
+    made = _sliced(groups, found.table, others, results) or _attached(groups, found, others, results)
+    return _in_order(result, made, groups.keys, found)
 
 
 def _require_slices(table: WindowTable | WindowAggregation) -> None:
@@ -89,6 +95,8 @@ def _are_sessions_of(source: Relation, found: WindowColumns, keys: tuple[int, ..
 
 def _origin(relation: Relation, place: int) -> int | None:
     """The column of the window table that a column is."""
+    if isinstance(relation, Expansion):
+        return None
     if isinstance(relation, Calculation):
         expression = relation.expressions[place]
         return _origin(relation.input, expression.index) if isinstance(expression, BoundColumn) else None
@@ -96,57 +104,38 @@ def _origin(relation: Relation, place: int) -> int | None:
 
 
 def _sliced(
-    source: Relation,
+    groups: Aggregation,
     table: WindowTable | WindowAggregation,
     keys: tuple[int, ...],
-    uses: tuple[AggregateUse, ...],
-    columns: tuple[Column, ...],
+    results: tuple[Column, ...],
 ) -> WindowAggregation | None:
     """The aggregation of rows that have not been given windows; None if something is computed of these."""
-    if not isinstance(table, WindowTable):
+    plain = _without_windows(groups.input) if isinstance(table, WindowTable) else None
+    if plain is None or table.windows is None:
         return None
-    plain = _without_windows(source)
-    if plain is None:
-        return None
-    places = plain.places
     try:
-        moved = tuple(_moved_use(use, places) for use in uses)
-        own = tuple(places[key] for key in keys)
+        aggregates = tuple(_moved_aggregate(each, plain.places) for each in groups.aggregates)
+        own = tuple(plain.places[key] for key in keys)
     except KeyError:
         return None
+    columns = (*(plain.relation.columns[key] for key in own), *results, *table.columns[-3:])
     time = replace(table.time, column=plain.time)
-    shown = _shown(plain.relation, own, columns[len(columns) - len(uses) :], table)
-    return WindowAggregation(shown, plain.relation, own, moved, table.windows, time)
+    return WindowAggregation(columns, plain.relation, own, aggregates, table.windows, time)
 
 
 def _attached(
-    source: Relation,
-    found: WindowColumns,
-    keys: tuple[int, ...],
-    uses: tuple[AggregateUse, ...],
-    columns: tuple[Column, ...],
+    groups: Aggregation, found: WindowColumns, keys: tuple[int, ...], results: tuple[Column, ...]
 ) -> WindowAggregation:
     """The aggregation of rows that carry their windows."""
-    shown = _shown(source, keys, columns[len(columns) - len(uses) :], found.table)
+    columns = (*(groups.input.columns[key] for key in keys), *results, *found.table.columns[-3:])
     bounds = (min(found.start), min(found.end))
-    return WindowAggregation(shown, source, keys, uses, None, found.table.time, bounds)
+    return WindowAggregation(columns, groups.input, keys, groups.aggregates, None, found.table.time, bounds)
 
 
-def _shown(
-    source: Relation,
-    keys: tuple[int, ...],
-    results: tuple[Column, ...],
-    table: WindowTable | WindowAggregation,
-) -> tuple[Column, ...]:
-    return (*(source.columns[key] for key in keys), *results, *table.columns[-3:])
-
-
-def _in_order(
-    made: WindowAggregation, keys: tuple[int, ...], found: WindowColumns, columns: tuple[Column, ...]
-) -> Relation:
-    """The columns in the order in which they were asked for."""
-    last = len(made.columns)
-    places, others = [], iter(range(len(made.keys)))
+def _in_order(result: Calculation, made: WindowAggregation, keys: tuple[int, ...], found: WindowColumns) -> Calculation:
+    """The same results of columns that stand elsewhere."""
+    last, others = len(made.columns), iter(range(len(made.keys)))
+    places = []
     for key in keys:
         if key in found.start:
             places.append(last - 3)
@@ -154,11 +143,19 @@ def _in_order(
             places.append(last - 2)
         else:
             places.append(last - 1 if key in found.time else next(others))
-    places += range(len(made.keys), len(made.keys) + len(made.uses))
-    picked = [made.columns[place] for place in places]
-    shown = tuple(Column(own.name, other.type, other.time) for own, other in zip(columns, picked))
-    expressions = tuple(BoundColumn(each.type, at, each.name, each.time) for at, each in zip(places, picked))
-    return Calculation(shown, made, expressions)
+    places += range(len(made.keys), last - 3)
+    moves = dict(enumerate(places))
+    expressions = tuple(_with_time(_moved(each, moves), made) for each in result.expressions)
+    columns = tuple(replace(column, time=time_of(each)) for column, each in zip(result.columns, expressions))
+    condition = None if result.condition is None else _moved(result.condition, moves)
+    return Calculation(columns, made, expressions, condition)
+
+
+def _with_time(expression: BoundExpression, made: WindowAggregation) -> BoundExpression:
+    """The time of a window stays what it is, other keys do not."""
+    if isinstance(expression, BoundColumn) and expression.index == len(made.columns) - 1:
+        return replace(expression, time=made.columns[-1].time)
+    return expression
 
 
 # Rows before they get windows
@@ -177,31 +174,43 @@ def _without_windows(relation: Relation) -> _Plain | None:
     if isinstance(relation, WindowTable):
         places = {at: at for at in range(len(relation.columns) - 3)}
         return _Plain(relation.input, places, relation.time.column)
-    inner = _without_windows(relation.input) if isinstance(relation, Calculation) else None
-    if inner is None or not isinstance(relation, Calculation):
+    inner = _without_windows(relation.input) if isinstance(relation, (Calculation, Expansion)) else None
+    if inner is None:
         return None
     try:
-        return _moved_calculation(relation, inner)
+        if isinstance(relation, Calculation):
+            return _moved_calculation(relation, inner)
+        return _moved_expansion(relation, inner) if isinstance(relation, Expansion) else None
     except KeyError:
         return None
 
 
 def _moved_calculation(calculation: Calculation, inner: _Plain) -> _Plain:
-    source = inner.relation.columns
     condition = None if calculation.condition is None else _moved(calculation.condition, inner.places)
-    columns: list[Column] = []
-    expressions: list[BoundExpression] = []
-    places: dict[int, int] = {}
-    for at, (column, expression) in enumerate(zip(calculation.columns, calculation.expressions)):
-        if isinstance(expression, BoundColumn) and expression.index not in inner.places:
-            continue  # a bound of the windows
-        places[at] = len(columns)
-        columns.append(column)
-        expressions.append(_moved(expression, inner.places))
-    columns.append(Column(_free_name(columns), source[inner.time].type, source[inner.time].time))
-    expressions.append(BoundColumn(source[inner.time].type, inner.time, source[inner.time].name))
-    made = Calculation(tuple(columns), inner.relation, tuple(expressions), condition)
-    return _Plain(made, places, len(columns) - 1)
+    columns, (expressions,), places = _moved_lists(calculation.columns, [calculation.expressions], inner)
+    return _Plain(Calculation(columns, inner.relation, expressions, condition), places, len(columns) - 1)
+
+
+def _moved_expansion(expansion: Expansion, inner: _Plain) -> _Plain:
+    columns, projections, places = _moved_lists(expansion.columns, expansion.projections, inner)
+    return _Plain(Expansion(columns, inner.relation, tuple(projections)), places, len(columns) - 1)
+
+
+def _moved_lists(
+    columns: Sequence[Column], lists: Sequence[Sequence[BoundExpression]], inner: _Plain
+) -> tuple[tuple[Column, ...], list[tuple[BoundExpression, ...]], dict[int, int]]:
+    """Columns and what they are computed of, without the bounds of windows, and the time behind them."""
+    kept = [at for at in range(len(columns)) if not all(_is_gone(each[at], inner) for each in lists)]
+    time = inner.relation.columns[inner.time]
+    own = BoundColumn(time.type, inner.time, time.name, time.time)
+    moved = [(*(_moved(each[at], inner.places) for at in kept), own) for each in lists]
+    names = [columns[at] for at in kept]
+    added = replace(time, name=_free_name(names))
+    return (*names, added), moved, {at: place for place, at in enumerate(kept)}
+
+
+def _is_gone(expression: BoundExpression, inner: _Plain) -> bool:
+    return isinstance(expression, BoundColumn) and expression.index not in inner.places
 
 
 def _free_name(columns: Sequence[Column]) -> str:
@@ -221,6 +230,6 @@ def _moved(expression: BoundExpression, places: dict[int, int]) -> BoundExpressi
     raise KeyError(type(expression).__name__)
 
 
-def _moved_use(use: AggregateUse, places: dict[int, int]) -> AggregateUse:
+def _moved_aggregate(use: BoundAggregate, places: dict[int, int]) -> BoundAggregate:
     condition = None if use.condition is None else places[use.condition]
-    return AggregateUse(use.call, tuple(places[each] for each in use.arguments), condition)
+    return BoundAggregate(use.call, tuple(each if each < 0 else places[each] for each in use.arguments), condition)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from funke.engine.sql.binding.relations import Relation
-from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
+from funke.engine.sql.binding.relations import BoundAggregate, Relation
 
-__all__ = ["AggregateUse", "OverAggregation", "WindowAggregation", "WindowTable", "WindowTime", "Windows"]
+__all__ = ["OverAggregation", "WindowAggregation", "WindowTable", "WindowTime", "Windows"]
 
 
 @dataclass(frozen=True)
@@ -51,15 +50,6 @@ class WindowTable(Relation):
 
 
 @dataclass(frozen=True)
-class AggregateUse:
-    """An aggregate of columns of the input; only rows for which the column `condition` is true count."""
-
-    call: AggregateCall
-    arguments: tuple[int, ...]
-    condition: int | None = None
-
-
-@dataclass(frozen=True)
 class WindowAggregation(Relation):
     """Aggregates of the rows of each window and key.
 
@@ -69,7 +59,7 @@ class WindowAggregation(Relation):
 
     input: Relation
     keys: tuple[int, ...]
-    uses: tuple[AggregateUse, ...]
+    aggregates: tuple[BoundAggregate, ...]
     windows: Windows | None
     time: WindowTime
     window_columns: tuple[int, int] | None = None
@@ -88,4 +78,4 @@ class OverAggregation(Relation):
     time: WindowTime
     is_rows: bool
     preceding: int | None
-    aggregates: tuple[AggregateUse, ...]
+    aggregates: tuple[BoundAggregate, ...]

@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column
+from funke.engine.sql.changelog.change_kinds import has_retractions
 from funke.engine.sql.functions.aggregates.catalog import create_kernel
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
-from funke.engine.sql.functions.function import SymbolType
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.state.keyed_columns import ColumnLayout
@@ -52,10 +52,18 @@ class Aggregate:
     ttl_ms: int = 0
 
     @staticmethod
-    def of(aggregation: Aggregation, **settings: Any) -> Aggregate:
+    def of(aggregation: Aggregation) -> Aggregate:
         """What a subtask has to know of an aggregation."""
-        inputs = aggregation.input.columns
-        return Aggregate(inputs, aggregation.columns, aggregation.keys, aggregation.aggregates, **settings)
+        return Aggregate(
+            aggregation.input.columns,
+            aggregation.columns,
+            aggregation.keys,
+            aggregation.aggregates,
+            has_retractions(aggregation.input),
+            aggregation.sends_before,
+            aggregation.is_folded,
+            aggregation.ttl_ms,
+        )
 
     def __call__(self, task: TaskInfo) -> AggregateOperator:
         return AggregateOperator(self)
@@ -160,13 +168,13 @@ class AggregateOperator(KeyedColumnsOperator):
         if change.groups.has_count:
             steps = np.ones(segments.length, np.int64) if change.signs is None else change.signs.astype(np.int64)
             counts = segments.running_sum(before[-1], steps)
-            ended = np.flatnonzero(counts[:-1] == 0) + 1
+            ended: Any = np.flatnonzero(counts[:-1] == 0) + 1
             starts = np.union1d(segments.starts, ended)
             if len(starts) > len(segments):
                 segments = change.segments = Segments(starts, outer.length)
                 first = np.searchsorted(starts, outer.starts)
                 fresh = change.groups.create(len(starts))
-                is_known = np.zeros(len(starts), np.bool_)
+                is_known: Any = np.zeros(len(starts), np.bool_)
                 is_known[first] = known
                 for mine, column in zip(fresh, before):
                     mine[first] = column
@@ -190,15 +198,15 @@ class AggregateOperator(KeyedColumnsOperator):
         segments, length = change.segments, change.segments.length
         groups = len(segments)
         new = np.arange(groups, groups + length)
-        old = new - 1
+        old: Any = new - 1
         old[segments.starts] = np.arange(groups)
-        is_first = np.zeros(length, np.bool_)
+        is_first: Any = np.zeros(length, np.bool_)
         is_first[segments.starts] = ~known
         is_last = np.zeros(length, np.bool_) if counts is None else counts == 0
         changed = self._changed(values, old, new) | is_first | is_last
         kinds = np.where(is_first, _INSERT, np.where(is_last, _DELETE, _AFTER)).astype(np.int8)
         has_before = changed & ~is_first & ~is_last & self._aggregate.sends_before
-        position = np.empty(length, np.int64)
+        position: Any = np.empty(length, np.int64)
         position[change.order] = np.arange(length)
         # The image before and the one after each row, side by side in the order of coming.
         sent = np.column_stack([has_before[position], changed[position]]).ravel()
@@ -246,7 +254,7 @@ class AggregateOperator(KeyedColumnsOperator):
 
     def _changed(self, values: list[Any], old: Any, new: Any) -> Any:
         """Which results differ from those before."""
-        changed = np.zeros(len(new), np.bool_)
+        changed: Any = np.zeros(len(new), np.bool_)
         if self._aggregate.ttl_ms > 0:
             return ~changed
         for column in sorted(values, key=lambda each: not pa.types.is_int64(each.type)):
@@ -271,8 +279,8 @@ class _Change:
         return pa.array(self.order)
 
 
+# Stands for an argument that is a word, which kernels know from the call.
 _WORD = ArgumentColumn(pa.nulls(0))
-assert SymbolType is not None
 
 
 def _signs_of(batch: ColumnBatch) -> Any:
@@ -298,13 +306,14 @@ def _with_rows_to_take_back(codes: Any, signs: Any, counts: Any, is_folded: bool
     running = segments.running_sum(counts[present], signs[order].astype(np.int64))
     if (running >= 0).all():
         return None
-    # One by one: what is left out changes what follows. Flink folds all rows behind a first one that is taken in.
-    kept = []
-    left = counts.tolist()
+    # One by one: what is left out changes what follows. Folded, all rows behind the first one that is taken in count.
+    kept, left = [], counts.tolist()
+    is_there = (counts > 0).tolist()
     for row, (code, sign) in enumerate(zip(codes.tolist(), signs.tolist())):
-        if sign < 0 and left[code] <= 0 and not (is_folded and left[code] < 0):
+        if sign < 0 and not is_there[code]:
             continue
         left[code] += sign
+        is_there[code] = is_folded or left[code] > 0
         kept.append(row)
     return np.array(kept, np.int64)
 

@@ -44,7 +44,7 @@ class KeyColumns:
             codes = codes * len(each.dictionary) + np.asarray(each.indices)
             # Numbered anew each time, so that the products stay small.
             codes = np.asarray(pa.array(codes).dictionary_encode().indices).astype(np.int64)
-        first = np.empty(int(codes.max()) + 1, np.int64)
+        first: Any = np.empty(int(codes.max()) + 1, np.int64)
         first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
         return codes, [column.take(pa.array(first)) for column in columns]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class HeapColumns(KeyedColumns):
 
     def fetch(self, keys: list[Any], namespace: Hashable = None) -> Fetched:
         known = self._numbers.setdefault(namespace, {})
-        places = np.fromiter((known.get(key, -1) for key in keys), np.int64, len(keys))
+        places = np.fromiter(map(known.get, keys, repeat(-1)), np.int64, len(keys))
         is_known = places >= 0
         if self._layout.ttl_ms:
             is_known &= self._last_use[places] > self._now_ms() - self._layout.ttl_ms if self._size else False

@@ -113,6 +113,7 @@ def bind_aggregate(
     """
     result = function.result_type(arguments, may_be_empty)
     if result is None:
+        _require_number(function, len(arguments))
         given = ", ".join(_argument_text(each) for each in arguments)
         name = function.name.upper()
         forms = ", ".join(f"'{name}({form.text})'" for form in function.alternatives)
@@ -120,6 +121,15 @@ def bind_aggregate(
             f"Cannot apply '{name}' to arguments of type '{name}({given})'. Supported form(s): {forms}"
         )
     return AggregateCall(function, tuple(arguments), result, is_distinct, session=session or Session())
+
+
+def _require_number(function: AggregateFunction, given: int) -> None:
+    wanted = [len(form.parameters) for form in function.alternatives]
+    is_open = any(mark for form in function.alternatives for _, mark in form.parameters)
+    if given not in wanted and not is_open:
+        raise TypeMismatchError(
+            f"Invalid number of arguments to function '{function.name.upper()}'. Was expecting {wanted[-1]} arguments"
+        )
 
 
 def _argument_text(argument: Argument) -> str:

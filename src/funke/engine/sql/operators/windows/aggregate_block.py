@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from funke.engine.sql.binding.window_relations import AggregateUse
+from funke.engine.sql.binding.relations import BoundAggregate
 from funke.engine.sql.functions.aggregates.catalog import create_kernel
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
@@ -56,7 +56,7 @@ class AggregateBlock:
 class Aggregates:
     """What is computed of the rows of each key."""
 
-    def __init__(self, keys: Sequence[int], uses: Sequence[AggregateUse], has_retractions: bool = False) -> None:
+    def __init__(self, keys: Sequence[int], uses: Sequence[BoundAggregate], has_retractions: bool = False) -> None:
         self._keys = tuple(keys)
         self._uses = tuple(uses)
         self.kernels = [create_kernel(use.call, has_retractions) for use in uses]
@@ -66,10 +66,11 @@ class Aggregates:
         return tuple(data.column(each) for each in self._keys)
 
     def of_rows(self, batch: ColumnBatch, codes: Any, count: int) -> tuple[AggregateBlock, Any]:
-        """One entry for each group of rows, and its first row; rows have the numbers of their groups, which all occur."""
+        """One entry for each group of rows, and its first row; rows have the numbers of their groups, without gaps."""
         order, segments = Segments.of_codes(codes, count)
         places = pa.array(order)
-        columns: dict[int, ArgumentColumn] = {}
+        # A word among the arguments has no column.
+        columns = {-1: ArgumentColumn(pa.nulls(0))}
 
         def column(index: int) -> ArgumentColumn:
             if index not in columns:

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.operators.operator import MIN_WATERMARK, OperatorContext, TaskInfo
-from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.window_relations import AggregateUse, OverAggregation, WindowTime
+from funke.engine.sql.binding.relations import BoundAggregate, Column
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowTime
 from funke.engine.sql.functions.aggregates.catalog import create_kernel
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
@@ -39,7 +39,7 @@ class OverAggregate:
     inputs: tuple[Column, ...]
     columns: tuple[Column, ...]
     partition_by: tuple[int, ...]
-    aggregates: tuple[AggregateUse, ...]
+    aggregates: tuple[BoundAggregate, ...]
     time: WindowTime
     is_rows: bool
     preceding: int | None
@@ -181,7 +181,7 @@ class OverOperator(KeyedColumnsOperator):
         """The results after each of some rows in the order of their keys; the state goes on from there."""
         fetched = self.state.fetch(keys)
         places = pa.array(order)
-        columns: dict[int, ArgumentColumn] = {-1: ArgumentColumn(pa.nulls(0, pa.int8()))}
+        columns: dict[int, ArgumentColumn] = {-1: ArgumentColumn(pa.nulls(0))}
 
         def column(place: int) -> ArgumentColumn:
             if place not in columns:

@@ -34,7 +34,9 @@ class RowBuffer:
 
     def first_time(self) -> int | None:
         """The earliest time of a row."""
-        return min((int(batch.timestamps.min()) for batch in self._batches if batch.timestamps is not None), default=None)
+        return min(
+            (int(batch.timestamps.min()) for batch in self._batches if batch.timestamps is not None), default=None
+        )
 
     def all(self) -> ColumnBatch | None:
         """All rows as one batch; None if there are none."""

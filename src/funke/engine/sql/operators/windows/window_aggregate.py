@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.window_relations import AggregateUse, WindowAggregation, Windows, WindowTime
+from funke.engine.sql.binding.relations import BoundAggregate, Column
+from funke.engine.sql.binding.window_relations import WindowAggregation, Windows, WindowTime
+from funke.engine.sql.changelog.change_kinds import has_retractions
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
 from funke.engine.sql.operators.windows.block_parts import blocks_of_parts, parts_of_blocks
@@ -37,24 +38,24 @@ class WindowAggregate:
     inputs: tuple[Column, ...]
     columns: tuple[Column, ...]
     keys: tuple[int, ...]
-    uses: tuple[AggregateUse, ...]
+    aggregates: tuple[BoundAggregate, ...]
     windows: Windows | None
     time: WindowTime
     window_columns: tuple[int, int] | None = None
     has_retractions: bool = False
 
     @staticmethod
-    def of(aggregation: WindowAggregation, has_retractions: bool = False) -> WindowAggregate:
+    def of(aggregation: WindowAggregation) -> WindowAggregate:
         """What a subtask has to know of an aggregation."""
         return WindowAggregate(
             aggregation.input.columns,
             aggregation.columns,
             aggregation.keys,
-            aggregation.uses,
+            aggregation.aggregates,
             aggregation.windows,
             aggregation.time,
             aggregation.window_columns,
-            has_retractions,
+            has_retractions(aggregation.input),
         )
 
     def __call__(self, task: TaskInfo) -> WindowAggregateOperator:
@@ -71,7 +72,7 @@ class WindowAggregateOperator(WindowOperator):
     def __init__(self, spec: WindowAggregate, keys: tuple[int, ...]) -> None:
         super().__init__(spec.time)
         self._input = schema_of(spec.inputs)
-        self._aggregates = Aggregates(keys, spec.uses, spec.has_retractions)
+        self._aggregates = Aggregates(keys, spec.aggregates, spec.has_retractions)
         self._has_retractions = spec.has_retractions
         self._results = WindowResults(spec.columns, spec.time.is_event_time)
         self._key_types = [to_type_info(spec.inputs[each].type) for each in spec.keys]
