@@ -39,6 +39,24 @@ def test_a_query_runs_on_slots(env: StreamExecutionEnvironment, t_env: StreamTab
     assert found == sorted([*wanted, (-1, "last")])
 
 
+def test_groups_are_counted_on_slots(t_env: StreamTableEnvironment) -> None:
+    t_env.create_temporary_view(
+        "orders", t_env.from_elements([(number, f"item {number % 3}") for number in range(10)], ["id", "item"])
+    )
+    result = t_env.execute_sql("SELECT item, COUNT(*) AS number, SUM(id) AS total FROM orders GROUP BY item")
+    with result.collect() as rows:
+        found = [(str(row.get_row_kind()), *row) for row in rows]
+    # As in Flink: in the order of the rows for each key, whatever the other keys do.
+    assert [change for change in found if change[1] == "item 1"] == [
+        ("+I", "item 1", 1, 1),
+        ("-U", "item 1", 1, 1),
+        ("+U", "item 1", 2, 5),
+        ("-U", "item 1", 2, 5),
+        ("+U", "item 1", 3, 12),
+    ]
+    assert len(found) == 3 + 2 * 7
+
+
 class Counted(ScalarFunction):
     """Says what `open` has told it."""
 

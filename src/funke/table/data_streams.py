@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.flink_exceptions import TableException, ValidationException
+from funke.engine.flink_exceptions import ValidationException
 from funke.engine.graph.operations import BuiltInMap, ColumnOperator
 from funke.engine.sql.binding.relations import Column, Relation, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.connectors.push_down import push_down
+from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS
 from funke.engine.sql.connectors.table_option import OptionValues
 from funke.engine.sql.connectors.table_scan import with_computed, with_event_time
 from funke.engine.sql.operators.stream_columns import StreamColumns
-from funke.engine.sql.statements.emitted_kinds import kinds_of
 from funke.engine.sql.statements.insert_plans import cast_rows
+from funke.engine.sql.statements.job_plans import planned_rows
 from funke.engine.sql.statements.resolved_table import ResolvedWatermark, resolved
-from funke.engine.sql.statements.streaming_rules import check_streaming
 from funke.engine.sql.statements.table_scans import binder_factory, idle_timeout_ms, written_schema
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.stream_types import data_type_of, row_type_of
@@ -38,9 +37,15 @@ if TYPE_CHECKING:
     from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
     from funke.table.changelog_mode import ChangelogMode
 
-__all__ = ["changelog_relation", "plain_stream", "retract_stream", "stream_relation", "typed_stream"]
+__all__ = [
+    "append_stream",
+    "changelog_relation",
+    "plain_stream",
+    "retract_stream",
+    "stream_relation",
+    "typed_stream",
+]
 
-INSERTS = frozenset({RowKind.INSERT})
 _ROWTIME = "rowtime"
 
 
@@ -50,7 +55,6 @@ class StreamTable:
 
     source: DataStream
     fields: tuple[int | None, ...]
-    kinds: frozenset[RowKind] = INSERTS
 
     def stream(self, env: StreamExecutionEnvironment, columns: Sequence[Column]) -> DataStream:
         operation = ColumnOperator(StreamColumns(tuple(columns), self.fields))
@@ -84,17 +88,18 @@ def changelog_relation(
     return _with_schema(session, source, names, types, schema or Schema.new_builder().build(), kinds)
 
 
-def plain_stream(
-    env: StreamExecutionEnvironment, relation: Relation, type_info: TypeInformation | None = None
-) -> DataStream:
+def plain_stream(session: TableSession, env: StreamExecutionEnvironment, relation: Relation) -> DataStream:
     """The stream of a table whose rows are only added."""
-    check_streaming(relation, True)
-    if kinds_of(relation) != INSERTS:
-        raise TableException(
-            "Table sink 'Unregistered_DataStream_Sink' doesn't support consuming update changes which is produced by "
-            f"node {type(relation).__name__}"
-        )
-    return _typed(stream_of(env, push_down(relation)), relation, type_info)
+    consumer = "Table sink '*anonymous_datastream_sink$1*'"
+    return stream_of(env, planned_rows(session, relation, INSERTS, consumer))
+
+
+def append_stream(
+    session: TableSession, env: StreamExecutionEnvironment, relation: Relation, type_info: TypeInformation
+) -> DataStream:
+    """The same with elements of a type."""
+    rows = stream_of(env, planned_rows(session, relation, INSERTS, "toAppendStream"))
+    return _typed(rows, relation, type_info)
 
 
 def typed_stream(
@@ -105,20 +110,19 @@ def typed_stream(
     mode: ChangelogMode | None,
 ) -> DataStream:
     """The stream of a table's changes, with the columns of a schema if one is given."""
-    check_streaming(relation, True)
-    if mode is not None and not kinds_of(relation) <= mode._kinds:
-        raise TableException(f"the changes of {type(relation).__name__} are not all of the kinds {mode}")
     if schema is not None:
         columns = resolved(schema._definition, session.binder())
         if columns.columns:
-            relation = cast_rows(session, relation, columns.persisted, "Unregistered_DataStream_Sink")
-    return stream_of(env, push_down(relation))
+            relation = cast_rows(session, relation, columns.persisted, "*anonymous_datastream_sink$1*")
+    kinds = ALL_KINDS if mode is None else mode._kinds
+    return stream_of(env, planned_rows(session, relation, kinds, "Table sink '*anonymous_datastream_sink$1*'"))
 
 
-def retract_stream(env: StreamExecutionEnvironment, relation: Relation, type_info: TypeInformation) -> DataStream:
+def retract_stream(
+    session: TableSession, env: StreamExecutionEnvironment, relation: Relation, type_info: TypeInformation
+) -> DataStream:
     """The stream of pairs: whether a row is added or taken back, and the row."""
-    check_streaming(relation, True)
-    rows = _typed(stream_of(env, push_down(relation)), relation, type_info)
+    rows = _typed(stream_of(env, planned_rows(session, relation)), relation, type_info)
     pair_type = Types.TUPLE([Types.BOOLEAN(), type_info])
     return rows._keeping_parallelism(rows._transform(BuiltInMap(_as_pair), "Retract", pair_type))
 
@@ -206,7 +210,7 @@ def _with_schema(
         else:
             fields.append(_field_place(column.name, names, len(scanned)))
         scanned.append(Column(column.name, column.type))
-    scan = Scan(tuple(scanned), StreamTable(source, tuple(fields), kinds))
+    scan = Scan(tuple(scanned), StreamTable(source, tuple(fields)), kinds=kinds)
     written = written_schema(definition, columns)
     relation = with_computed(written, scan, binder_factory(session))
     if columns.watermark is None:

@@ -6,15 +6,33 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
-from funke.engine.sql.binding.relations import Calculation, Constants, Limit, Relation, Scan, Sort, UnionAll
+from funke.engine.graph.partitioners import Global, Hash
+from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    Calculation,
+    Constants,
+    Expansion,
+    Limit,
+    Relation,
+    Scan,
+    Sort,
+    UnionAll,
+)
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.assign_watermarks import AssignWatermarks
 from funke.engine.sql.operators.batch_elements import unpack_batches
 from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.expand import Expand
+from funke.engine.sql.operators.final_rows import keep_final_rows
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.table_rows import to_batches
+from funke.table.window_streams import window_stream
 
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
@@ -56,6 +74,12 @@ def _watermarks(env: StreamExecutionEnvironment, assigner: WatermarkAssigner) ->
     return upstream._keeping_parallelism(upstream._transform(operation, "WatermarkAssigner", row_type))
 
 
+def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream:
+    upstream = stream_of(env, final.input)
+    made = upstream._transform(ColumnOperator(keep_final_rows), "FinalRows", row_type_of(final.columns))
+    return upstream._keeping_parallelism(made)
+
+
 def _sort(env: StreamExecutionEnvironment, sort: Sort) -> DataStream:
     rows = SortRows(sort.columns, sort.keys, sort.offset, sort.limit)
     return _in_one_place(stream_of(env, sort.input), ColumnOperator(rows), "Sort", sort)
@@ -77,6 +101,30 @@ def _union_all(env: StreamExecutionEnvironment, union: UnionAll) -> DataStream:
     return first.union(*others)
 
 
+def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStream:
+    upstream = stream_of(env, expansion.input)
+    operation = ColumnOperator(Expand.of(expansion))
+    return upstream._keeping_parallelism(upstream._transform(operation, "Expand", row_type_of(expansion.columns)))
+
+
+def _aggregation(env: StreamExecutionEnvironment, aggregation: Aggregation) -> DataStream:
+    upstream = stream_of(env, aggregation.input)
+    names = tuple(aggregation.input.columns[place].name for place in aggregation.keys)
+    exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
+    operation = ColumnOperator(Aggregate.of(aggregation))
+    stream = exchanged._transform(operation, "GroupAggregate", row_type_of(aggregation.columns))
+    if not names:
+        # All rows have the same key.
+        stream.force_non_parallel()
+    return stream
+
+
+def _windows(
+    env: StreamExecutionEnvironment, relation: WindowTable | WindowAggregation | OverAggregation
+) -> DataStream:
+    return window_stream(stream_of(env, relation.input), relation)
+
+
 _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], DataStream]] = {
     Scan: _scan,
     Constants: _constants,
@@ -84,5 +132,11 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     UnionAll: _union_all,
     Sort: _sort,
     Limit: _limit,
+    FinalRows: _final_rows,
     WatermarkAssigner: _watermarks,
+    Expansion: _expansion,
+    Aggregation: _aggregation,
+    WindowTable: _windows,
+    WindowAggregation: _windows,
+    OverAggregation: _windows,
 }

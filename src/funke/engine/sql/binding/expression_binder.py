@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from funke.engine.errors import TypeMismatchError, UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.expressions import (
+    BoundColumn,
     BoundConstant,
     BoundExpression,
     BoundFunction,
@@ -33,7 +34,7 @@ class ExpressionBinder:
     def __init__(self, scope: Scope, session: Session, find: Callable[[str], Function | None] = find_function) -> None:
         self._scope = scope
         self._session = session
-        self._find = find
+        self.find = find
 
     def bind(self, expression: syntax.Expression) -> BoundExpression:
         """The meaning of an expression that has a value in every row."""
@@ -59,6 +60,10 @@ class ExpressionBinder:
             raise refused(f"{clause} clause must be a condition", expression.position)
         return bound
 
+    def bind_star(self, columns: Sequence[BoundColumn], star: syntax.Star) -> Sequence[BoundExpression]:
+        """What a star means that stands for these columns."""
+        return columns
+
     def _bind_name(self, name: syntax.Name) -> BoundExpression:
         found: BoundExpression
         found, fields = self._scope.find(name)
@@ -69,14 +74,21 @@ class ExpressionBinder:
         return found
 
     def _bind_call(self, call: syntax.Call) -> BoundExpression:
-        if call.over is not None or call.condition is not None or call.is_distinct or call.argument_names:
-            raise UnsupportedFeatureError(f"{call.name.upper()} with OVER, FILTER, DISTINCT, or names of arguments")
-        arguments = [self._bind_argument(each) for each in call.arguments]
+        if call.condition is not None:
+            raise refused("FILTER must be applied to aggregate function", call.position)
+        if call.is_distinct:
+            raise refused(f"DISTINCT/ALL not allowed with {call.name.upper()} function", call.position)
+        if call.name in ("grouping", "grouping_id", "group_id"):
+            raise refused(f"{call.name.upper()} operator may only occur in an aggregate query", call.position)
+        if call.over is not None or call.argument_names:
+            raise UnsupportedFeatureError(f"{call.name.upper()} with OVER, or names of arguments")
+        arguments = [self.bind_argument(each) for each in call.arguments]
         if call.function is not None:
             return self._apply(as_scalar(call.function), arguments, call)
         return self._call(".".join(call.path) or call.name, arguments, call)
 
-    def _bind_argument(self, argument: syntax.Expression) -> BoundExpression:
+    def bind_argument(self, argument: syntax.Expression) -> BoundExpression:
+        """The meaning of an argument, which may be a word or a type."""
         if isinstance(argument, syntax.Symbol):
             return symbol_of(argument.name)
         return symbol_of(argument.type) if isinstance(argument, syntax.TypeArgument) else self.bind(argument)
@@ -92,7 +104,7 @@ class ExpressionBinder:
         return self._call("case", arguments, case)
 
     def _call(self, name: str, arguments: list[BoundExpression], origin: syntax.Expression) -> BoundExpression:
-        function = self._find(name)
+        function = self.find(name)
         if function is None:
             raise refused(f"No match found for function signature {name.upper()}", origin.position)
         return self._apply(function, arguments, origin)

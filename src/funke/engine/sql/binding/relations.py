@@ -7,9 +7,24 @@ from typing import Any
 
 from funke.engine.sql.binding.expressions import BoundExpression
 from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
 from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.row import RowKind
 
-__all__ = ["Calculation", "Column", "Constants", "Limit", "Relation", "Scan", "Sort", "SortKey", "UnionAll"]
+__all__ = [
+    "Aggregation",
+    "BoundAggregate",
+    "Calculation",
+    "Column",
+    "Constants",
+    "Expansion",
+    "Limit",
+    "Relation",
+    "Scan",
+    "Sort",
+    "SortKey",
+    "UnionAll",
+]
 
 
 @dataclass(frozen=True)
@@ -34,6 +49,8 @@ class Scan(Relation):
 
     table: Any
     path: tuple[str, ...] = ()
+    # The kinds of changes that its rows may be.
+    kinds: frozenset[RowKind] = frozenset({RowKind.INSERT})
 
 
 @dataclass(frozen=True)
@@ -85,3 +102,36 @@ class Limit(Relation):
     input: Relation
     offset: int = 0
     limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Expansion(Relation):
+    """Several rows for each row of the input, one after the other: one for each list of expressions."""
+
+    input: Relation
+    projections: tuple[tuple[BoundExpression, ...], ...]
+
+
+@dataclass(frozen=True)
+class BoundAggregate:
+    """An aggregate call whose arguments are columns of the input; a word among them has no column (-1)."""
+
+    call: AggregateCall
+    arguments: tuple[int, ...]
+    # The column that says which rows count (FILTER).
+    condition: int | None = None
+
+
+@dataclass(frozen=True)
+class Aggregation(Relation):
+    """One row for each key that the input has: the columns of the key, then one for each aggregate."""
+
+    input: Relation
+    keys: tuple[int, ...]
+    aggregates: tuple[BoundAggregate, ...]
+    # Whether somebody needs a result as it was before a change (UPDATE_BEFORE).
+    sends_before: bool = True
+    # At most one change for each key and batch, instead of one for each row.
+    is_folded: bool = False
+    # How long the state of a key lives after its last row; 0 is forever.
+    ttl_ms: int = 0
