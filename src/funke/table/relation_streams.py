@@ -10,6 +10,7 @@ from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
 from funke.engine.graph.partitioners import Global, Hash
 from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.not_nulls import NotNulls
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -27,6 +28,7 @@ from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.assign_watermarks import AssignWatermarks
 from funke.engine.sql.operators.batch_elements import unpack_batches
 from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.operators.final_rows import keep_final_rows
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
@@ -72,6 +74,14 @@ def _watermarks(env: StreamExecutionEnvironment, assigner: WatermarkAssigner) ->
     operation = ColumnOperator(AssignWatermarks.of(assigner))
     row_type = row_type_of(assigner.columns)
     return upstream._keeping_parallelism(upstream._transform(operation, "WatermarkAssigner", row_type))
+
+
+def _not_nulls(env: StreamExecutionEnvironment, checked: NotNulls) -> DataStream:
+    upstream = stream_of(env, checked.input)
+    names = tuple(checked.columns[place].name for place in checked.indexes)
+    operation = ColumnOperator(EnforceNotNull(names, checked.indexes, checked.is_dropping))
+    made = upstream._transform(operation, "ConstraintEnforcer", row_type_of(checked.columns))
+    return upstream._keeping_parallelism(made)
 
 
 def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream:
@@ -133,6 +143,7 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     Sort: _sort,
     Limit: _limit,
     FinalRows: _final_rows,
+    NotNulls: _not_nulls,
     WatermarkAssigner: _watermarks,
     Expansion: _expansion,
     Aggregation: _aggregation,
