@@ -129,7 +129,7 @@ def test_a_rate_and_a_parallelism() -> None:
         ("x CHAR(3)", ", 'fields.x.length' = '2'",
          "Custom length for fixed-length type (CHAR/BINARY) field 'x' is not supported."),
         ("x VARCHAR(3)", ", 'fields.x.length' = '4'",
-         "Custom length '4' for variable-length type (VARCHAR/STRING/VARBINARY/BYTES) field 'x' should be shorter than"),
+         "Custom length '4' for variable-length type (VARCHAR/STRING/VARBINARY/BYTES) field 'x' should be"),
         ("x INT", ", 'fields.x.var-len' = 'true'", "Only supports specifying 'fields.#.var-len' option"),
         ("x DATE", ", 'fields.x.max-past' = '1 min'", "Unsupported options found for 'datagen'."),
         ("x INT", ", 'fields.x.start' = '1'", "Unsupported options found for 'datagen'."),

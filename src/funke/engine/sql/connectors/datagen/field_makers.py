@@ -186,7 +186,6 @@ def _length(data_type: Any, options: _Options) -> tuple[int, bool]:
     is_fixed = isinstance(data_type, (CharType, BinaryType))
     natural = _TEXT_LENGTH if data_type.length == _LONGEST else data_type.length
     length, is_varying = options.get(LENGTH, default=natural), options.get(VAR_LEN)
-    name = options.name
     if is_fixed and length != natural:
         raise ValidationException(
             f"Custom length for fixed-length type (CHAR/BINARY) field '{options.name}' is not supported."
