@@ -97,6 +97,7 @@ class OperatorHarness:
         restored: list[bytes] | None = None,
         backend: BackendChoice | None = None,
         before_open: Callable[[Operator], Any] | None = None,
+        keeps_columns: bool = False,
     ) -> None:
         self.clock = clock or ManualClock()
         self.sent_to_driver: list[DriverMessage] = []
@@ -116,7 +117,7 @@ class OperatorHarness:
             has_epochs=wake is None,
             wake=wake or (lambda: None),
         )
-        self.recorder = Recorder()
+        self.recorder = Recorder(takes_rows=not keeps_columns, takes_columns=keeps_columns)
         self.sides = {tag.tag_id: Recorder() for tag in side_outputs}
         output = Output()
         output.connect(self.recorder, OperatorPlace("recorder"))

@@ -2,53 +2,141 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.formats.column_types import to_type_info
-from funke.engine.graph.operations import ColumnOperator
-from funke.engine.sql.binding.relations import Calculation, Constants, Relation, Scan, UnionAll
+from funke.engine.graph.column_key import ColumnKey
+from funke.engine.graph.operations import ColumnOperator, CustomOperator
+from funke.engine.graph.partitioners import Global, Hash
+from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    Calculation,
+    Constants,
+    Expansion,
+    Limit,
+    Relation,
+    Scan,
+    Sort,
+    UnionAll,
+)
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.connectors.table_source import TableSource
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.assign_watermarks import AssignWatermarks
+from funke.engine.sql.operators.batch_elements import unpack_batches
 from funke.engine.sql.operators.calculate import Calculate
-from funke.engine.types.composite_types import RowTypeInfo
-from funke.engine.types.row import Row
-from funke.engine.types.type_catalog import Types
+from funke.engine.sql.operators.expand import Expand
+from funke.engine.sql.operators.final_rows import keep_final_rows
+from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
+from funke.engine.sql.stream_types import row_type_of
+from funke.engine.sql.table_rows import to_batches
+from funke.table.window_streams import window_stream
 
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
     from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-__all__ = ["row_type_of", "stream_of"]
+__all__ = ["stream_of"]
 
 
 def stream_of(env: StreamExecutionEnvironment, relation: Relation) -> DataStream:
-    """The stream of a relation's rows; the table of a scan is a stream whose rows have its columns."""
-    row_type = row_type_of(relation)
-    if isinstance(relation, Scan):
-        if isinstance(relation.table, TableSource):
-            return cast("DataStream", relation.table.stream(env, relation.columns))
-        stream: DataStream = relation.table
-        return stream
-    if isinstance(relation, WatermarkAssigner):
-        upstream = stream_of(env, relation.input)
-        operation = ColumnOperator(AssignWatermarks.of(relation))
-        return upstream._keeping_parallelism(upstream._transform(operation, "WatermarkAssigner", row_type))
-    if isinstance(relation, Constants):
-        return env.from_collection([Row(*values) for values in relation.rows], row_type)
-    if isinstance(relation, Calculation):
-        upstream = stream_of(env, relation.input)
-        return upstream._transform(ColumnOperator(Calculate.of(relation)), "Calc", row_type)
-    if isinstance(relation, UnionAll):
-        first, *others = (stream_of(env, each) for each in relation.inputs)
-        return first.union(*others)
-    raise UnsupportedFeatureError(f"{type(relation).__name__} in a query")
+    """The stream of a relation's rows."""
+    build = _BUILDERS.get(type(relation))
+    if build is None:
+        raise UnsupportedFeatureError(f"{type(relation).__name__} in a query")
+    return build(env, relation)
 
 
-def row_type_of(relation: Relation) -> RowTypeInfo:
-    """The type of a relation's rows in streams."""
-    types = [to_type_info(column.type) for column in relation.columns]
-    made = Types.ROW_NAMED([column.name for column in relation.columns], types)
-    assert isinstance(made, RowTypeInfo)
-    return made
+def _scan(env: StreamExecutionEnvironment, scan: Scan) -> DataStream:
+    stream: DataStream = scan.table.stream(env, scan.columns)
+    return stream
+
+
+def _constants(env: StreamExecutionEnvironment, constants: Constants) -> DataStream:
+    batches = env.from_collection(list(to_batches(constants.columns, constants.rows))).name("Values")
+    unpacked = batches._transform(CustomOperator(unpack_batches), "Values", row_type_of(constants.columns))
+    return batches._keeping_parallelism(unpacked)
+
+
+def _calculation(env: StreamExecutionEnvironment, calculation: Calculation) -> DataStream:
+    upstream = stream_of(env, calculation.input)
+    operation = ColumnOperator(Calculate.of(calculation))
+    # As in Flink: rows that come in one order leave in it.
+    return upstream._keeping_parallelism(upstream._transform(operation, "Calc", row_type_of(calculation.columns)))
+
+
+def _watermarks(env: StreamExecutionEnvironment, assigner: WatermarkAssigner) -> DataStream:
+    upstream = stream_of(env, assigner.input)
+    operation = ColumnOperator(AssignWatermarks.of(assigner))
+    row_type = row_type_of(assigner.columns)
+    return upstream._keeping_parallelism(upstream._transform(operation, "WatermarkAssigner", row_type))
+
+
+def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream:
+    upstream = stream_of(env, final.input)
+    made = upstream._transform(ColumnOperator(keep_final_rows), "FinalRows", row_type_of(final.columns))
+    return upstream._keeping_parallelism(made)
+
+
+def _sort(env: StreamExecutionEnvironment, sort: Sort) -> DataStream:
+    rows = SortRows(sort.columns, sort.keys, sort.offset, sort.limit)
+    return _in_one_place(stream_of(env, sort.input), ColumnOperator(rows), "Sort", sort)
+
+
+def _limit(env: StreamExecutionEnvironment, limit: Limit) -> DataStream:
+    rows = LimitRows(limit.columns, limit.offset, limit.limit)
+    return _in_one_place(stream_of(env, limit.input), ColumnOperator(rows), "Limit", limit)
+
+
+def _in_one_place(upstream: DataStream, operation: ColumnOperator, name: str, relation: Relation) -> DataStream:
+    """An operator that sees all rows: it has one subtask."""
+    made = upstream.global_()._transform(operation, name, row_type_of(relation.columns))
+    return made.force_non_parallel()
+
+
+def _union_all(env: StreamExecutionEnvironment, union: UnionAll) -> DataStream:
+    first, *others = (stream_of(env, each) for each in union.inputs)
+    return first.union(*others)
+
+
+def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStream:
+    upstream = stream_of(env, expansion.input)
+    operation = ColumnOperator(Expand.of(expansion))
+    return upstream._keeping_parallelism(upstream._transform(operation, "Expand", row_type_of(expansion.columns)))
+
+
+def _aggregation(env: StreamExecutionEnvironment, aggregation: Aggregation) -> DataStream:
+    upstream = stream_of(env, aggregation.input)
+    names = tuple(aggregation.input.columns[place].name for place in aggregation.keys)
+    exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
+    operation = ColumnOperator(Aggregate.of(aggregation))
+    stream = exchanged._transform(operation, "GroupAggregate", row_type_of(aggregation.columns))
+    if not names:
+        # All rows have the same key.
+        stream.force_non_parallel()
+    return stream
+
+
+def _windows(
+    env: StreamExecutionEnvironment, relation: WindowTable | WindowAggregation | OverAggregation
+) -> DataStream:
+    return window_stream(stream_of(env, relation.input), relation)
+
+
+_BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], DataStream]] = {
+    Scan: _scan,
+    Constants: _constants,
+    Calculation: _calculation,
+    UnionAll: _union_all,
+    Sort: _sort,
+    Limit: _limit,
+    FinalRows: _final_rows,
+    WatermarkAssigner: _watermarks,
+    Expansion: _expansion,
+    Aggregation: _aggregation,
+    WindowTable: _windows,
+    WindowAggregation: _windows,
+    OverAggregation: _windows,
+}

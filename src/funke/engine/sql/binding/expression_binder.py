@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from funke.engine.errors import TypeMismatchError, UnsupportedFeatureError
+from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.expressions import (
+    BoundColumn,
     BoundConstant,
     BoundExpression,
     BoundFunction,
@@ -14,10 +16,14 @@ from funke.engine.sql.binding.expressions import (
 from funke.engine.sql.binding.scope import Scope, refused
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session, bind
+from funke.engine.sql.functions.user_scalars import UserScalar, as_scalar
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.types.logical.atomic_types import BooleanType, CharType
-from funke.engine.types.logical.data_type import NullType
+from funke.engine.types.logical.casts import can_cast_implicitly
+from funke.engine.types.logical.data_type import DataType, NullType
+from funke.engine.types.logical.families import with_nullable
 from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.logical.sql_text import to_sql_text
 
 __all__ = ["ExpressionBinder"]
 
@@ -28,7 +34,7 @@ class ExpressionBinder:
     def __init__(self, scope: Scope, session: Session, find: Callable[[str], Function | None] = find_function) -> None:
         self._scope = scope
         self._session = session
-        self._find = find
+        self.find = find
 
     def bind(self, expression: syntax.Expression) -> BoundExpression:
         """The meaning of an expression that has a value in every row."""
@@ -54,6 +60,10 @@ class ExpressionBinder:
             raise refused(f"{clause} clause must be a condition", expression.position)
         return bound
 
+    def bind_star(self, columns: Sequence[BoundColumn], star: syntax.Star) -> Sequence[BoundExpression]:
+        """What a star means that stands for these columns."""
+        return columns
+
     def _bind_name(self, name: syntax.Name) -> BoundExpression:
         found: BoundExpression
         found, fields = self._scope.find(name)
@@ -64,12 +74,21 @@ class ExpressionBinder:
         return found
 
     def _bind_call(self, call: syntax.Call) -> BoundExpression:
-        if call.over is not None or call.condition is not None or call.is_distinct or call.function is not None:
-            raise UnsupportedFeatureError(f"{call.name.upper()} with OVER, FILTER, DISTINCT, or as an object")
-        arguments = [self._bind_argument(each) for each in call.arguments]
-        return self._call(call.name, arguments, call)
+        if call.condition is not None:
+            raise refused("FILTER must be applied to aggregate function", call.position)
+        if call.is_distinct:
+            raise refused(f"DISTINCT/ALL not allowed with {call.name.upper()} function", call.position)
+        if call.name in ("grouping", "grouping_id", "group_id"):
+            raise refused(f"{call.name.upper()} operator may only occur in an aggregate query", call.position)
+        if call.over is not None or call.argument_names:
+            raise UnsupportedFeatureError(f"{call.name.upper()} with OVER, or names of arguments")
+        arguments = [self.bind_argument(each) for each in call.arguments]
+        if call.function is not None:
+            return self._apply(as_scalar(call.function), arguments, call)
+        return self._call(".".join(call.path) or call.name, arguments, call)
 
-    def _bind_argument(self, argument: syntax.Expression) -> BoundExpression:
+    def bind_argument(self, argument: syntax.Expression) -> BoundExpression:
+        """The meaning of an argument, which may be a word or a type."""
         if isinstance(argument, syntax.Symbol):
             return symbol_of(argument.name)
         return symbol_of(argument.type) if isinstance(argument, syntax.TypeArgument) else self.bind(argument)
@@ -85,11 +104,40 @@ class ExpressionBinder:
         return self._call("case", arguments, case)
 
     def _call(self, name: str, arguments: list[BoundExpression], origin: syntax.Expression) -> BoundExpression:
-        function = self._find(name)
+        function = self.find(name)
         if function is None:
             raise refused(f"No match found for function signature {name.upper()}", origin.position)
+        return self._apply(function, arguments, origin)
+
+    def _apply(
+        self, function: Function, arguments: list[BoundExpression], origin: syntax.Expression
+    ) -> BoundExpression:
+        if isinstance(function, UserScalar) and function.input_types is not None:
+            arguments = self._cast_arguments(function, function.input_types, arguments, origin)
         try:
             call = bind(function, [each.as_argument() for each in arguments], self._session)
         except TypeMismatchError as error:
             raise refused(str(error), origin.position) from error
         return BoundFunction(call.result, call, tuple(arguments))
+
+    def _cast_arguments(
+        self,
+        function: UserScalar,
+        types: tuple[DataType, ...],
+        arguments: list[BoundExpression],
+        origin: syntax.Expression,
+    ) -> list[BoundExpression]:
+        """Arguments as the types that the user has declared."""
+        given = [each.type for each in arguments]
+        if len(given) != len(types) or not all(map(can_cast_implicitly, given, types)):
+            raise ValidationException(
+                f"Invalid function call:\n{function.name}({', '.join(map(to_sql_text, given))})\nCaused by: "
+                f"Invalid input arguments. Expected signatures are:\n"
+                f"{function.name}({', '.join(map(to_sql_text, types))})"
+            )
+        return [
+            each
+            if with_nullable(each.type, True) == with_nullable(wanted, True)
+            else self._call("cast", [each, symbol_of(wanted)], origin)
+            for each, wanted in zip(arguments, types)
+        ]

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, column_of, time_of
-from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation, UnionAll
+from funke.engine.sql.binding.group_windows import with_group_window
+from funke.engine.sql.binding.grouped_queries import (
+    AggregateFinder,
+    GroupedBinder,
+    aggregate_in,
+    distinct_rows,
+    is_grouped,
+    plain_aggregate,
+)
+from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
+from funke.engine.sql.binding.over_queries import OverBinder, has_over
+from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
-from funke.engine.sql.functions.function import Session
+from funke.engine.sql.binding.set_operations import of_relations, words_of
+from funke.engine.sql.binding.window_grouping import with_windows
+from funke.engine.sql.binding.window_tables import bind_window_table
+from funke.engine.sql.functions.catalog import find_function
+from funke.engine.sql.functions.function import Function, Session
 from funke.engine.sql.functions.values import to_value, to_values
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
@@ -21,19 +36,11 @@ from funke.engine.types.logical.common_type import common_type
 
 __all__ = ["QueryBinder"]
 
-# Finds a table or view by its path; None if there is none.
-FindTable = Callable[[tuple[str, ...]], Relation | None]
+# Finds a table or view by its path, with the options of a hint if there are any; None if there is none.
+FindTable = Callable[..., Relation | None]
 
 # The parts of a SELECT that have a meaning here; whatever else is set is refused by its name.
-_REFUSED = {
-    "group_by": "GROUP BY",
-    "having": "HAVING",
-    "qualify": "QUALIFY",
-    "is_distinct": "SELECT DISTINCT",
-    "order_by": "ORDER BY",
-    "limit": "LIMIT",
-    "offset": "OFFSET",
-}
+_REFUSED = {"qualify": "QUALIFY"}
 
 
 @dataclass(frozen=True)
@@ -42,15 +49,19 @@ class QueryBinder:
 
     find_table: FindTable
     session: Session = field(default_factory=Session)
+    find_function: Callable[[str], Function | None] = find_function
+    find_aggregate: AggregateFinder = plain_aggregate
 
     def bind(self, query: queries.Query) -> Relation:
         """The meaning of a query."""
+        if isinstance(query, (queries.Select, queries.SetOperation)) and is_ordered(query):
+            return bind_ordered(query, self.bind)
         if isinstance(query, queries.Select):
             return self._bind_select(query)
         if isinstance(query, queries.Values):
             return self._bind_values(query)
-        if isinstance(query, queries.SetOperation) and query.kind == "union" and query.is_all and not query.order_by:
-            return self._bind_union(query)
+        if isinstance(query, queries.SetOperation):
+            return self._bind_set_operation(query)
         if isinstance(query, queries.With):
             return self._with_tables(query).bind(query.query)
         raise UnsupportedFeatureError(f"{_name_of(query)} in SQL")
@@ -59,12 +70,41 @@ class QueryBinder:
         for name, clause in _REFUSED.items():
             if getattr(select, name):
                 raise UnsupportedFeatureError(f"{clause} in SQL")
-        source, scope = self._bind_source(select.source)
-        binder = ExpressionBinder(scope, self.session)
+        select, source, scope = with_group_window(select, *self._bind_source(select.source), self.session)
+        binder = ExpressionBinder(scope, self.session, self.find_function)
+        illegal = aggregate_in(select.where, self.find_aggregate)
+        if illegal is not None:
+            raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
         condition = None if select.where is None else binder.bind_condition(select.where, "WHERE")
+        if is_grouped(select, self.find_aggregate):
+            relation: Relation = with_windows(self._bind_groups(select, source, scope, binder, condition))
+        elif has_over(select):
+            relation = self._bind_over(select, source, scope, condition)
+        else:
+            names, bound = self._bind_items(select.items, scope, binder)
+            relation = Calculation(_columns(names, bound), source, tuple(bound), condition)
+        return distinct_rows(relation) if select.is_distinct else relation
+
+    def _bind_groups(
+        self,
+        select: queries.Select,
+        source: Relation,
+        scope: Scope,
+        plain: ExpressionBinder,
+        where: BoundExpression | None,
+    ) -> Calculation:
+        binder = GroupedBinder(scope, self.session, plain, select.group_by, self.find_aggregate)
+        having = None if select.having is None else binder.bind_condition(select.having, "HAVING")
         names, bound = self._bind_items(select.items, scope, binder)
-        columns = tuple(Column(name, expression.type, time_of(expression)) for name, expression in zip(names, bound))
-        return Calculation(columns, source, tuple(bound), condition)
+        return Calculation(_columns(names, bound), binder.aggregation(source, where), tuple(bound), having)
+
+    def _bind_over(
+        self, select: queries.Select, source: Relation, scope: Scope, where: BoundExpression | None
+    ) -> Relation:
+        binder = OverBinder(scope, self.session, self.find_function, self.find_aggregate, dict(select.windows))
+        names, bound = self._bind_items(select.items, scope, binder)
+        relation = binder.relation(source, where)
+        return Calculation(_columns(names, bound), relation, tuple(map(binder.placed, bound)))
 
     def _bind_items(
         self, items: tuple[syntax.Expression, ...], scope: Scope, binder: ExpressionBinder
@@ -74,15 +114,14 @@ class QueryBinder:
         for item in items:
             if isinstance(item, syntax.Star):
                 found = scope.all_of(item)
-                bound += found
+                bound += binder.bind_star(found, item)
                 names += [column.name for column in found]
                 continue
-            expression = binder.bind(item)
-            bound.append(expression)
+            bound.append(binder.bind(item))
             if isinstance(item, syntax.Alias):
                 names.append(item.names[0])
-            elif isinstance(expression, BoundColumn):
-                names.append(expression.name)
+            elif isinstance(item, syntax.Name):
+                names.append(item.parts[-1])
             else:
                 names.append(f"EXPR${len(names)}")
         return _distinct(names), bound
@@ -99,6 +138,8 @@ class QueryBinder:
             relation, name = source.table, None
         elif isinstance(source, queries.SubQuery):
             relation, name = self.bind(source.query), None
+        elif isinstance(source, queries.WindowFunction):
+            relation, name = bind_window_table(source, self._bind_source, self.session), None
         else:
             raise UnsupportedFeatureError(f"{_name_of(source)} behind FROM in SQL")
         names = source.column_aliases or tuple(column.name for column in relation.columns)
@@ -116,7 +157,7 @@ class QueryBinder:
     def _find(self, table: queries.TableRef) -> Relation:
         if table.as_of is not None:
             raise UnsupportedFeatureError("FOR SYSTEM_TIME AS OF in SQL")
-        found = self.find_table(table.path)
+        found = self.find_table(table.path, table.options) if table.options else self.find_table(table.path)
         if found is None:
             raise refused(f"Object '{table.path[-1]}' not found", table.position)
         return found
@@ -127,7 +168,7 @@ class QueryBinder:
         def find(path: tuple[str, ...]) -> Relation | None:
             return known[path[0]] if len(path) == 1 and path[0] in known else self.find_table(path)
 
-        inner = QueryBinder(find, self.session)
+        inner = replace(self, find_table=find)
         for name, column_names, each in query.tables:
             relation = inner.bind(each)
             names = column_names or tuple(column.name for column in relation.columns)
@@ -135,7 +176,7 @@ class QueryBinder:
         return inner
 
     def _bind_values(self, values: queries.Values) -> Relation:
-        binder = ExpressionBinder(Scope(), self.session)
+        binder = ExpressionBinder(Scope(), self.session, self.find_function)
         rows = [[binder.bind(each) for each in row] for row in values.rows]
         if len({len(row) for row in rows}) > 1:
             raise refused("Values must have the same number of columns in all rows", values.position)
@@ -145,28 +186,33 @@ class QueryBinder:
         columns = tuple(Column(f"EXPR${place}", each) for place, each in enumerate(types) if each is not None)
         return Constants(columns, tuple(tuple(map(_constant, row)) for row in rows))
 
-    def _bind_union(self, query: queries.SetOperation) -> Relation:
+    def _bind_set_operation(self, query: queries.SetOperation) -> Relation:
+        words = words_of(query)
         left, right = self.bind(query.left), self.bind(query.right)
         if len(left.columns) != len(right.columns):
-            raise refused("Column count mismatch in UNION ALL", query.position)
+            raise refused(f"Column count mismatch in {words}", query.position)
         columns: list[Column] = []
         for one, other in zip(left.columns, right.columns):
             found = common_type([one.type, other.type])
             if found is None:
-                raise refused(f"Type mismatch in column {len(columns) + 1} of UNION ALL", query.position)
+                raise refused(f"Type mismatch in column {len(columns) + 1} of {words}", query.position)
             # Flink takes the role of the left side for both; rows of a side that has none would have no event time.
             columns.append(Column(one.name, found, one.time if one.time is other.time else None))
-        inputs = tuple(self._as_types(each, tuple(columns)) for each in (left, right))
-        return UnionAll(tuple(columns), inputs)
+        wanted = tuple(columns)
+        return of_relations(query, wanted, self._as_types(left, wanted), self._as_types(right, wanted))
 
     def _as_types(self, relation: Relation, columns: tuple[Column, ...]) -> Relation:
         """The same rows, cast where their types are narrower."""
         if all(own.type == column.type for own, column in zip(relation.columns, columns)):
             return relation
         scope = Scope(tuple(ScopeColumn(f"c{place}", own.type) for place, own in enumerate(relation.columns)))
-        binder = ExpressionBinder(scope, self.session)
+        binder = ExpressionBinder(scope, self.session, self.find_function)
         casts = [syntax.Cast(syntax.Name((f"c{place}",)), column.type) for place, column in enumerate(columns)]
         return Calculation(columns, relation, tuple(map(binder.bind, casts)))
+
+
+def _columns(names: list[str], bound: list[BoundExpression]) -> tuple[Column, ...]:
+    return tuple(Column(name, each.type, time_of(each)) for name, each in zip(names, bound))
 
 
 def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:

@@ -7,9 +7,24 @@ from typing import Any
 
 from funke.engine.sql.binding.expressions import BoundExpression
 from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
 from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.row import RowKind
 
-__all__ = ["Calculation", "Column", "Constants", "Relation", "Scan", "UnionAll"]
+__all__ = [
+    "Aggregation",
+    "BoundAggregate",
+    "Calculation",
+    "Column",
+    "Constants",
+    "Expansion",
+    "Limit",
+    "Relation",
+    "Scan",
+    "Sort",
+    "SortKey",
+    "UnionAll",
+]
 
 
 @dataclass(frozen=True)
@@ -34,6 +49,8 @@ class Scan(Relation):
 
     table: Any
     path: tuple[str, ...] = ()
+    # The kinds of changes that its rows may be.
+    kinds: frozenset[RowKind] = frozenset({RowKind.INSERT})
 
 
 @dataclass(frozen=True)
@@ -57,3 +74,64 @@ class UnionAll(Relation):
     """The rows of several relations with the same types."""
 
     inputs: tuple[Relation, ...]
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """A column that rows are sorted by."""
+
+    index: int
+    is_ascending: bool = True
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True)
+class Sort(Relation):
+    """The rows of the input in an order, which it has once all of them have come; some of them if it is limited."""
+
+    input: Relation
+    keys: tuple[SortKey, ...]
+    offset: int = 0
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Limit(Relation):
+    """The first rows of the input, behind some that are left out."""
+
+    input: Relation
+    offset: int = 0
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Expansion(Relation):
+    """Several rows for each row of the input, one after the other: one for each list of expressions."""
+
+    input: Relation
+    projections: tuple[tuple[BoundExpression, ...], ...]
+
+
+@dataclass(frozen=True)
+class BoundAggregate:
+    """An aggregate call whose arguments are columns of the input; a word among them has no column (-1)."""
+
+    call: AggregateCall
+    arguments: tuple[int, ...]
+    # The column that says which rows count (FILTER).
+    condition: int | None = None
+
+
+@dataclass(frozen=True)
+class Aggregation(Relation):
+    """One row for each key that the input has: the columns of the key, then one for each aggregate."""
+
+    input: Relation
+    keys: tuple[int, ...]
+    aggregates: tuple[BoundAggregate, ...]
+    # Whether somebody needs a result as it was before a change (UPDATE_BEFORE).
+    sends_before: bool = True
+    # At most one change for each key and batch, instead of one for each row.
+    is_folded: bool = False
+    # How long the state of a key lives after its last row; 0 is forever.
+    ttl_ms: int = 0

@@ -22,7 +22,7 @@ from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.sql_text import to_sql_text
 from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType
 
-__all__ = ["BinderFactory", "physical_columns", "scan_relation", "table_relation", "with_event_time"]
+__all__ = ["BinderFactory", "physical_columns", "scan_relation", "table_relation", "with_computed", "with_event_time"]
 
 # Makes what binds expressions in a scope.
 BinderFactory = Callable[[Scope], ExpressionBinder]
@@ -47,7 +47,7 @@ def table_relation(
 ) -> Relation:
     """Return the rows of a table; `idle_timeout_ms` is the session's `table.exec.source.idle-timeout`."""
     relation = scan_relation(identifier, source, [each for each in schema.columns if each.is_metadata], make)
-    relation = _with_computed(schema, relation, make)
+    relation = with_computed(schema, relation, make)
     if schema.watermark is None:
         return relation
     column, expression = ".".join(schema.watermark.column), schema.watermark.expression
@@ -60,10 +60,10 @@ def scan_relation(
     """Return the rows of a source with columns of metadata, cast to their declared types."""
     path = (identifier.catalog, identifier.database, identifier.name)
     if not metadata:
-        return Scan(source.columns, source, path)
+        return Scan(source.columns, source, path, source.kinds)
     _check_metadata(identifier, metadata, source)
     source = source.with_metadata([(_key_of(each), each.name) for each in metadata])
-    scan = Scan(source.columns, source, path)
+    scan = Scan(source.columns, source, path, source.kinds)
     declared = {each.name: each.type for each in metadata}
     columns = tuple(Column(each.name, declared.get(each.name) or each.type) for each in scan.columns)
     if columns == scan.columns:
@@ -96,7 +96,7 @@ def _key_of(column: ColumnDefinition) -> str:
     return column.metadata_key or column.name
 
 
-def _with_computed(schema: SchemaDefinition, relation: Relation, make: BinderFactory) -> Relation:
+def with_computed(schema: SchemaDefinition, relation: Relation, make: BinderFactory) -> Relation:
     """The columns in the order of their declarations."""
     names = [each.name for each in schema.columns]
     if names == [each.name for each in relation.columns]:

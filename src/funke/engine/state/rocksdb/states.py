@@ -54,6 +54,13 @@ class FrozenTable(RocksDBTable):
             self.clean[key] = frozen(found)
         return found
 
+    def _cached(self, found: Any) -> Any:
+        return frozen(found)
+
+    def put_all(self, keys: list[Any], entries: list[Any]) -> None:
+        """Sets many entries; those that are ABSENT go."""
+        super().put_all(keys, [each if each is ABSENT else frozen(each) for each in entries])
+
 
 class RocksDBValueState(ValueState[Any]):
     """One value per key."""

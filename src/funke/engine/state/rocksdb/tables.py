@@ -110,6 +110,21 @@ class RocksDBTable:
             return default
         return unpack(found.data) if type(found) is Packed else found
 
+    def get_all(self, keys: list[Any]) -> list[Any]:
+        """The entries of many keys, ABSENT for those without; one request for all that the cache does not have."""
+        fresh, clean = self.fresh, self.clean
+        found = [clean.get(key, MISS) if key not in fresh else fresh[key] for key in keys]
+        missing = [place for place, each in enumerate(found) if each is MISS]
+        for place, each in zip(missing, self._load_all([keys[place] for place in missing])):
+            found[place] = each
+        return [unpack(each.data) if type(each) is Packed else each for each in found]
+
+    def put_all(self, keys: list[Any], entries: list[Any]) -> None:
+        """Sets many entries; those that are ABSENT go."""
+        self.fresh.update(zip(keys, entries))
+        if len(self.fresh) > self.limit:
+            self.flush()
+
     def __getitem__(self, key: Any) -> Any:
         found = self.get(key, ABSENT)
         if found is ABSENT:
@@ -231,6 +246,30 @@ class RocksDBTable:
             if len(clean) >= self.limit * _CLEAN_PER_FRESH:
                 clean.clear()
         clean[key] = found
+        return found
+
+    def _load_all(self, keys: list[Any]) -> list[Any]:
+        """What RocksDB has of keys that the cache does not have."""
+        if not keys:
+            return []
+        encoded = encode_keys(keys)
+        groups = groups_of(keys, self._max_parallelism)
+        values = self._store.get([self._prefix(group) + each for group, each in zip(groups, encoded)])
+        self._seen += len(keys)
+        self._seen_bytes += sum(map(len, encoded)) + sum(len(value) for value in values if value is not None)
+        found = [
+            ABSENT if value is None else unpack(value).get(key, ABSENT) if is_bucket(each) else unpack(value)
+            for key, each, value in zip(keys, encoded, values)
+        ]
+        room = self.limit * _CLEAN_PER_FRESH
+        if len(self.clean) + len(keys) > room:
+            self.clean.clear()
+        if len(keys) <= room:
+            self.clean.update((key, each if each is ABSENT else self._cached(each)) for key, each in zip(keys, found))
+        return found
+
+    def _cached(self, found: Any) -> Any:
+        """The form in which the cache keeps an entry that was read."""
         return found
 
     def _set_limit(self) -> None:

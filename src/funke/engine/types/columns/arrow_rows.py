@@ -50,6 +50,9 @@ def to_python(column: Any) -> Any:
     if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
         # Python's datetimes end at microseconds.
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    if column.null_count == 0 and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        # By way of numpy: 15 instead of 60 ns for each.
+        return column.to_numpy(zero_copy_only=False).tolist()
     return column.to_pylist()
 
 

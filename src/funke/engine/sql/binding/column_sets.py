@@ -1,0 +1,178 @@
+"""What only the Table API can say, in the words of SQL: sets of columns, texts of SQL, flattened rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.parsing import parse_expression
+from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.logical.sql_text import to_sql_text
+
+__all__ = ["ColumnSets"]
+
+
+@dataclass(frozen=True)
+class ColumnSets:
+    """Writes out the expressions of one call of the Table API.
+
+    `other_names` are those that are no columns: of windows. Types are asked for only where a row is flattened.
+    """
+
+    columns: Sequence[Column]
+    type_of: Callable[[syntax.Expression], DataType]
+    other_names: frozenset[str] = frozenset()
+
+    def written_out(self, expression: syntax.Expression) -> syntax.Expression:
+        """An expression that stands for one value."""
+        several = self.all_written_out([expression])
+        if len(several) != 1:
+            raise ValidationException(f"one column was expected, got {len(several)}")
+        return several[0]
+
+    def all_written_out(self, expressions: Iterable[syntax.Expression]) -> list[syntax.Expression]:
+        """Expressions that may stand for several columns each."""
+        return [each for expression in expressions for each in self._parts_of(expression)]
+
+    def named(self, expressions: Iterable[syntax.Expression]) -> tuple[syntax.Expression, ...]:
+        """The same for the columns of a result: those without a name get Flink's, and no name occurs twice."""
+        items = self.with_names(expressions)
+        names = [name for name, _ in items]
+        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        if twice is not None:
+            raise ValidationException(f"Ambiguous column name: {twice}")
+        return tuple(item for _, item in items)
+
+    def with_names(
+        self, expressions: Iterable[syntax.Expression], first: int = 0
+    ) -> list[tuple[str, syntax.Expression]]:
+        """The columns of a result with their names; numbers in names that Flink makes up begin with `first`."""
+        items: list[tuple[str, syntax.Expression]] = []
+        for expression in expressions:
+            # As in Flink, a text that is the name of a column gives a column without a name.
+            is_text = isinstance(expression, syntax.Call) and expression.name == "call_sql"
+            for each in self._parts_of(expression):
+                derived = None if is_text else _derived_name(each)
+                item = _with_name(each, derived or f"_c{first + len(items)}")
+                items.append((_name_of(item), item))
+        return items
+
+    def _parts_of(self, expression: syntax.Expression) -> list[syntax.Expression]:
+        if isinstance(expression, syntax.Star) or expression == _STAR_NAME:
+            return [syntax.Name((column.name,)) for column in self.columns]
+        if isinstance(expression, syntax.Name):
+            self._require(expression)
+            return [expression]
+        if not isinstance(expression, syntax.Call):
+            return [self._rebuilt(expression)]
+        if expression.name == "with_columns":
+            return self._names(self._positions(expression))
+        if expression.name == "without_columns":
+            left_out = set(self._positions(expression))
+            return self._names(place for place in range(len(self.columns)) if place not in left_out)
+        if expression.name == "call_sql":
+            (text,) = expression.arguments
+            assert isinstance(text, syntax.Literal)
+            return self._parts_of(parse_expression(text.value))
+        if expression.name == "flatten":
+            return self._flattened(self.written_out(expression.arguments[0]))
+        return [self._rebuilt(expression)]
+
+    def _rebuilt(self, expression: syntax.Expression) -> Any:
+        """The same node with everything in it written out."""
+        changes = {each.name: self._changed(getattr(expression, each.name)) for each in fields(expression)}
+        return replace(expression, **changes)
+
+    def _changed(self, value: Any) -> Any:
+        if isinstance(value, syntax.Expression):
+            return self.written_out(value)
+        if isinstance(value, tuple) and value and all(isinstance(each, syntax.Expression) for each in value):
+            return tuple(self.all_written_out(value))
+        return tuple(map(self._changed, value)) if isinstance(value, tuple) else value
+
+    def _flattened(self, operand: syntax.Expression) -> list[syntax.Expression]:
+        data_type = self.type_of(operand)
+        if not isinstance(data_type, RowType):
+            return [operand]
+        return [
+            syntax.Alias(_field(operand, name), (f"{operand.parts[-1]}${name}",))
+            if isinstance(operand, syntax.Name)
+            else _field(operand, name)
+            for name in data_type.names
+        ]
+
+    def _positions(self, call: syntax.Call) -> list[int]:
+        return [place for argument in call.arguments for place in self._positions_of(argument)]
+
+    def _positions_of(self, argument: syntax.Expression) -> Sequence[int]:
+        if isinstance(argument, syntax.Call) and argument.name == "range":
+            first, last = map(self._position, argument.arguments)
+            if first > last:
+                raise ValidationException(f"The start:{first + 1} of range should not bigger than the end:{last + 1}.")
+            return range(first, last + 1)
+        if isinstance(argument, syntax.Star) or argument == _STAR_NAME:
+            return range(len(self.columns))
+        return [self._position(argument)]
+
+    def _position(self, argument: syntax.Expression) -> int:
+        """The place of a column that was given by its name, or by its number from 1."""
+        if isinstance(argument, syntax.Literal) and isinstance(argument.value, int):
+            if not 1 <= argument.value <= len(self.columns):
+                raise ValidationException(
+                    f"the number of a column is between 1 and {len(self.columns)}, got {argument.value}"
+                )
+            return argument.value - 1
+        if not isinstance(argument, syntax.Name):
+            raise ValidationException("columns are given by their names, their numbers or range_()")
+        self._require(argument)
+        return [column.name for column in self.columns].index(argument.parts[0])
+
+    def _names(self, positions: Iterable[int]) -> list[syntax.Expression]:
+        return [syntax.Name((self.columns[place].name,)) for place in positions]
+
+    def _require(self, name: syntax.Name) -> None:
+        names = [column.name for column in self.columns]
+        if name.parts[0] not in names and name.parts[0] not in self.other_names:
+            raise ValidationException(f"Cannot resolve field [{name.parts[0]}], input field list:[{', '.join(names)}].")
+
+
+_STAR_NAME = syntax.Name(("*",))
+
+
+def _field(row: syntax.Expression, name: str) -> syntax.Expression:
+    if isinstance(row, syntax.Name):
+        return syntax.Name((*row.parts, name))
+    raise ValidationException("only a column can be flattened; select the row first")
+
+
+def _with_name(expression: syntax.Expression, name: str) -> syntax.Expression:
+    is_named = isinstance(expression, syntax.Alias) or (
+        isinstance(expression, syntax.Name) and expression.parts[-1] == name
+    )
+    return expression if is_named else syntax.Alias(expression, (name,))
+
+
+def _derived_name(expression: syntax.Expression) -> str | None:
+    """The name that Flink gives to columns, their fields, and casts of both."""
+    if isinstance(expression, syntax.Name):
+        return expression.parts[-1]
+    if isinstance(expression, syntax.Cast):
+        inner = _derived_name(expression.operand)
+        return None if inner is None else f"{inner}-{to_sql_text(expression.type)}"
+    if isinstance(expression, syntax.Call) and expression.name == "get":
+        row, field = expression.arguments
+        if isinstance(row, syntax.Name) and isinstance(field, syntax.Literal):
+            return f"{row.parts[-1]}${field.value if isinstance(field.value, str) else f'_{field.value}'}"
+    return None
+
+
+def _name_of(item: syntax.Expression) -> str:
+    if isinstance(item, syntax.Alias):
+        return item.names[0]
+    assert isinstance(item, syntax.Name)
+    return item.parts[-1]

@@ -1,0 +1,295 @@
+"""Gives GROUP BY, HAVING and aggregate functions their meaning.
+
+A query with aggregates becomes three relations: a calculation of keys, arguments and conditions, the aggregation, and a
+calculation on its results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from funke.engine.errors import TypeMismatchError, UnsupportedFeatureError
+from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.expressions import (
+    BoundColumn,
+    BoundConstant,
+    BoundExpression,
+    BoundFunction,
+    BoundSymbol,
+    time_of,
+)
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    BoundAggregate,
+    Calculation,
+    Column,
+    Expansion,
+    Relation,
+)
+from funke.engine.sql.binding.scope import Scope, refused
+from funke.engine.sql.binding.syntax_parts import parts_of
+from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate
+from funke.engine.sql.functions.aggregates.catalog import find_aggregate
+from funke.engine.sql.functions.function import Session
+from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.sql.syntax import queries
+from funke.engine.types.logical.atomic_types import BigIntType
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import with_nullable
+
+__all__ = [
+    "AggregateFinder",
+    "GroupedBinder",
+    "aggregate_in",
+    "distinct_rows",
+    "is_grouped",
+    "plain_aggregate",
+]
+
+# The aggregate function that a call means; None if it means none.
+AggregateFinder = Callable[[syntax.Call], AggregateFunction | None]
+
+_GROUPING = ("grouping", "grouping_id", "group_id")
+
+
+def plain_aggregate(call: syntax.Call) -> AggregateFunction | None:
+    """The aggregate function that a call means by its name."""
+    return None if call.function is not None else find_aggregate(call.name)
+
+
+def aggregate_in(expression: syntax.Expression | None, find: AggregateFinder) -> syntax.Call | None:
+    """The first call of an aggregate in an expression, those with OVER left aside."""
+    if expression is None:
+        return None
+    calls = (each for each in parts_of(expression) if isinstance(each, syntax.Call) and each.over is None)
+    return next((each for each in calls if find(each) is not None), None)
+
+
+def is_grouped(select: queries.Select, find: AggregateFinder) -> bool:
+    """Whether a query is about groups of rows."""
+    if select.group_by is not None or select.having is not None:
+        return True
+    return any(aggregate_in(item, find) is not None for item in select.items)
+
+
+def distinct_rows(relation: Relation) -> Relation:
+    """Every row of a relation once."""
+    return Aggregation(relation.columns, relation, tuple(range(len(relation.columns))), ())
+
+
+@dataclass
+class _Inputs:
+    """The columns that are computed before rows are aggregated, each once."""
+
+    expressions: list[BoundExpression] = field(default_factory=list)
+
+    def place_of(self, expression: BoundExpression) -> int:
+        if expression not in self.expressions:
+            self.expressions.append(expression)
+        return self.expressions.index(expression)
+
+
+class GroupedBinder(ExpressionBinder):
+    """Binds expressions over the results of groups: keys, aggregates, and what is computed of them."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        session: Session,
+        plain: ExpressionBinder,
+        group_by: queries.GroupBy | None,
+        find: AggregateFinder = plain_aggregate,
+    ) -> None:
+        super().__init__(scope, session, plain.find)
+        self._plain = plain
+        self._find_aggregate = find
+        self._inputs = _Inputs()
+        self._aggregates: list[BoundAggregate] = []
+        self._sets = self._bind_sets(group_by)
+        keys = [key for each in self._sets for key in each]
+        self._keys = list(dict.fromkeys(map(self._inputs.place_of, keys)))
+        self._key_expressions = [self._inputs.expressions[place] for place in self._keys]
+
+    def _bind_sets(self, group_by: queries.GroupBy | None) -> list[list[BoundExpression]]:
+        if group_by is None:
+            return [[]]
+        for each in (part for keys in group_by.sets for part in keys):
+            call = aggregate_in(each, self._find_aggregate)
+            if call is not None:
+                raise refused("Aggregate expression is illegal in GROUP BY clause", call.position)
+        return [[self._plain.bind(each) for each in keys] for keys in group_by.sets]
+
+    @property
+    def _has_several_sets(self) -> bool:
+        return len(self._sets) > 1 or len(self._sets[0]) < len(self._keys)
+
+    def bind(self, expression: syntax.Expression) -> BoundExpression:
+        if isinstance(expression, syntax.Call) and expression.over is None:
+            if expression.name in _GROUPING and expression.function is None:
+                return self._bind_grouping(expression)
+            function = self._find_aggregate(expression)
+            if function is not None:
+                return self._bind_aggregate(function, expression)
+        if aggregate_in(expression, self._find_aggregate) is None and not _has_grouping(expression):
+            return self._of_keys(self._plain.bind(expression), expression)
+        return super().bind(expression)
+
+    def _of_keys(self, bound: BoundExpression, origin: syntax.Expression) -> BoundExpression:
+        """The same expression over the columns of the aggregation."""
+        if bound in self._key_expressions:
+            return self._key_column(self._key_expressions.index(bound))
+        if isinstance(bound, (BoundConstant, BoundSymbol)):
+            return bound
+        if isinstance(bound, BoundFunction):
+            return BoundFunction(bound.type, bound.call, tuple(self._of_keys(each, origin) for each in bound.arguments))
+        assert isinstance(bound, BoundColumn)
+        raise self._not_grouped(bound, origin)
+
+    def _not_grouped(self, column: BoundColumn, origin: syntax.Expression) -> Exception:
+        names = [each for each in parts_of(origin) if isinstance(each, syntax.Name)]
+        culprit = next((each for each in names if self._plain.bind(each) == column), None)
+        text = column.name if culprit is None else ".".join(culprit.parts)
+        position = origin.position if culprit is None else culprit.position
+        return refused(f"Expression '{text}' is not being grouped", position)
+
+    def bind_star(self, columns: Sequence[BoundColumn], star: syntax.Star) -> list[BoundExpression]:
+        """What a star stands for; all of its columns must be keys."""
+        for each in columns:
+            if each not in self._key_expressions:
+                table = self._scope.columns[each.index].table
+                name = each.name if table is None else f"{table}.{each.name}"
+                raise refused(f"Expression '{name}' is not being grouped", star.position)
+        return [self._key_column(self._key_expressions.index(each)) for each in columns]
+
+    def _key_column(self, number: int) -> BoundColumn:
+        expression = self._key_expressions[number]
+        name = expression.name if isinstance(expression, BoundColumn) else f"EXPR${number}"
+        return BoundColumn(self._key_type(number), number, name)
+
+    def _key_type(self, number: int) -> DataType:
+        expression = self._key_expressions[number]
+        is_always_there = all(expression in keys for keys in self._sets)
+        return expression.type if is_always_there else with_nullable(expression.type, True)
+
+    def _bind_aggregate(self, function: AggregateFunction, call: syntax.Call) -> BoundExpression:
+        bound = self._bound_aggregate(function, call)
+        if bound not in self._aggregates:
+            self._aggregates.append(bound)
+        number = self._aggregates.index(bound)
+        place = len(self._keys) + (1 if self._has_several_sets else 0) + number
+        return BoundColumn(bound.call.result, place, f"EXPR${number}")
+
+    def _bound_aggregate(self, function: AggregateFunction, call: syntax.Call) -> BoundAggregate:
+        if call.within_group:
+            raise UnsupportedFeatureError(f"{call.name.upper()} with WITHIN GROUP")
+        for argument in call.arguments:
+            if aggregate_in(argument, self._find_aggregate) is not None:
+                raise refused("Aggregate expressions cannot be nested", call.position)
+        if call.condition is not None and aggregate_in(call.condition, self._find_aggregate) is not None:
+            raise refused("FILTER must not contain aggregate expression", call.condition.position)
+        condition = None
+        if call.condition is not None:
+            condition = self._inputs.place_of(self._plain.bind_condition(call.condition, "FILTER"))
+        arguments = self._bound_arguments(function, call)
+        try:
+            made = bind_aggregate(
+                function,
+                [each.as_argument() for each in arguments],
+                may_be_empty=condition is not None or any(not keys for keys in self._sets),
+                is_distinct=call.is_distinct and not function.ignores_repeats,
+                session=self._session,
+            )
+        except TypeMismatchError as error:
+            raise refused(str(error), call.position) from error
+        return BoundAggregate(made, tuple(map(self._place_of_argument, arguments)), condition)
+
+    def _bound_arguments(self, function: AggregateFunction, call: syntax.Call) -> list[BoundExpression]:
+        name = call.name.upper()
+        if [type(each) for each in call.arguments] == [syntax.Star]:
+            if name != "COUNT":
+                raise refused("Unknown identifier '*'", call.arguments[0].position)
+            return []
+        if not call.arguments and name == "COUNT":
+            raise refused("Invalid number of arguments to function 'COUNT'. Was expecting 1 arguments", call.position)
+        arguments = [self._plain.bind_argument(each) for each in call.arguments]
+        if name == "COUNT" and not call.is_distinct:
+            # A value that is never NULL makes no difference: COUNT(1) is COUNT(*).
+            arguments = [each for each in arguments if each.type._nullable]
+        return arguments
+
+    def _place_of_argument(self, argument: BoundExpression) -> int:
+        return -1 if isinstance(argument, BoundSymbol) else self._inputs.place_of(argument)
+
+    def _bind_grouping(self, call: syntax.Call) -> BoundExpression:
+        if not self._keys and not self._has_several_sets:
+            raise refused(f"{call.name.upper()} operator may only occur in an aggregate query", call.position)
+        keys = [self._plain.bind(each) for each in call.arguments]
+        for key, argument in zip(keys, call.arguments):
+            if key not in self._key_expressions:
+                raise refused(
+                    f"Argument to {call.name.upper()} operator must be a grouped expression", argument.position
+                )
+        levels = [_level(keys, each) for each in self._sets]
+        if call.name == "group_id":
+            levels = [self._sets[:place].count(each) for place, each in enumerate(self._sets)]
+        numbers = [BoundConstant(BigIntType(False), level) for level in levels]
+        if not self._has_several_sets:
+            return numbers[0]
+        number_of_set = BoundColumn(BigIntType(False), len(self._keys), "$e")
+        arguments: list[BoundExpression] = []
+        for place, number in enumerate(numbers[:-1]):
+            this_one = BoundConstant(BigIntType(False), place)
+            arguments += [self._call("=", [number_of_set, this_one], call), number]
+        return self._call("case", [*arguments, numbers[-1]], call)
+
+    def aggregation(self, source: Relation, where: BoundExpression | None) -> Relation:
+        """The aggregation of everything that was bound."""
+        inputs = self._inputs.expressions or [BoundConstant(BigIntType(False), 0)]
+        columns = tuple(Column(_name(each, place), each.type, time_of(each)) for place, each in enumerate(inputs))
+        computed: Relation = Calculation(columns, source, tuple(inputs), where)
+        keys, shift = tuple(self._keys), 0
+        if self._has_several_sets:
+            computed, keys, shift = self._expanded(computed), tuple(range(len(keys) + 1)), len(keys) + 1
+        aggregates = tuple(_shifted(each, shift) for each in self._aggregates)
+        results = [Column(f"agg${place}", each.call.result) for place, each in enumerate(aggregates)]
+        return Aggregation((*(computed.columns[key] for key in keys), *results), computed, keys, aggregates)
+
+    def _expanded(self, computed: Relation) -> Relation:
+        """Every row once for each set of keys: the keys, those that are not in the set NULL, the set, all columns."""
+        same = [BoundColumn(each.type, place, each.name) for place, each in enumerate(computed.columns)]
+        types = [self._key_type(number) for number in range(len(self._keys))]
+        projections = []
+        for number, keys in enumerate(self._sets):
+            chosen: list[BoundExpression] = [
+                same[place] if expression in keys else BoundConstant(with_nullable(data_type, True), None)
+                for place, expression, data_type in zip(self._keys, self._key_expressions, types)
+            ]
+            projections.append((*chosen, BoundConstant(BigIntType(False), number), *same))
+        key_columns = [Column(computed.columns[place].name, each) for place, each in zip(self._keys, types)]
+        hidden = [Column(f"in${place}", each.type) for place, each in enumerate(computed.columns)]
+        columns = (*key_columns, Column("$e", BigIntType(False)), *hidden)
+        return Expansion(columns, computed, tuple(projections))
+
+
+def _has_grouping(expression: syntax.Expression) -> bool:
+    return any(isinstance(each, syntax.Call) and each.name in _GROUPING for each in parts_of(expression))
+
+
+def _level(keys: list[BoundExpression], grouped: list[BoundExpression]) -> int:
+    """The bits of the keys that a row is not grouped by, the last key's lowest."""
+    level = 0
+    for key in keys:
+        level = level << 1 | (key not in grouped)
+    return level
+
+
+def _shifted(aggregate: BoundAggregate, shift: int) -> BoundAggregate:
+    arguments = tuple(place if place < 0 else place + shift for place in aggregate.arguments)
+    condition = None if aggregate.condition is None else aggregate.condition + shift
+    return BoundAggregate(aggregate.call, arguments, condition)
+
+
+def _name(expression: BoundExpression, place: int) -> str:
+    # A name of its own for every column: exchanges find keys by name.
+    return f"{expression.name}${place}" if isinstance(expression, BoundColumn) else f"${place}"

@@ -1,0 +1,74 @@
+"""Gives ORDER BY, LIMIT and OFFSET their meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from funke.engine.sql.binding.expressions import BoundColumn
+from funke.engine.sql.binding.relations import Calculation, Column, Limit, Relation, Sort, SortKey
+from funke.engine.sql.binding.scope import refused
+from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.sql.syntax import queries
+
+__all__ = ["bind_ordered", "is_ordered"]
+
+Ordered = queries.Select | queries.SetOperation
+
+# Names that no query can write, of columns that rows are sorted by and nobody sees.
+_HIDDEN = "\x00sort"
+
+
+def is_ordered(query: Ordered) -> bool:
+    """Whether a query has an order or a limit."""
+    return bool(query.order_by or query.offset or query.limit is not None)
+
+
+def bind_ordered(query: Ordered, bind: Callable[[queries.Query], Relation]) -> Relation:
+    """The meaning of a query with an order or a limit."""
+    plain = replace(query, order_by=(), limit=None, offset=0)
+    relation = bind(plain)
+    if not query.order_by:
+        return Limit(relation.columns, relation, query.offset, query.limit)
+    shown = relation.columns
+    places = [_place(item, shown) for item in query.order_by]
+    hidden = [item.operand for item, place in zip(query.order_by, places) if place is None]
+    if hidden:
+        relation = _with_hidden(plain, hidden, bind)
+    numbers = iter(range(len(shown), len(relation.columns)))
+    indexes = [next(numbers) if place is None else place for place in places]
+    keys = tuple(_key(index, item) for index, item in zip(indexes, query.order_by))
+    ordered = Sort(relation.columns, relation, keys, query.offset, query.limit)
+    return _first_columns(ordered, shown) if hidden else ordered
+
+
+def _place(item: syntax.OrderItem, columns: Sequence[Column]) -> int | None:
+    """The column of the result that an item means: by its name, or by its number from 1."""
+    operand = item.operand
+    if isinstance(operand, syntax.Literal) and isinstance(operand.value, int):
+        if not 1 <= operand.value <= len(columns):
+            raise refused("Ordinal out of range", operand.position)
+        return operand.value - 1
+    if isinstance(operand, syntax.Name):
+        return next((place for place, each in enumerate(columns) if each.name == operand.parts[-1]), None)
+    return None
+
+
+def _with_hidden(
+    query: Ordered, hidden: list[syntax.Expression], bind: Callable[[queries.Query], Relation]
+) -> Relation:
+    if not isinstance(query, queries.Select):
+        raise refused("a set operation is sorted by columns of its result", query.position)
+    items = (syntax.Alias(each, (f"{_HIDDEN}{place}",)) for place, each in enumerate(hidden))
+    return bind(replace(query, items=(*query.items, *items)))
+
+
+def _first_columns(relation: Relation, columns: tuple[Column, ...]) -> Relation:
+    same = (BoundColumn(each.type, index, each.name, each.time) for index, each in enumerate(columns))
+    return Calculation(columns, relation, tuple(same))
+
+
+def _key(index: int, item: syntax.OrderItem) -> SortKey:
+    # NULLs count as the lowest values, unless it is said where they go.
+    nulls_first = item.is_ascending if item.nulls_first is None else item.nulls_first
+    return SortKey(index, item.is_ascending, nulls_first)

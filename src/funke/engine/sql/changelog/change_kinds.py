@@ -1,0 +1,89 @@
+"""The kinds of changes that a relation emits, and the columns by which its rows are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from funke.engine.sql.binding.expressions import BoundColumn
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    Calculation,
+    Constants,
+    Expansion,
+    Limit,
+    Relation,
+    Scan,
+    Sort,
+    UnionAll,
+)
+from funke.engine.sql.binding.window_relations import WindowTable
+from funke.engine.types.row import RowKind
+
+__all__ = ["ALL_KINDS", "INSERTS", "has_retractions", "kinds_of", "upsert_key_of"]
+
+Kinds = frozenset[RowKind]
+
+INSERTS: Kinds = frozenset({RowKind.INSERT})
+ALL_KINDS: Kinds = frozenset(RowKind)
+_RETRACTIONS: Kinds = frozenset({RowKind.UPDATE_BEFORE, RowKind.DELETE})
+
+
+def kinds_of(relation: Relation) -> Kinds:
+    """The kinds of changes that the rows of a relation may be; one that says nothing about it emits inserts."""
+    rule = _KINDS.get(type(relation))
+    return INSERTS if rule is None else rule(relation)
+
+
+def has_retractions(relation: Relation) -> bool:
+    """Whether rows of a relation may be taken back."""
+    return bool(kinds_of(relation) & _RETRACTIONS)
+
+
+def upsert_key_of(relation: Relation) -> tuple[int, ...] | None:
+    """The columns whose values are different in all rows, so that an update says which row it replaces.
+
+    None if there are none; of a relation with one row only, they are no columns.
+    """
+    if isinstance(relation, Aggregation):
+        return tuple(range(len(relation.keys)))
+    if isinstance(relation, Calculation):
+        return _through(relation, upsert_key_of(relation.input))
+    return None
+
+
+def _through(calculation: Calculation, key: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """The places of a key among the columns of a calculation, if all of its columns are there."""
+    if key is None:
+        return None
+    places: dict[int, int] = {}
+    for place, expression in enumerate(calculation.expressions):
+        if isinstance(expression, BoundColumn):
+            places.setdefault(expression.index, place)
+    return tuple(places[column] for column in key) if all(column in places for column in key) else None
+
+
+def _of_aggregation(aggregation: Aggregation) -> Kinds:
+    kinds = {RowKind.INSERT, RowKind.UPDATE_AFTER}
+    if aggregation.sends_before:
+        kinds.add(RowKind.UPDATE_BEFORE)
+    if has_retractions(aggregation.input):
+        kinds.add(RowKind.DELETE)
+    return frozenset(kinds)
+
+
+def _of_input(relation: Any) -> Kinds:
+    return kinds_of(relation.input)
+
+
+_KINDS: dict[type[Relation], Callable[[Any], Kinds]] = {
+    Scan: lambda scan: scan.kinds,
+    Constants: lambda constants: INSERTS,
+    Calculation: _of_input,
+    Expansion: _of_input,
+    UnionAll: lambda union: frozenset().union(*map(kinds_of, union.inputs)),
+    Aggregation: _of_aggregation,
+    Sort: _of_input,
+    Limit: _of_input,
+    WindowTable: _of_input,
+}

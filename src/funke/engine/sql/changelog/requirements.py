@@ -1,0 +1,82 @@
+"""Who needs what of a changelog: UPDATE_BEFORE is left out where nobody looks at it, and what a sink cannot take is
+refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from funke.engine.flink_exceptions import TableException
+from funke.engine.sql.binding.relations import Aggregation, Calculation, Expansion, Relation, UnionAll
+from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
+from funke.engine.sql.changelog.node_text import node_text
+from funke.engine.types.row import RowKind
+
+__all__ = ["ChangeSettings", "for_consumer", "require_kinds"]
+
+_UPDATES = frozenset({RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER})
+
+
+@dataclass(frozen=True)
+class ChangeSettings:
+    """What the configuration says about changes: mini-batches fold them, idle state expires."""
+
+    is_folded: bool = False
+    ttl_ms: int = 0
+
+
+def for_consumer(relation: Relation, accepted: Kinds, settings: ChangeSettings | None = None) -> Relation:
+    """The relation as somebody needs it who takes changes of these kinds."""
+    return _resolved(relation, RowKind.UPDATE_BEFORE in accepted, settings or ChangeSettings())
+
+
+def _resolved(relation: Relation, needs_before: bool, settings: ChangeSettings) -> Relation:
+    if isinstance(relation, Aggregation):
+        # It takes back what was before, so it has to know it.
+        return replace(
+            relation,
+            input=_resolved(relation.input, True, settings),
+            sends_before=needs_before,
+            is_folded=settings.is_folded,
+            ttl_ms=settings.ttl_ms,
+        )
+    if isinstance(relation, Calculation):
+        # A row whose update does not pass the condition must be taken back.
+        needs_before = needs_before or relation.condition is not None
+        return replace(relation, input=_resolved(relation.input, needs_before, settings))
+    if isinstance(relation, Expansion):
+        return replace(relation, input=_resolved(relation.input, needs_before, settings))
+    if isinstance(relation, UnionAll):
+        return replace(relation, inputs=tuple(_resolved(each, needs_before, settings) for each in relation.inputs))
+    return _with_inputs(relation, settings)
+
+
+def _with_inputs(relation: Any, settings: ChangeSettings) -> Relation:
+    """Everything else needs all changes of what it reads."""
+    if "input" not in relation.__dataclass_fields__:
+        plain: Relation = relation
+        return plain
+    changed: Relation = replace(relation, input=_resolved(relation.input, True, settings))
+    return changed
+
+
+def require_kinds(relation: Relation, accepted: Kinds, consumer: str) -> None:
+    """Refuses a relation that emits changes which its consumer does not take, with Flink's words."""
+    missing = kinds_of(relation) - accepted - {RowKind.UPDATE_BEFORE}
+    if not missing:
+        return
+    words = [word for word, kinds in (("update", _UPDATES), ("delete", frozenset({RowKind.DELETE}))) if missing & kinds]
+    raise TableException(
+        f"{consumer} doesn't support consuming {' and '.join(words)} changes which is produced by node "
+        f"{node_text(_producer(relation, missing))}"
+    )
+
+
+def _producer(relation: Any, kinds: Kinds) -> Relation:
+    """The relation that makes changes of these kinds, whoever hands them on."""
+    found: Relation = relation
+    if isinstance(relation, (Calculation, Expansion)):
+        return _producer(relation.input, kinds)
+    if isinstance(relation, UnionAll):
+        return next(_producer(each, kinds) for each in relation.inputs if kinds_of(each) & kinds)
+    return found

@@ -1,0 +1,136 @@
+"""What an aggregate function is: its names, the types it takes and gives, its body and its kernel."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from funke.engine.errors import TypeMismatchError
+from funke.engine.sql.functions.aggregates.kernel import AggregateKernel
+from funke.engine.sql.functions.function import Argument, Form, Session, SymbolType, TypeRule
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import with_nullable
+from funke.engine.types.logical.sql_text import to_sql_text
+
+__all__ = ["AggregateBody", "AggregateCall", "AggregateFunction", "bind_aggregate"]
+
+
+class AggregateBody(ABC):
+    """One aggregate on Python values: None is NULL; accumulators are plain values that can be pickled."""
+
+    @abstractmethod
+    def create(self) -> Any:
+        """The accumulator of a group without rows."""
+
+    @abstractmethod
+    def accumulate(self, accumulator: Any, *arguments: Any) -> None:
+        """Takes a row in."""
+
+    @abstractmethod
+    def retract(self, accumulator: Any, *arguments: Any) -> None:
+        """Takes back a row that was taken in before."""
+
+    @abstractmethod
+    def merge(self, accumulator: Any, other: Any) -> None:
+        """Takes in everything that another accumulator holds."""
+
+    @abstractmethod
+    def value(self, accumulator: Any) -> Any:
+        """The result."""
+
+
+@dataclass(frozen=True)
+class AggregateFunction:
+    """An aggregate function of SQL, under all its names."""
+
+    names: tuple[str, ...]
+    # Alternatives, with a bar between them.
+    forms: str
+    result: TypeRule
+    body_for: Callable[[AggregateCall], AggregateBody]
+    # What makes a kernel for the types of a call; None where these have none.
+    kernel_for: Callable[[AggregateCall], AggregateKernel | None] | None = None
+    # COUNT gives 0 for a group without rows, all others give NULL.
+    has_value_when_empty: bool = False
+    # Whether an argument that occurs again changes nothing, so that DISTINCT need not be looked after.
+    ignores_repeats: bool = False
+    purpose: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+    @cached_property
+    def alternatives(self) -> list[Form]:
+        return [Form(each.strip()) for each in self.forms.split("|")]
+
+    def result_type(self, arguments: Sequence[Argument], may_be_empty: bool) -> DataType | None:
+        """The type of a call; None if the function cannot be called so."""
+        if not any(form.accepts([each.type for each in arguments]) for form in self.alternatives):
+            return None
+        found = self.result(arguments)
+        if found is None or self.has_value_when_empty or not may_be_empty:
+            return found
+        return with_nullable(found, True)
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """An aggregate function with the types of its arguments and of its result."""
+
+    function: AggregateFunction
+    arguments: tuple[Argument, ...]
+    result: DataType
+    is_distinct: bool = False
+    # Whether rows may be taken back.
+    has_retractions: bool = False
+    session: Session = field(default_factory=Session)
+
+    @property
+    def types(self) -> list[DataType]:
+        return [each.type for each in self.arguments]
+
+    @property
+    def body(self) -> AggregateBody:
+        """The function on single rows, without DISTINCT."""
+        return self.function.body_for(self)
+
+
+def bind_aggregate(
+    function: AggregateFunction,
+    arguments: Sequence[Argument],
+    *,
+    may_be_empty: bool = True,
+    is_distinct: bool = False,
+    session: Session | None = None,
+) -> AggregateCall:
+    """The call of a function with arguments of some types; refuses types that it does not take.
+
+    `may_be_empty` says that a result is asked for without any row: without GROUP BY, or with FILTER.
+    """
+    result = function.result_type(arguments, may_be_empty)
+    if result is None:
+        _require_number(function, len(arguments))
+        given = ", ".join(_argument_text(each) for each in arguments)
+        name = function.name.upper()
+        forms = ", ".join(f"'{name}({form.text})'" for form in function.alternatives)
+        raise TypeMismatchError(
+            f"Cannot apply '{name}' to arguments of type '{name}({given})'. Supported form(s): {forms}"
+        )
+    return AggregateCall(function, tuple(arguments), result, is_distinct, session=session or Session())
+
+
+def _require_number(function: AggregateFunction, given: int) -> None:
+    wanted = [len(form.parameters) for form in function.alternatives]
+    is_open = any(mark for form in function.alternatives for _, mark in form.parameters)
+    if given not in wanted and not is_open:
+        raise TypeMismatchError(
+            f"Invalid number of arguments to function '{function.name.upper()}'. Was expecting {wanted[-1]} arguments"
+        )
+
+
+def _argument_text(argument: Argument) -> str:
+    return str(argument.value) if isinstance(argument.type, SymbolType) else f"<{to_sql_text(argument.type)}>"

@@ -1,0 +1,30 @@
+"""All aggregate functions in one table, and the kernel of a call."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from funke.engine.sql.functions.aggregates.aggregate import AggregateCall, AggregateFunction
+from funke.engine.sql.functions.aggregates.body_kernel import BodyKernel
+from funke.engine.sql.functions.aggregates.counting import COUNT
+from funke.engine.sql.functions.aggregates.extremes import MAX, MIN
+from funke.engine.sql.functions.aggregates.kernel import AggregateKernel
+from funke.engine.sql.functions.aggregates.sums import AVG, SUM, SUM0
+
+__all__ = ["AGGREGATES", "create_kernel", "find_aggregate"]
+
+AGGREGATES: tuple[AggregateFunction, ...] = (COUNT, SUM, SUM0, MIN, MAX, AVG)
+
+_BY_NAME = {name: function for function in AGGREGATES for name in function.names}
+
+
+def find_aggregate(name: str) -> AggregateFunction | None:
+    """The aggregate function of a name, whatever its letters' case; None if there is none."""
+    return _BY_NAME.get(name.lower())
+
+
+def create_kernel(call: AggregateCall, has_retractions: bool = False) -> AggregateKernel:
+    """What computes a call on batches; `has_retractions` if rows may be taken back."""
+    call = replace(call, has_retractions=has_retractions)
+    made = None if call.function.kernel_for is None else call.function.kernel_for(call)
+    return BodyKernel(call) if made is None else made

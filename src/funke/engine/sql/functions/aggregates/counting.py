@@ -1,0 +1,64 @@
+"""COUNT."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateFunction
+from funke.engine.sql.functions.aggregates.kernel import Fields, RunningKernel
+from funke.engine.sql.functions.aggregates.rows import AggregateRows
+from funke.engine.sql.functions.type_rules import always
+from funke.engine.types.logical.atomic_types import BigIntType
+
+__all__ = ["COUNT"]
+
+
+class _CountBody(AggregateBody):
+    def create(self) -> list[int]:
+        return [0]
+
+    def accumulate(self, accumulator: list[int], *arguments: Any) -> None:
+        if None not in arguments:
+            accumulator[0] += 1
+
+    def retract(self, accumulator: list[int], *arguments: Any) -> None:
+        if None not in arguments:
+            accumulator[0] -= 1
+
+    def merge(self, accumulator: list[int], other: list[int]) -> None:
+        accumulator[0] += other[0]
+
+    def value(self, accumulator: list[int]) -> int:
+        return accumulator[0]
+
+
+class _CountKernel(RunningKernel):
+    dtypes = (np.int64,)
+    initial = (0,)
+
+    def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:
+        return (rows.running_count(before[0]),)
+
+    def accumulate(self, before: Fields, rows: AggregateRows) -> Fields:
+        return (rows.total_count(before[0]),)
+
+    def merge(self, left: Fields, right: Fields) -> Fields:
+        return (left[0] + right[0],)
+
+    def values(self, fields: Fields) -> Any:
+        return pa.array(fields[0])
+
+
+# COUNT(*) has no arguments.
+COUNT = AggregateFunction(
+    ("count",),
+    " | any...",
+    always(BigIntType(False)),
+    lambda call: _CountBody(),
+    lambda call: _CountKernel(),
+    has_value_when_empty=True,
+    purpose="How many rows have a value; COUNT(*): how many rows there are.",
+)

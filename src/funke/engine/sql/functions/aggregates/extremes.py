@@ -1,0 +1,254 @@
+"""MIN and MAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
+from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields, RunningKernel
+from funke.engine.sql.functions.aggregates.number_columns import decimal_column, number_column
+from funke.engine.sql.functions.aggregates.rows import AggregateRows
+from funke.engine.sql.functions.type_rules import like_argument
+from funke.engine.types.logical.atomic_types import BooleanType, DecimalType
+from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import APPROXIMATE, CHARACTER, DATETIME, INTEGRAL, INTERVAL
+
+__all__ = ["MAX", "MIN"]
+
+
+class _ExtremeBody(AggregateBody):
+    """The value that no other one is beyond; the first one of those that are neither less nor greater (NaN)."""
+
+    def __init__(self, is_max: bool) -> None:
+        self._is_max = is_max
+
+    def create(self) -> list[Any]:
+        return [None]
+
+    def accumulate(self, accumulator: list[Any], *arguments: Any) -> None:
+        (value,) = arguments
+        if value is None:
+            return
+        known = accumulator[0]
+        if known is None or (value > known if self._is_max else value < known):
+            accumulator[0] = value
+
+    def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+        raise NotImplementedError("values that may be taken back are counted, see CountedExtremeBody")
+
+    def merge(self, accumulator: list[Any], other: list[Any]) -> None:
+        self.accumulate(accumulator, other[0])
+
+    def value(self, accumulator: list[Any]) -> Any:
+        return accumulator[0]
+
+
+class _CountedExtremeBody(AggregateBody):
+    """Counts every value, since each may be taken back."""
+
+    def __init__(self, is_max: bool) -> None:
+        self._choose = max if is_max else min
+
+    def create(self) -> dict[Any, int]:
+        return {}
+
+    def accumulate(self, accumulator: dict[Any, int], *arguments: Any) -> None:
+        self._add(accumulator, arguments[0], 1)
+
+    def retract(self, accumulator: dict[Any, int], *arguments: Any) -> None:
+        self._add(accumulator, arguments[0], -1)
+
+    def merge(self, accumulator: dict[Any, int], other: dict[Any, int]) -> None:
+        for value, count in other.items():
+            self._add(accumulator, value, count)
+
+    def value(self, accumulator: dict[Any, int]) -> Any:
+        return self._choose((value for value, count in accumulator.items() if count > 0), default=None)
+
+    @staticmethod
+    def _add(counts: dict[Any, int], value: Any, count: int) -> None:
+        if value is None:
+            return
+        found = counts.get(value, 0) + count
+        if found:
+            counts[value] = found
+        else:
+            counts.pop(value, None)
+
+
+class _ExtremeKernel(RunningKernel):
+    """Fields: the value as a number (decimals: unscaled) and whether there is one."""
+
+    def __init__(self, call: AggregateCall, is_max: bool) -> None:
+        self._result = call.result
+        self._type = to_column_type(call.result)
+        self._is_float = isinstance(call.result, APPROXIMATE)
+        self._operation = np.maximum if is_max else np.minimum
+        self._is_max = is_max
+        dtype = _dtype_of(call.result)
+        self.dtypes = (dtype, np.int64)
+        self.initial = (0, 0)
+        self._dtype = dtype
+
+    def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:
+        numbers = rows.arguments[0].numbers
+        counts = rows.running_count(before[1])
+        if rows.counting is None and before[1].all() and not self._has_odd(numbers, before[0]):
+            return rows.segments.running(self._operation, before[0], numbers), counts
+        return self._with_gaps(before, rows, numbers), counts
+
+    def accumulate(self, before: Fields, rows: AggregateRows) -> Fields:
+        numbers = rows.arguments[0].numbers
+        if self._has_odd(numbers, before[0]):
+            return super().accumulate(before, rows)
+        start, values = self._filled_up(before, rows, numbers)
+        return rows.segments.total(self._operation, start, values), rows.total_count(before[1])
+
+    def _with_gaps(self, before: Fields, rows: AggregateRows, numbers: Any) -> Any:
+        if self._has_odd(numbers, before[0]):
+            return self._one_by_one(before, rows, numbers)
+        return rows.segments.running(self._operation, *self._filled_up(before, rows, numbers))
+
+    def _filled_up(self, before: Fields, rows: AggregateRows, numbers: Any) -> tuple[Any, Any]:
+        """What was known and the values, with numbers that change nothing where there are none."""
+        known, counts = before
+        least = self._beyond(numbers, known)
+        values = numbers if rows.counting is None else np.where(rows.counting, numbers, least)
+        start = np.where(counts > 0, known, least)
+        return start.astype(self._dtype), values.astype(self._dtype)
+
+    def _beyond(self, numbers: Any, known: Any) -> Any:
+        """A number that every other one is preferred to."""
+        everything = np.concatenate([numbers, known])
+        return everything.min() if self._is_max else everything.max()
+
+    def _has_odd(self, numbers: Any, known: Any) -> bool:
+        """NaN and -0.0: their order is that of their coming."""
+        if not self._is_float:
+            return False
+        return any(bool((np.isnan(each) | ((each == 0) & np.signbit(each))).any()) for each in (numbers, known))
+
+    def _one_by_one(self, before: Fields, rows: AggregateRows, numbers: Any) -> Any:
+        result = np.empty(len(rows), self._dtype)
+        counting = None if rows.counting is None else rows.counting.tolist()
+        values = numbers.tolist()
+        segments = rows.segments
+        row = 0
+        for known, count, length in zip(before[0].tolist(), before[1].tolist(), segments.lengths.tolist()):
+            has_value = count > 0
+            for _ in range(length):
+                if counting is None or counting[row]:
+                    value = values[row]
+                    if not has_value or (value > known if self._is_max else value < known):
+                        known, has_value = value, True
+                result[row] = known
+                row += 1
+        return result
+
+    def merge(self, left: Fields, right: Fields) -> Fields:
+        better = left[0] < right[0] if self._is_max else left[0] > right[0]
+        takes_right = (right[1] > 0) & ((left[1] == 0) | better.astype(bool))
+        chosen: Any = np.where(takes_right, right[0], left[0])
+        return chosen.astype(self._dtype), left[1] + right[1]
+
+    def values(self, fields: Fields) -> Any:
+        numbers, counts = fields
+        empty = counts == 0
+        if isinstance(self._result, DecimalType):
+            return decimal_column(numbers, empty, self._result)
+        return number_column(numbers, empty if empty.any() else None, self._type)
+
+
+class _TextExtremeKernel(RunningKernel):
+    """Fields: the text, None if there is none. Texts are compared by their place in the sorted dictionary."""
+
+    dtypes = (object,)
+    initial = (None,)
+
+    def __init__(self, call: AggregateCall, is_max: bool) -> None:
+        self._type = to_column_type(call.result)
+        self._operation = np.maximum if is_max else np.minimum
+        self._is_max = is_max
+
+    def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:
+        texts, ranks = self._ranks([pa.array(before[0], self._type), rows.arguments[0].array])
+        known, numbers = ranks[: len(before[0])], ranks[len(before[0]) :]
+        if rows.mask is not None:
+            numbers = np.where(rows.mask, numbers, self._missing(texts))
+        return (texts[rows.segments.running(self._operation, known, numbers)],)
+
+    def merge(self, left: Fields, right: Fields) -> Fields:
+        texts, ranks = self._ranks([pa.array(left[0], self._type), pa.array(right[0], self._type)])
+        return (texts[self._operation(ranks[: len(left[0])], ranks[len(left[0]) :])],)
+
+    def values(self, fields: Fields) -> Any:
+        return pa.array(fields[0], self._type)
+
+    def _missing(self, texts: Any) -> int:
+        """The rank of NULL, which every text is preferred to."""
+        return 0 if self._is_max else len(texts) - 1
+
+    def _ranks(self, columns: list[Any]) -> tuple[Any, Any]:
+        """The distinct texts in order, None among them, and the place of each one of the columns."""
+        encoded = pa.concat_arrays(columns).dictionary_encode()
+        order = np.asarray(pc.sort_indices(encoded.dictionary))
+        first = 1 if self._is_max else 0
+        ranks: Any = np.empty(len(order) + 1, np.int64)
+        ranks[order] = np.arange(len(order)) + first
+        texts: Any = np.empty(len(order) + 1, object)
+        texts[first : first + len(order)] = encoded.dictionary.take(pa.array(order)).to_pylist()
+        ranks[-1] = self._missing(texts)
+        return texts, ranks[np.asarray(encoded.indices.fill_null(len(order)))]
+
+
+def _dtype_of(data_type: DataType) -> Any:
+    if isinstance(data_type, DecimalType):
+        return object
+    if isinstance(data_type, BooleanType):
+        return np.int8
+    stored = number_column(np.zeros(0), None, to_column_type(data_type)).type
+    return (
+        {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}[stored.bit_width // 8]
+        if not isinstance(data_type, APPROXIMATE)
+        else stored.to_pandas_dtype()
+    )
+
+
+def _kernel(call: AggregateCall, is_max: bool) -> AggregateKernel | None:
+    if call.has_retractions:
+        return None
+    if isinstance(call.types[0], CHARACTER):
+        return _TextExtremeKernel(call, is_max)
+    if isinstance(call.types[0], (*INTEGRAL, *APPROXIMATE, DecimalType, BooleanType, *DATETIME, *INTERVAL)):
+        return _ExtremeKernel(call, is_max)
+    return None
+
+
+def _body(call: AggregateCall, is_max: bool) -> AggregateBody:
+    return _CountedExtremeBody(is_max) if call.has_retractions else _ExtremeBody(is_max)
+
+
+_FORMS = "number/text/boolean/datetime/interval"
+MIN = AggregateFunction(
+    ("min",),
+    _FORMS,
+    like_argument(),
+    lambda call: _body(call, is_max=False),
+    lambda call: _kernel(call, is_max=False),
+    ignores_repeats=True,
+    purpose="The least value.",
+)
+MAX = AggregateFunction(
+    ("max",),
+    _FORMS,
+    like_argument(),
+    lambda call: _body(call, is_max=True),
+    lambda call: _kernel(call, is_max=True),
+    ignores_repeats=True,
+    purpose="The greatest value.",
+)

@@ -1,0 +1,71 @@
+"""One aggregate on the groups of a batch: accumulators are columns with one entry for each group."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from funke.engine.sql.functions.aggregates.rows import AggregateRows
+
+__all__ = ["AggregateKernel", "Fields", "RunningKernel"]
+
+# The parts of accumulators, each an array (of numbers or of objects) with one entry for each group.
+Fields = tuple[Any, ...]
+
+
+class AggregateKernel(ABC):
+    """One call of an aggregate function.
+
+    `before` are the accumulators of the groups whose segments `rows` has, in the order of the segments. Whoever hands
+    accumulators over goes on with those that come back: objects among them are changed in place.
+    """
+
+    # The numpy type of each field, and what it is for a group without rows; objects are made by calling it.
+    dtypes: tuple[Any, ...]
+    initial: tuple[Any, ...]
+
+    def create(self, count: int) -> Fields:
+        """The accumulators of so many groups without rows."""
+        return tuple(_filled(count, dtype, value) for dtype, value in zip(self.dtypes, self.initial))
+
+    @abstractmethod
+    def accumulate(self, before: Fields, rows: AggregateRows) -> Fields:
+        """Takes in (or back) all rows; the accumulators after them."""
+
+    @abstractmethod
+    def running(self, before: Fields, rows: AggregateRows) -> tuple[Fields, Any]:
+        """The same, and the result after each row as an Arrow array, in the order of the rows."""
+
+    @abstractmethod
+    def merge(self, left: Fields, right: Fields) -> Fields:
+        """What two accumulators of the same group hold together, for many groups."""
+
+    @abstractmethod
+    def values(self, fields: Fields) -> Any:
+        """The results of accumulators, as an Arrow array of the type of the call."""
+
+
+class RunningKernel(AggregateKernel):
+    """One that can tell the accumulators after every row; they are numbers, never changed in place."""
+
+    @abstractmethod
+    def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:
+        """The accumulators after each row."""
+
+    def accumulate(self, before: Fields, rows: AggregateRows) -> Fields:
+        ends = rows.segments.ends
+        return tuple(field[ends] for field in self.running_fields(before, rows))
+
+    def running(self, before: Fields, rows: AggregateRows) -> tuple[Fields, Any]:
+        fields, ends = self.running_fields(before, rows), rows.segments.ends
+        return tuple(field[ends] for field in fields), self.values(fields)
+
+
+def _filled(count: int, dtype: Any, value: Any) -> Any:
+    if dtype is object and callable(value):
+        objects: Any = np.empty(count, object)
+        objects[:] = [value() for _ in range(count)]
+        return objects
+    return np.full(count, value, dtype)

@@ -1,0 +1,110 @@
+"""The rows that aggregates take in: columns of arguments in the order of segments, and which rows count how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.sql.functions.aggregates.segments import Segments
+
+__all__ = ["AggregateRows", "ArgumentColumn", "unscaled_integers"]
+
+_TWO_TO_64 = 1 << 64
+
+
+class ArgumentColumn:
+    """A column of arguments; its numbers are made once for all aggregates that use it."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    @cached_property
+    def present(self) -> Any:
+        """Which rows have a value; None if all have."""
+        return None if self.array.null_count == 0 else np.asarray(self.array.is_valid())
+
+    @cached_property
+    def numbers(self) -> Any:
+        """Numbers, dates and times as a numpy array, decimals as unscaled integers; some number stands for NULL."""
+        array = self.array
+        if pa.types.is_decimal(array.type):
+            return unscaled_integers(array)
+        if pa.types.is_boolean(array.type):
+            return np.asarray(array.fill_null(False)).astype(np.int8)
+        if array.null_count:
+            zero = pa.array([0], _STORED_AS.get(array.type.id, array.type)).view(array.type)[0]
+            array = array.fill_null(zero)
+        return np.asarray(array.view(_STORED_AS.get(array.type.id, array.type)))
+
+
+_STORED_AS = {
+    pa.date32().id: pa.int32(),
+    pa.time32("ms").id: pa.int32(),
+    pa.time64("us").id: pa.int64(),
+    pa.timestamp("ms").id: pa.int64(),
+}
+
+
+def unscaled_integers(column: Any) -> Any:
+    """The integers that a column of decimals consists of, as Python's (an array of objects); 0 for NULL."""
+    words = np.frombuffer(column.buffers()[1], np.uint64)[2 * column.offset : 2 * (column.offset + len(column))]
+    low, high = words[0::2], words[1::2].view(np.int64)
+    if column.null_count:
+        present = np.asarray(column.is_valid())
+        low, high = np.where(present, low, 0), np.where(present, high, 0)
+    signed = low.view(np.int64)
+    if np.array_equal(high, signed >> 63):
+        return signed.astype(object)
+    return low.astype(object) + high.astype(object) * _TWO_TO_64
+
+
+@dataclass(frozen=True)
+class AggregateRows:
+    """Rows in the order of their segments.
+
+    `signs` are 1 for rows that are taken in and -1 for those that are taken back (int8), None if all are taken in;
+    `mask` says which rows count for this aggregate (FILTER), None if all do.
+    """
+
+    segments: Segments
+    arguments: Sequence[ArgumentColumn] = ()
+    signs: Any = None
+    mask: Any = None
+
+    def __len__(self) -> int:
+        return self.segments.length
+
+    @cached_property
+    def counting(self) -> Any:
+        """Which rows count and have all arguments; None if all do."""
+        masks = [each.present for each in self.arguments if each.present is not None]
+        if self.mask is not None:
+            masks.append(self.mask)
+        return np.logical_and.reduce(masks) if masks else None
+
+    @cached_property
+    def weights(self) -> Any:
+        """1, -1, or 0 for rows that do not count, as int64; None if all are 1."""
+        if self.counting is None:
+            return None if self.signs is None else self.signs.astype(np.int64)
+        if self.signs is None:
+            return self.counting.astype(np.int64)
+        return np.where(self.counting, self.signs, 0).astype(np.int64)
+
+    def running_count(self, before: Any) -> Any:
+        """How many rows count, up to each row of each segment."""
+        segments = self.segments
+        if self.weights is None:
+            return before[segments.segment_of_row] + segments.place_in_segment + 1
+        return segments.running_sum(before, self.weights)
+
+    def total_count(self, before: Any) -> Any:
+        """How many rows count in each segment."""
+        if self.weights is None:
+            return before + self.segments.lengths
+        return before + np.add.reduceat(self.weights, self.segments.starts)

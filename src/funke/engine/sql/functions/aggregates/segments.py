@@ -1,0 +1,101 @@
+"""Rows of a batch in the order of their groups, and running results within each group.
+
+Rows are sorted by group, those of a group keep their order; a segment is the rows of one group.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Segments"]
+
+# Longer segments are run through one by one, 2 µs each; the others together, place by place.
+_LONG = 48
+
+
+class Segments:
+    """Where each segment begins; there is at least one segment, and none is empty."""
+
+    def __init__(self, starts: Any, length: int) -> None:
+        self.starts = starts
+        self.length = length
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @staticmethod
+    def of_codes(codes: Any, count: int) -> tuple[Any, Segments]:
+        """The order that sorts rows by the number of their group (0 … count-1, each of which occurs), and segments."""
+        # Numbers of two bytes are sorted by radix: 9 instead of 60 ns for each.
+        narrow = codes.astype(np.uint16) if count <= 1 << 16 else codes
+        order = narrow.argsort(kind="stable")
+        lengths = np.bincount(codes, minlength=count)
+        starts: Any = np.zeros(count, np.int64)
+        np.cumsum(lengths[:-1], out=starts[1:])
+        return order, Segments(starts, len(codes))
+
+    @cached_property
+    def ends(self) -> Any:
+        """The place of the last row of each segment."""
+        return np.append(self.starts[1:], self.length) - 1
+
+    @cached_property
+    def lengths(self) -> Any:
+        """How many rows each segment has."""
+        return self.ends - self.starts + 1
+
+    @cached_property
+    def segment_of_row(self) -> Any:
+        """The number of the segment of every row."""
+        return np.repeat(np.arange(len(self.starts)), self.lengths)
+
+    @cached_property
+    def place_in_segment(self) -> Any:
+        """How many rows of its segment stand before each row."""
+        return np.arange(self.length) - self.starts[self.segment_of_row]
+
+    @cached_property
+    def _rounds(self) -> list[Any]:
+        """For each place in short segments but the first: the rows that stand there."""
+        lengths = np.where(self.lengths > _LONG, 0, self.lengths)
+        longest = int(lengths.max())
+        if longest < 2:
+            return []
+        by_length = np.argsort(-lengths, kind="stable")
+        starts = self.starts[by_length]
+        # How many segments are longer than each place.
+        longer = len(lengths) - np.searchsorted(np.sort(lengths), np.arange(1, longest), side="right")
+        return [starts[:count] + place for place, count in enumerate(longer.tolist(), start=1)]
+
+    @cached_property
+    def _long(self) -> list[tuple[int, int]]:
+        found = np.flatnonzero(self.lengths > _LONG)
+        return list(zip(self.starts[found].tolist(), (self.ends[found] + 1).tolist()))
+
+    def running(self, operation: Any, before: Any, values: Any) -> Any:
+        """The results of an operation (a ufunc of two) from the first row of a segment up to each row, one by one.
+
+        `before` has one value for each segment, which comes before its first row.
+        """
+        result = values.copy()
+        starts = self.starts
+        with np.errstate(over="ignore", invalid="ignore"):
+            result[starts] = operation(before, values[starts])
+            for rows in self._rounds:
+                result[rows] = operation(result[rows - 1], result[rows])
+            for start, end in self._long:
+                operation.accumulate(result[start:end], out=result[start:end])
+        return result
+
+    def running_sum(self, before: Any, values: Any) -> Any:
+        """The same for a sum of integers, which wraps around: no order of adding them makes a difference."""
+        total = np.cumsum(values, dtype=before.dtype)
+        offsets = before - total[self.starts] + values[self.starts].astype(before.dtype)
+        return total + offsets[self.segment_of_row]
+
+    def total(self, operation: Any, before: Any, values: Any) -> Any:
+        """The last of the running results of each segment, for operations that may be taken in any order."""
+        return operation(before, operation.reduceat(values, self.starts))

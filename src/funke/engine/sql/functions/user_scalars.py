@@ -1,0 +1,147 @@
+"""Scalar functions that users wrote, as functions of SQL: on values, on pandas.Series, and with many under way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.functions.function import Body, BoundCall, Function, Kernel
+from funke.engine.sql.functions.type_rules import always
+from funke.engine.sql.functions.values import from_values, to_value, to_values
+from funke.engine.sql.syntax.user_function import UserFunction
+from funke.engine.sql.user_values import to_user_value
+from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.sql_text import from_sql_text
+
+__all__ = ["UserScalar", "as_scalar"]
+
+# Flink's `table.exec.async-scalar.max-concurrent-operations`.
+_MOST_UNDER_WAY = 10
+
+
+@dataclass(frozen=True)
+class UserScalar(Function):
+    """A function of the user's; who runs it opens and closes `user.function`."""
+
+    user: UserFunction | None = None
+
+    @property
+    def input_types(self) -> tuple[DataType, ...] | None:
+        """The types that its arguments are cast to; None if it takes them as they are."""
+        assert self.user is not None
+        given = self.user.input_types
+        return None if given is None else tuple(map(_data_type, given))
+
+
+def as_scalar(user: UserFunction) -> UserScalar:
+    """Return a scalar function of the user's as one of SQL's."""
+    if user.kind not in ("scalar", "async scalar"):
+        raise UnsupportedFeatureError(f"the {user.kind} function '{user.name}' in an expression of rows")
+    result = always(_data_type(user.result_types[0]))
+    # Any arguments, or none; the function sees NULLs.
+    return UserScalar(
+        (user.name,),
+        "any... |",
+        result,
+        body_for=_body,
+        kernel_for=_kernel,
+        is_strict=False,
+        is_deterministic=user.is_deterministic,
+        user=user,
+    )
+
+
+def _data_type(given: DataType | str) -> DataType:
+    return from_sql_text(given) if isinstance(given, str) else given
+
+
+def _user_of(call: BoundCall) -> UserFunction:
+    assert isinstance(call.function, UserScalar) and call.function.user is not None
+    return call.function.user
+
+
+def _body(call: BoundCall) -> Body:
+    evaluate: Body = _user_of(call).function.eval
+    converts = [to_user_value(each) for each in call.types]
+    if not any(converts):
+        return evaluate
+
+    def converted(*values: Any) -> Any:
+        return evaluate(*(each if convert is None else convert(each) for convert, each in zip(converts, values)))
+
+    return converted
+
+
+def _kernel(call: BoundCall) -> Kernel | None:
+    if _user_of(call).is_pandas:
+        return _pandas_kernel(call)
+    return _async_kernel(call) if _user_of(call).kind == "async scalar" else None
+
+
+def _pandas_kernel(call: BoundCall) -> Kernel:
+    user = _user_of(call)
+    wanted = to_column_type(call.result)
+
+    def evaluate(*columns: Any) -> Any:
+        found = user.function.eval(*(_frame_or_series(each) for each in columns))
+        length = next((len(each) for each in columns if not isinstance(each, pa.Scalar)), None)
+        if length is not None and len(found) != length:
+            raise ValueError(
+                f"The result length '{len(found)}' of Pandas UDF '{user.name}' is not equal to the input length "
+                f"'{length}'."
+            )
+        return _from_pandas(found, wanted)
+
+    return evaluate
+
+
+def _frame_or_series(column: Any) -> Any:
+    """A column for pandas: a row is a DataFrame, a constant itself."""
+    if isinstance(column, pa.Scalar):
+        return column.as_py()
+    if pa.types.is_struct(column.type):
+        return pa.Table.from_struct_array(column).to_pandas()
+    return column.to_pandas()
+
+
+def _from_pandas(found: Any, wanted: Any) -> Any:
+    if not pa.types.is_struct(wanted):
+        return pa.Array.from_pandas(found, type=wanted, safe=False)
+    # Several columns, by their places.
+    parts = [pa.Array.from_pandas(found.iloc[:, place], type=each.type) for place, each in enumerate(wanted)]
+    return pa.StructArray.from_arrays(parts, fields=list(wanted))
+
+
+def _async_kernel(call: BoundCall) -> Kernel:
+    body, types = _body(call), call.types
+
+    def evaluate(*columns: Any) -> Any:
+        length = next((len(each) for each in columns if not isinstance(each, pa.Scalar)), 1)
+        rows = zip(*(_values(column, data_type, length) for column, data_type in zip(columns, types)))
+        results = asyncio.run(_all_of(body, rows if columns else iter([()])))
+        return from_values(results, call.result)
+
+    return evaluate
+
+
+def _values(column: Any, data_type: DataType, length: int) -> Sequence[Any]:
+    if isinstance(column, pa.Scalar):
+        return [to_value(column, data_type)] * length
+    return to_values(column, data_type)
+
+
+async def _all_of(body: Body, rows: Iterator[tuple[Any, ...]]) -> list[Any]:
+    """Return the results in the order of the rows, with no more calls under way than Flink has."""
+    under_way = asyncio.Semaphore(_MOST_UNDER_WAY)
+
+    async def call(values: tuple[Any, ...]) -> Any:
+        async with under_way:
+            return await body(*values)
+
+    return await asyncio.gather(*map(call, rows))

@@ -1,0 +1,329 @@
+"""Aggregates the rows of each key, and says how every result changes.
+
+Exact: one change for each input row, in order, as if rows came one by one. Folded: at most one change for each key and
+batch. Flink's rules: a result that stays the same is not sent again unless state expires; a row that is taken back
+from a key without rows is left out; a key whose last row is taken back is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from funke.engine.operators.operator import TaskInfo
+from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column
+from funke.engine.sql.changelog.change_kinds import has_retractions
+from funke.engine.sql.functions.aggregates.catalog import create_kernel
+from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields
+from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
+from funke.engine.sql.functions.aggregates.segments import Segments
+from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.state.keyed_columns import ColumnLayout
+from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.row import RowKind
+
+__all__ = ["Aggregate", "AggregateOperator"]
+
+_INSERT, _BEFORE, _AFTER, _DELETE = (
+    kind.value for kind in (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
+)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """Makes the operator of an aggregation for a subtask."""
+
+    inputs: tuple[Column, ...]
+    columns: tuple[Column, ...]
+    keys: tuple[int, ...]
+    aggregates: tuple[BoundAggregate, ...]
+    # Whether rows of the input may be taken back.
+    has_retractions: bool = False
+    # Whether somebody needs the results as they were before a change.
+    sends_before: bool = True
+    is_folded: bool = False
+    ttl_ms: int = 0
+
+    @staticmethod
+    def of(aggregation: Aggregation) -> Aggregate:
+        """What a subtask has to know of an aggregation."""
+        return Aggregate(
+            aggregation.input.columns,
+            aggregation.columns,
+            aggregation.keys,
+            aggregation.aggregates,
+            has_retractions(aggregation.input),
+            aggregation.sends_before,
+            aggregation.is_folded,
+            aggregation.ttl_ms,
+        )
+
+    def __call__(self, task: TaskInfo) -> AggregateOperator:
+        return AggregateOperator(self)
+
+
+class _Groups:
+    """The accumulators of all aggregates side by side, and the count of rows behind them if rows may be taken back."""
+
+    def __init__(self, kernels: Sequence[AggregateKernel], has_count: bool) -> None:
+        self.kernels = kernels
+        self.has_count = has_count
+
+    def create(self, count: int) -> Fields:
+        fields = [field for kernel in self.kernels for field in kernel.create(count)]
+        return (*fields, np.zeros(count, np.int64)) if self.has_count else tuple(fields) or (np.zeros(count, np.int8),)
+
+    def split(self, columns: Fields) -> list[Fields]:
+        """The fields of each aggregate."""
+        parts, start = [], 0
+        for kernel in self.kernels:
+            parts.append(columns[start : start + len(kernel.dtypes)])
+            start += len(kernel.dtypes)
+        return parts
+
+    def joined(self, parts: Sequence[Fields], counts: Any, groups: int) -> Fields:
+        """One row of columns for each group."""
+        fields = tuple(field for part in parts for field in part)
+        return (*fields, counts) if self.has_count else fields or (np.zeros(groups, np.int8),)
+
+
+class AggregateOperator(KeyedColumnsOperator):
+    """Works on batches: rows are sorted by key, and every aggregate runs through all segments at once."""
+
+    def __init__(self, aggregate: Aggregate) -> None:
+        self._aggregate = aggregate
+        self._input = schema_of(aggregate.inputs)
+        self._output_schema = schema_of(aggregate.columns)
+        self._keys = KeyColumns(aggregate.keys, [aggregate.inputs[place].type for place in aggregate.keys])
+        kernels = [create_kernel(each.call, aggregate.has_retractions) for each in aggregate.aggregates]
+        self._groups = _Groups(kernels, aggregate.has_retractions)
+
+    def layout(self) -> ColumnLayout:
+        return ColumnLayout("aggregates", self._groups.create, self._aggregate.ttl_ms)
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Takes the rows in and sends what changes."""
+        self.records_in += len(batch)
+        if batch.data.schema != self._input:
+            batch = batch.with_data(batch.data.cast(self._input, safe=False))
+        if not len(batch):
+            return
+        codes, keys = self._keys.encode(batch.data)
+        fetched = self.state.fetch(keys)
+        signs = _signs_of(batch)
+        if signs is not None:
+            counts = fetched.columns[-1]
+            kept = _with_rows_to_take_back(codes, signs, counts, self._aggregate.is_folded)
+            if kept is not None:
+                # Keys of which nothing is left stay among those that were fetched, without a segment.
+                batch, codes, signs = batch.take(kept), codes[kept], signs[kept]
+                if not len(batch):
+                    return
+        order, segments, present = _segments_of(codes, len(keys))
+        change = _Change(self._groups, batch, order, segments, None if signs is None else signs[order])
+        columns = tuple(column[present] for column in fetched.columns)
+        known = fetched.is_known[present]
+        if self._aggregate.is_folded:
+            after, kept_keys = self._fold(change, columns, known)
+        else:
+            after, kept_keys = self._run(change, columns, known)
+        if len(present) < len(keys):
+            whole = tuple(column.copy() for column in fetched.columns)
+            for mine, column in zip(whole, after):
+                mine[present] = column
+            keeps = fetched.is_known.copy()
+            keeps[present] = True if kept_keys is None else kept_keys
+            self.state.store(fetched, whole, keeps)
+        else:
+            self.state.store(fetched, after, kept_keys)
+
+    def _arguments(self, change: _Change) -> list[AggregateRows]:
+        columns: dict[int, ArgumentColumn] = {}
+        masks: dict[int, Any] = {}
+        data, order = change.batch.data, change.order_array
+        rows = []
+        for each in self._aggregate.aggregates:
+            for place in each.arguments:
+                if place not in columns and place >= 0:
+                    columns[place] = ArgumentColumn(data.column(place).take(order))
+            if each.condition is not None and each.condition not in masks:
+                mask = data.column(each.condition).fill_null(False)
+                masks[each.condition] = np.asarray(mask)[change.order]
+            arguments = [columns.get(place, _WORD) for place in each.arguments]
+            mask = None if each.condition is None else masks[each.condition]
+            rows.append(AggregateRows(change.segments, arguments, change.signs, mask))
+        return rows
+
+    def _run(self, change: _Change, before: Fields, known: Any) -> tuple[Fields, Any]:
+        """Every row's change. Rows that come after a key's last one was taken back begin anew."""
+        segments, outer = change.segments, change.segments
+        counts = None
+        if change.groups.has_count:
+            steps = np.ones(segments.length, np.int64) if change.signs is None else change.signs.astype(np.int64)
+            counts = segments.running_sum(before[-1], steps)
+            ended: Any = np.flatnonzero(counts[:-1] == 0) + 1
+            starts = np.union1d(segments.starts, ended)
+            if len(starts) > len(segments):
+                segments = change.segments = Segments(starts, outer.length)
+                first = np.searchsorted(starts, outer.starts)
+                fresh = change.groups.create(len(starts))
+                is_known: Any = np.zeros(len(starts), np.bool_)
+                is_known[first] = known
+                for mine, column in zip(fresh, before):
+                    mine[first] = column
+                before, known = fresh, is_known
+        after, values = [], []
+        for kernel, fields, rows in zip(self._groups.kernels, change.groups.split(before), self._arguments(change)):
+            earlier = kernel.values(fields)
+            last, running = kernel.running(fields, rows)
+            after.append(last)
+            values.append(pa.concat_arrays([earlier, running]))
+        self._send(change, values, known, counts)
+        last_counts = None if counts is None else counts[segments.ends]
+        result = change.groups.joined(after, last_counts, len(segments))
+        if len(segments) > len(outer):
+            final = np.searchsorted(segments.ends, outer.ends)
+            result = tuple(column[final] for column in result)
+        return result, None if counts is None else counts[outer.ends] > 0
+
+    def _send(self, change: _Change, values: list[Any], known: Any, counts: Any) -> None:
+        """Sends the changes of all rows in the order in which the rows came."""
+        segments, length = change.segments, change.segments.length
+        groups = len(segments)
+        new = np.arange(groups, groups + length)
+        old: Any = new - 1
+        old[segments.starts] = np.arange(groups)
+        is_first: Any = np.zeros(length, np.bool_)
+        is_first[segments.starts] = ~known
+        is_last = np.zeros(length, np.bool_) if counts is None else counts == 0
+        changed = self._changed(values, old, new) | is_first | is_last
+        kinds = np.where(is_first, _INSERT, np.where(is_last, _DELETE, _AFTER)).astype(np.int8)
+        has_before = changed & ~is_first & ~is_last & self._aggregate.sends_before
+        position: Any = np.empty(length, np.int64)
+        position[change.order] = np.arange(length)
+        # The image before and the one after each row, side by side in the order of coming.
+        sent = np.column_stack([has_before[position], changed[position]]).ravel()
+        images = np.column_stack([old[position], np.where(is_last, old, new)[position]]).ravel()[sent]
+        both = np.column_stack([np.full(length, _BEFORE, np.int8), kinds[position]]).ravel()[sent]
+        source = np.repeat(np.arange(length), 2)[sent]
+        self._emit(change.batch, source, [column.take(pa.array(images)) for column in values], both)
+
+    def _fold(self, change: _Change, before: Fields, known: Any) -> tuple[Fields, Any]:
+        """One change for each key."""
+        segments = change.segments
+        counts = kept = None
+        if change.groups.has_count:
+            signs = np.ones(segments.length, np.int64) if change.signs is None else change.signs.astype(np.int64)
+            counts = before[-1] + np.add.reduceat(signs, segments.starts)
+            kept = counts > 0
+        after, values = [], []
+        for kernel, fields, rows in zip(self._groups.kernels, change.groups.split(before), self._arguments(change)):
+            earlier = kernel.values(fields)
+            last = kernel.accumulate(fields, rows)
+            after.append(last)
+            values.append(pa.concat_arrays([earlier, kernel.values(last)]))
+        groups = len(segments)
+        old, new = np.arange(groups), np.arange(groups, 2 * groups)
+        gone = np.zeros(groups, np.bool_) if kept is None else ~kept
+        changed = self._changed(values, old, new)
+        is_sent = np.where(known, changed | gone, ~gone)
+        kinds = np.where(known, np.where(gone, _DELETE, _AFTER), _INSERT).astype(np.int8)
+        has_before = is_sent & known & ~gone & self._aggregate.sends_before
+        sent = np.column_stack([has_before, is_sent]).ravel()
+        images = np.column_stack([old, np.where(gone, old, new)]).ravel()[sent]
+        both = np.column_stack([np.full(groups, _BEFORE, np.int8), kinds]).ravel()[sent]
+        source = np.repeat(change.order[segments.starts], 2)[sent]
+        self._emit(change.batch, source, [column.take(pa.array(images)) for column in values], both)
+        return change.groups.joined(after, counts, groups), kept
+
+    def _emit(self, batch: ColumnBatch, source: Any, values: list[Any], kinds: Any) -> None:
+        if not len(source):
+            return
+        rows = pa.array(source)
+        columns = [batch.data.column(place).take(rows) for place in self._aggregate.keys] + values
+        data = pa.RecordBatch.from_arrays(columns, schema=self._output_schema)
+        timestamps = None if batch.timestamps is None else batch.timestamps[source]
+        self.output.emit_columns(ColumnBatch(data, timestamps, kinds if kinds.any() else None))
+
+    def _changed(self, values: list[Any], old: Any, new: Any) -> Any:
+        """Which results differ from those before."""
+        changed: Any = np.zeros(len(new), np.bool_)
+        if self._aggregate.ttl_ms > 0:
+            return ~changed
+        for column in sorted(values, key=lambda each: not pa.types.is_int64(each.type)):
+            changed |= _differ(column, old, new)
+            if changed.all():
+                break
+        return changed
+
+
+@dataclass
+class _Change:
+    """The rows of a batch in the order of their segments."""
+
+    groups: _Groups
+    batch: ColumnBatch
+    order: Any
+    segments: Segments
+    signs: Any
+
+    @property
+    def order_array(self) -> Any:
+        return pa.array(self.order)
+
+
+# Stands for an argument that is a word, which kernels know from the call.
+_WORD = ArgumentColumn(pa.nulls(0))
+
+
+def _signs_of(batch: ColumnBatch) -> Any:
+    if batch.kinds is None:
+        return None
+    is_taken_back = (batch.kinds == _BEFORE) | (batch.kinds == _DELETE)
+    return np.where(is_taken_back, -1, 1).astype(np.int8) if is_taken_back.any() else None
+
+
+def _segments_of(codes: Any, count: int) -> tuple[Any, Segments, Any]:
+    """The order of rows, their segments, and the numbers of the keys that have any."""
+    lengths = np.bincount(codes, minlength=count)
+    present = np.flatnonzero(lengths)
+    if len(present) < count:
+        codes = np.searchsorted(present, codes)
+    order, segments = Segments.of_codes(codes, len(present))
+    return order, segments, present
+
+
+def _with_rows_to_take_back(codes: Any, signs: Any, counts: Any, is_folded: bool) -> Any:
+    """The rows that are not taken back from a key without rows; None if all are."""
+    order, segments, present = _segments_of(codes, len(counts))
+    running = segments.running_sum(counts[present], signs[order].astype(np.int64))
+    if (running >= 0).all():
+        return None
+    # One by one: what is left out changes what follows. Folded, all rows behind the first one that is taken in count.
+    kept, left = [], counts.tolist()
+    is_there = (counts > 0).tolist()
+    for row, (code, sign) in enumerate(zip(codes.tolist(), signs.tolist())):
+        if sign < 0 and not is_there[code]:
+            continue
+        left[code] += sign
+        is_there[code] = is_folded or left[code] > 0
+        kept.append(row)
+    return np.array(kept, np.int64)
+
+
+def _differ(column: Any, old: Any, new: Any) -> Any:
+    if column.null_count == 0 and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        numbers = np.asarray(column)
+        return numbers[old] != numbers[new]
+    left, right = column.take(pa.array(old)), column.take(pa.array(new))
+    if pa.types.is_nested(column.type):
+        return np.array([one != other for one, other in zip(left.to_pylist(), right.to_pylist())], np.bool_)
+    differs = pc.fill_null(pc.not_equal(left, right), False)
+    return np.asarray(differs) | (np.asarray(left.is_valid()) != np.asarray(right.is_valid()))

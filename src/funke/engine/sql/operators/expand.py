@@ -1,0 +1,57 @@
+"""Makes several rows of each row, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.operators.operator import Operator, TaskInfo
+from funke.engine.sql.binding.expressions import BoundExpression, column_of
+from funke.engine.sql.binding.relations import Column, Expansion
+from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.types.columns.column_batch import ColumnBatch
+
+__all__ = ["Expand", "ExpandOperator"]
+
+
+@dataclass(frozen=True)
+class Expand:
+    """Makes the operator of an expansion for a subtask."""
+
+    columns: tuple[Column, ...]
+    projections: tuple[tuple[BoundExpression, ...], ...]
+
+    @staticmethod
+    def of(expansion: Expansion) -> Expand:
+        """What a subtask has to know of an expansion."""
+        return Expand(expansion.columns, expansion.projections)
+
+    def __call__(self, task: TaskInfo) -> ExpandOperator:
+        return ExpandOperator(self)
+
+
+class ExpandOperator(Operator):
+    """Works on batches of columns; event times and kinds are those of the row that rows are made of."""
+
+    takes_rows = False
+    takes_columns = True
+
+    def __init__(self, expand: Expand) -> None:
+        self._schema = schema_of(expand.columns)
+        self._projections = [[column_of(each) for each in expressions] for expressions in expand.projections]
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Sends on the rows that are made of those of a batch."""
+        self.records_in += len(batch)
+        length = len(batch)
+        made = []
+        for getters in self._projections:
+            columns = [get(batch.data) for get in getters]
+            arrays = [pa.repeat(each, length) if isinstance(each, pa.Scalar) else each for each in columns]
+            made.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        # Those of the first row come first.
+        order = (np.arange(length)[:, None] + length * np.arange(len(made))).ravel()
+        repeated = batch.take(np.repeat(np.arange(length), len(made)))
+        self.output.emit_columns(repeated.with_data(pa.concat_batches(made).take(pa.array(order))))

@@ -1,0 +1,62 @@
+"""The keys of a batch: which rows have the same one, and what each one is in state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.formats.column_types import to_type_info
+from funke.engine.state.storage_keys import storage_keys
+from funke.engine.types.arrow_values import from_arrow_value
+from funke.engine.types.columns.arrow_rows import to_python
+from funke.engine.types.logical.data_type import DataType
+
+__all__ = ["KeyColumns"]
+
+
+class KeyColumns:
+    """The columns of a key; without any, all rows have the same key."""
+
+    def __init__(self, places: Sequence[int], types: Sequence[DataType]) -> None:
+        self._places = list(places)
+        self._converters = [from_arrow_value(to_type_info(each)) for each in types]
+
+    def encode(self, data: Any) -> tuple[Any, list[Any]]:
+        """The number of each row's key, in the order of their first rows, and the stored keys by these numbers."""
+        if not self._places:
+            return np.zeros(data.num_rows, np.int64), [()]
+        columns = [data.column(place) for place in self._places]
+        if any(pa.types.is_nested(column.type) or pa.types.is_floating(column.type) for column in columns):
+            return self._by_value(columns)
+        codes, distinct = self._by_dictionary(columns)
+        return codes, self._stored(distinct)
+
+    @staticmethod
+    def _by_dictionary(columns: list[Any]) -> tuple[Any, list[Any]]:
+        encoded = [column.dictionary_encode(null_encoding="encode") for column in columns]
+        codes = np.asarray(encoded[0].indices).astype(np.int64)
+        if len(columns) == 1:
+            return codes, [encoded[0].dictionary]
+        for each in encoded[1:]:
+            codes = codes * len(each.dictionary) + np.asarray(each.indices)
+            # Numbered anew each time, so that the products stay small.
+            codes = np.asarray(pa.array(codes).dictionary_encode().indices).astype(np.int64)
+        first: Any = np.empty(int(codes.max()) + 1, np.int64)
+        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+        return codes, [column.take(pa.array(first)) for column in columns]
+
+    def _by_value(self, columns: list[Any]) -> tuple[Any, list[Any]]:
+        """For values that Arrow cannot number, or tells apart where state does not: -0.0 and 0.0."""
+        numbers: dict[Any, int] = {}
+        codes = [numbers.setdefault(key, len(numbers)) for key in self._stored(columns)]
+        return np.array(codes, np.int64), list(numbers)
+
+    def _stored(self, columns: list[Any]) -> list[Any]:
+        lists = [
+            to_python(column) if convert is None else list(map(convert, to_python(column)))
+            for column, convert in zip(columns, self._converters)
+        ]
+        return storage_keys(lists[0] if len(lists) == 1 else list(zip(*lists)))

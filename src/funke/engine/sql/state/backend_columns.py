@@ -1,0 +1,95 @@
+"""Keyed columns in a state backend that is larger than memory: an entry for each key, read and written in bulk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns, Fetched, KeyedColumns
+from funke.engine.sql.state.stored_entries import from_entries, to_entries
+from funke.engine.state.descriptors import ValueStateDescriptor
+from funke.engine.state.rocksdb.backend import RocksDBBackend
+from funke.engine.state.rocksdb.tables import ABSENT, RocksDBTable
+from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.ttl.config import StateTtlConfig
+from funke.engine.types.time import Time
+from funke.engine.types.type_catalog import Types
+
+__all__ = ["BackendColumns"]
+
+
+class BackendColumns(KeyedColumns):
+    """A batch costs one multi-get for the keys that the cache does not have, and one write batch when that is full."""
+
+    def __init__(self, layout: ColumnLayout, backend: RocksDBBackend, now_ms: Callable[[], int]) -> None:
+        self._layout = layout
+        self._backend = backend
+        self._now_ms = now_ms
+        self._descriptor = ValueStateDescriptor(layout.name, Types.PICKLED_BYTE_ARRAY())
+        if layout.ttl_ms:
+            ttl = StateTtlConfig.new_builder(Time.milliseconds(layout.ttl_ms)).build()
+            self._descriptor.enable_time_to_live(ttl)
+
+    def _table(self, namespace: Hashable) -> RocksDBTable:
+        table: RocksDBTable = self._backend.get_state(self._descriptor, namespace).table
+        return table
+
+    def fetch(self, keys: list[Any], namespace: Hashable = None) -> Fetched:
+        table = self._table(namespace)
+        found = table.get_all(keys)
+        if self._layout.ttl_ms:
+            oldest = self._now_ms() - self._layout.ttl_ms
+            found = [ABSENT if each is ABSENT or each[1] <= oldest else each[0] for each in found]
+        is_known = np.fromiter((each is not ABSENT for each in found), np.bool_, len(found))
+        columns = from_entries([each for each in found if each is not ABSENT], self._layout)
+        if not is_known.all():
+            created = self._layout.create(len(keys))
+            for mine, column in zip(created, columns):
+                mine[is_known] = column
+            columns = created
+        return Fetched(keys, columns, is_known, namespace, table)
+
+    def store(self, fetched: Fetched, columns: Columns, kept: Any = None) -> None:
+        times = [self._now_ms()] * len(fetched.keys) if self._layout.ttl_ms else None
+        entries = to_entries(columns, times)
+        if kept is not None:
+            entries = [each if keeps else ABSENT for each, keeps in zip(entries, kept.tolist())]
+        fetched.places.put_all(fetched.keys, entries)
+
+    def entries(self, namespace: Hashable) -> tuple[list[Any], Columns]:
+        found = dict(self._table(namespace).items())
+        values = [each[0] for each in found.values()] if self._layout.ttl_ms else list(found.values())
+        return list(found), from_entries(values, self._layout)
+
+    def drop(self, namespace: Hashable) -> None:
+        self._table(namespace).clear()
+
+    def prune(self) -> None:
+        self._backend.prune()
+
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        self._backend.prepare_snapshot(checkpoint_id)
+
+    def snapshot_parts(self) -> Iterator[tuple[int, GroupPart]]:
+        return self._backend.snapshot_parts()
+
+    def restore(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        self._backend.restore(parts)
+
+    def native_files(self) -> tuple[LocalFile, ...]:
+        return self._backend.native_files()
+
+    def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
+        self._backend.restore_native(folders, groups)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        self._backend.notify_checkpoint_complete(checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        self._backend.notify_checkpoint_aborted(checkpoint_id)
+
+    def close(self) -> None:
+        self._backend.close()

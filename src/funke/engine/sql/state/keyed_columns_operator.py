@@ -1,0 +1,69 @@
+"""An operator whose keyed state is columns: made for the backend of the job, kept in its snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+
+from funke.engine.operators.operator import Operator, OperatorContext
+from funke.engine.sql.state.heap_columns import HeapColumns
+from funke.engine.sql.state.keyed_columns import ColumnLayout, KeyedColumns
+from funke.engine.state.backend_choice import create_backend
+from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.state.snapshot.native_files import LocalFile
+
+__all__ = ["KeyedColumnsOperator"]
+
+
+class KeyedColumnsOperator(Operator):
+    """Works on batches of columns; subclasses say what columns their state has."""
+
+    takes_rows = False
+    takes_columns = True
+
+    state: KeyedColumns
+
+    def layout(self) -> ColumnLayout:
+        """The columns of the state."""
+        raise NotImplementedError
+
+    def setup(self, context: OperatorContext) -> None:
+        super().setup(context)
+        task, layout = context.task, self.layout()
+        if task.is_batch or task.backend.name == "hashmap":
+            self.state = HeapColumns(layout, task.max_parallelism, task.clock.now_ms)
+            return
+        # Not at the top: a slot starts faster without what its job does not use.
+        from funke.engine.sql.state.backend_columns import BackendColumns
+        from funke.engine.state.rocksdb.backend import RocksDBBackend
+
+        folder = task.backend.folder_for(task.job_id, context.operator_id, task.subtask, task.attempt)
+        backend = create_backend(task.backend, task.max_parallelism, task.clock.now_ms, folder)
+        assert isinstance(backend, RocksDBBackend)
+        self.state = BackendColumns(layout, backend, task.clock.now_ms)
+
+    def end_epoch(self) -> None:
+        self.state.prune()
+
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        self.state.prepare_snapshot(checkpoint_id)
+
+    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
+        return self.state.snapshot_parts()
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        self.state.restore(parts)
+
+    def native_files(self) -> tuple[LocalFile, ...]:
+        return self.state.native_files()
+
+    def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
+        self.state.restore_native(folders, groups)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        self.state.notify_checkpoint_complete(checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        self.state.notify_checkpoint_aborted(checkpoint_id)
+
+    def close(self) -> None:
+        self.state.close()
