@@ -52,7 +52,8 @@ def shown(relation: Relation) -> list[tuple[str, str, TimeAttribute | None]]:
         ),
         ("SELECT COUNT(*) FROM clicks GROUP BY TUMBLE(ts, INTERVAL '5' SECOND)", Windows("tumble", 5_000), 0),
         (
-            "SELECT id, COUNT(*) FROM clicks WHERE id > 1 GROUP BY id, HOP(ts, INTERVAL '2' SECOND, INTERVAL '5' SECOND)",
+            "SELECT id, COUNT(*) FROM clicks WHERE id > 1 "
+            "GROUP BY id, HOP(ts, INTERVAL '2' SECOND, INTERVAL '5' SECOND)",
             Windows("hop", 5_000, 2_000),
             1,
         ),
@@ -113,7 +114,8 @@ def test_the_functions_of_group_windows() -> None:
     relation = bound(
         "SELECT TUMBLE_START(ts, INTERVAL '5' SECOND), TUMBLE_END(ts, INTERVAL '5' SECOND) AS e, "
         "TUMBLE_ROWTIME(ts, INTERVAL '5' SECOND) AS r, TUMBLE_PROCTIME(ts, INTERVAL '5' SECOND) AS p, id "
-        "FROM clicks GROUP BY TUMBLE(ts, INTERVAL '5' SECOND), id HAVING TUMBLE_END(ts, INTERVAL '5' SECOND) IS NOT NULL"
+        "FROM clicks GROUP BY TUMBLE(ts, INTERVAL '5' SECOND), id "
+        "HAVING TUMBLE_END(ts, INTERVAL '5' SECOND) IS NOT NULL"
     )
     assert shown(relation) == [
         ("EXPR$0", "TIMESTAMP(3) NOT NULL", None),
@@ -154,7 +156,7 @@ def test_the_functions_of_group_windows() -> None:
             "The window can only be ordered by a single time column.",
         ),
         (
-            "SELECT SUM(id) OVER (ORDER BY plain RANGE BETWEEN INTERVAL '1' SECOND PRECEDING AND CURRENT ROW) FROM clicks",
+            "SELECT SUM(id) OVER (ORDER BY plain ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM clicks",
             "Non-time attribute sort is not supported for bounded OVER window.",
         ),
         ("SELECT SUM(id) OVER w FROM clicks", "Window 'w' not found"),

@@ -110,7 +110,8 @@ class _Properties:
                 )
             if expression.name in _PARTS:
                 return self._property(expression)
-        return _with_parts(expression, self.out)
+        written: syntax.Expression = _with_parts(expression, self.out)
+        return written
 
     def _property(self, call: syntax.Call) -> syntax.Expression:
         kind, part = _PARTS[call.name]

@@ -77,7 +77,7 @@ class QueryBinder:
             raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
         condition = None if select.where is None else binder.bind_condition(select.where, "WHERE")
         if is_grouped(select, self.find_aggregate):
-            relation = with_windows(self._bind_groups(select, source, scope, binder, condition))
+            relation: Relation = with_windows(self._bind_groups(select, source, scope, binder, condition))
         elif has_over(select):
             relation = self._bind_over(select, source, scope, condition)
         else:
