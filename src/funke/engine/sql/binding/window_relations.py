@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from typing import Literal
-from zoneinfo import ZoneInfo
 
 from funke.engine.sql.binding.relations import BoundAggregate, Relation
 
@@ -32,7 +32,7 @@ class WindowTime:
     column: int
     is_event_time: bool
     # None: the values are local times, or instants in UTC.
-    zone: ZoneInfo | None = None
+    zone: datetime.tzinfo | None = None
 
 
 @dataclass(frozen=True)

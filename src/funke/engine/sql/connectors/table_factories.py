@@ -19,7 +19,7 @@ from funke.engine.sql.connectors.watermark_options import WATERMARK_OPTIONS
 __all__ = ["create_table_sink", "create_table_source", "find_factory", "table_factories"]
 
 _GROUP = "funke.table_factories"
-_BUILT_IN: tuple[str, ...] = ()
+_BUILT_IN = ("filesystem=funke.engine.sql.connectors.filesystem.filesystem_factory:FileSystemFactory",)
 CONNECTOR = TableOption("connector", description="Which connector reads and writes the table.")
 _PROPERTY_VERSION = TableOption("property-version", "Integer", "1", "Version of the options; only 1 exists.")
 _ALWAYS = (CONNECTOR, _PROPERTY_VERSION, *WATERMARK_OPTIONS)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from funke.engine.operators.operator import Operator, TaskInfo
 from funke.engine.sql.binding.expressions import BoundExpression, column_of
 from funke.engine.sql.binding.relations import Calculation, Column
+from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.column_types import column_schema
 
@@ -46,6 +47,18 @@ class CalculateOperator(Operator):
         self._output_schema = schema_of(calculation.columns)
         self._getters = [column_of(expression) for expression in calculation.expressions]
         self._condition = None if calculation.condition is None else column_of(calculation.condition)
+        self._functions = OpenedFunctions((*calculation.expressions, calculation.condition))
+
+    def open(self) -> None:
+        """Opens the functions of users."""
+        self._functions.open(self.context)
+
+    def close(self) -> None:
+        self._functions.close()
+
+    def metrics(self) -> dict[str, Any]:
+        counts = {"numRecordsIn": self.records_in, "numRecordsOut": self.output.records_out}
+        return counts | self._functions.metrics()
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on what is computed of the rows that are kept."""

@@ -24,13 +24,18 @@ _LEAST, _MOST = -62_135_510_400_000, 253_402_214_399_999
 class LocalTime:
     """Turns milliseconds since the epoch into those of a wall clock, and back."""
 
-    def __init__(self, zone: ZoneInfo | None) -> None:
+    def __init__(self, zone: datetime.tzinfo | None) -> None:
         self._zone = zone
 
     def to_local(self, stamps: Any) -> Any:
         """What the clock shows at each of many instants (int64)."""
         if self._zone is None:
             return stamps
+        if not isinstance(self._zone, ZoneInfo):
+            # The same distance from UTC all the time.
+            distance = self._zone.utcoffset(None)
+            assert distance is not None
+            return stamps + distance // _MILLISECOND
         instants = pa.array(stamps).view(pa.timestamp("ms", self._zone.key))
         return np.asarray(pc.local_timestamp(instants).view(pa.int64()))
 

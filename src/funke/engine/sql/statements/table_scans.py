@@ -1,0 +1,86 @@
+"""Tables of connectors as relations: what the connector reads, then what is computed of it, then event time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from funke.engine.config.option_values import parse_duration
+from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.relations import Relation
+from funke.engine.sql.binding.scope import Scope
+from funke.engine.sql.catalog.objects import CatalogTable, Identifier, SchemaDefinition
+from funke.engine.sql.connectors.table_factories import create_table_source
+from funke.engine.sql.connectors.table_factory import TableContext
+from funke.engine.sql.connectors.table_option import OptionValues
+from funke.engine.sql.connectors.table_scan import BinderFactory, table_relation
+from funke.engine.sql.statements.resolved_table import ResolvedTable, resolved, written_expression
+
+if TYPE_CHECKING:
+    from funke.engine.sql.statements.table_session import TableSession
+
+__all__ = ["binder_factory", "idle_timeout_ms", "scan_of", "table_context", "written_schema"]
+
+
+def scan_of(session: TableSession, identifier: Identifier, table: CatalogTable, options: Mapping[str, str]) -> Relation:
+    """The rows of a table with all its columns."""
+    columns = resolved(table.schema, session.binder())
+    context = table_context(session, identifier, table, columns, options)
+    return table_relation(
+        identifier,
+        written_schema(table.schema, columns),
+        create_table_source(context),
+        OptionValues(context.options),
+        binder_factory(session),
+        idle_timeout_ms(session),
+    )
+
+
+def table_context(
+    session: TableSession,
+    identifier: Identifier,
+    table: CatalogTable,
+    columns: ResolvedTable,
+    options: Mapping[str, str],
+) -> TableContext:
+    """A table as its connector sees it; options of a hint go before its own."""
+    return TableContext(
+        identifier,
+        tuple(each.as_column() for each in columns.physical),
+        {**table.options, **options},
+        table.partition_keys,
+        columns.primary_key,
+        not session.is_streaming,
+        session.zone,
+        session.settings.to_map(),
+    )
+
+
+def written_schema(schema: SchemaDefinition, columns: ResolvedTable) -> SchemaDefinition:
+    """A schema whose types are known, and whose expressions are no texts any more."""
+    definitions = (
+        replace(each.definition, expression=written_expression(each.definition.expression))
+        if each.definition.expression is not None
+        else replace(each.definition, type=each.type)
+        for each in columns.columns
+    )
+    watermark = schema.watermark
+    if watermark is not None:
+        watermark = replace(watermark, expression=written_expression(watermark.expression))
+    return replace(schema, columns=tuple(definitions), watermark=watermark)
+
+
+def binder_factory(session: TableSession) -> BinderFactory:
+    """What binds the expressions of a schema."""
+    binder = session.binder()
+
+    def make(scope: Scope) -> ExpressionBinder:
+        return ExpressionBinder(scope, binder.session, binder.find_function)
+
+    return make
+
+
+def idle_timeout_ms(session: TableSession) -> int | None:
+    """How long a source may be silent before it holds back nobody's event time."""
+    return parse_duration(session.settings.get("table.exec.source.idle-timeout", "0 ms")).to_millis() or None
