@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from funke.engine.errors import SqlValidationError
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Calculation, Column, Expansion, Relation, Scan
@@ -22,6 +24,8 @@ from funke.engine.sql.operators.windows.session_table import AddSessions
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
 from funke.engine.sql.operators.windows.window_table import AddWindows
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.syntax.expressions import Call, Literal, Name
+from funke.engine.sql.syntax.queries import GroupBy, Query, Select
 from funke.engine.sql.syntax.statements import QueryStatement
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.table.types import DataTypes
@@ -241,14 +245,52 @@ def test_results_are_those_of_the_reference(query: str, size: int) -> None:
     assert sorted(run(QUERIES[query], size), key=str) == RESULTS[query]
 
 
+@pytest.mark.parametrize(
+    ("kind", "sizes", "results"),
+    [
+        ("tumble", (2,), [("ann", 1, 10), ("bob", 2, 6), ("ann", 2, 10)]),
+        ("hop", (2, 3), [("ann", 2, 17), ("ann", 3, 14), ("bob", 3, 15)]),
+        ("hop", (3, 2), [("ann", 1, 10), ("bob", 2, 6), ("ann", 2, 7)]),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_windows_that_count_rows(kind: str, sizes: tuple[int, ...], results: list[Any], size: int) -> None:
+    assert results_of(counting_rows(kind, *sizes), size) == results
+
+
+def counting_rows(kind: str, *sizes: int, time: str = "p") -> Query:
+    """A query as the Table API makes it; SQL has no words for it."""
+    (statement,) = parse(
+        "SELECT name, COUNT(amount) AS n, SUM(amount) AS s FROM (SELECT *, PROCTIME() AS p FROM clicks) GROUP BY name"
+    )
+    assert isinstance(statement, QueryStatement) and isinstance(statement.query, Select)
+    numbers = [Literal(each, DataTypes.BIGINT().not_null()) for each in sizes]
+    window = Call(kind, (Name((time,)), *numbers))
+    return replace(statement.query, group_by=GroupBy(((Name(("name",)), window),)))
+
+
+def test_rows_are_counted_by_the_clock_alone() -> None:
+    with pytest.raises(SqlValidationError, match="Event-time grouping windows on row intervals are currently not"):
+        results_of(counting_rows("tumble", 2, time="ts"), 1)
+    query = counting_rows("tumble", 2)
+    assert isinstance(query, Select) and query.group_by is not None
+    start = Call("tumble_start", query.group_by.sets[0][1].arguments)  # type: ignore[attr-defined]
+    with pytest.raises(SqlValidationError, match="cannot be selected for a row-count tumble window"):
+        results_of(replace(query, items=(start,)), 1)
+
+
 def run(text: str, size: int) -> list[tuple[Any, ...]]:
     """The results of a query, with the bounds of windows as minutes and seconds."""
     (statement,) = parse(text)
     assert isinstance(statement, QueryStatement)
-    tables: dict[tuple[str, ...], Relation] = {("clicks",): Scan(COLUMNS, None)}
-    elements = list(elements_of(QueryBinder(tables.get).bind(statement.query), size))
-    rows = [row for each in elements if isinstance(each, ColumnBatch) for row in rows_of(each)]
+    rows = results_of(statement.query, size)
     return [(name, shown(start), shown(end), count, total) for name, start, end, count, total in rows]
+
+
+def results_of(query: Query, size: int) -> list[tuple[Any, ...]]:
+    tables: dict[tuple[str, ...], Relation] = {("clicks",): Scan(COLUMNS, None)}
+    elements = list(elements_of(QueryBinder(tables.get).bind(query), size))
+    return [row for each in elements if isinstance(each, ColumnBatch) for row in rows_of(each)]
 
 
 def rows_of(batch: ColumnBatch) -> list[tuple[Any, ...]]:
