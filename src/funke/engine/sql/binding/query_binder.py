@@ -22,6 +22,7 @@ from funke.engine.sql.binding.grouped_queries import (
 from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
 from funke.engine.sql.binding.over_queries import OverBinder, has_over
 from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation
+from funke.engine.sql.binding.row_windows import with_row_windows
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
 from funke.engine.sql.binding.window_grouping import with_windows
@@ -77,7 +78,9 @@ class QueryBinder:
             raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
         condition = None if select.where is None else binder.bind_condition(select.where, "WHERE")
         if is_grouped(select, self.find_aggregate):
-            relation: Relation = with_windows(self._bind_groups(select, source, scope, binder, condition))
+            relation: Relation = with_row_windows(
+                with_windows(self._bind_groups(select, source, scope, binder, condition))
+            )
         elif has_over(select):
             relation = self._bind_over(select, source, scope, condition)
         else:

@@ -17,7 +17,7 @@ from funke.engine.sql.binding.relations import (
     Sort,
     UnionAll,
 )
-from funke.engine.sql.binding.window_relations import WindowTable
+from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable
 from funke.engine.types.row import RowKind
 
 __all__ = ["ALL_KINDS", "INSERTS", "has_retractions", "kinds_of", "upsert_key_of"]
@@ -47,6 +47,9 @@ def upsert_key_of(relation: Relation) -> tuple[int, ...] | None:
     """
     if isinstance(relation, Aggregation):
         return tuple(range(len(relation.keys)))
+    if isinstance(relation, WindowAggregation):
+        start = len(relation.columns) - 3
+        return (*range(len(relation.keys)), start, start + 1)
     if isinstance(relation, Calculation):
         return _through(relation, upsert_key_of(relation.input))
     return None
