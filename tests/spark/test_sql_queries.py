@@ -35,22 +35,3 @@ def test_a_query_runs_on_slots(env: StreamExecutionEnvironment) -> None:
     kept = [number for number in range(1000) if (number >= 10 and number % 2 == 1) or number == 4]
     wanted = [(number * 2, "none" if number % 3 == 0 else f"item {number % 3}") for number in kept]
     assert found == sorted([*wanted, (-1, "last")])
-
-
-def test_groups_are_counted_on_slots(env: StreamExecutionEnvironment) -> None:
-    row_type = Types.ROW_NAMED(["id", "item"], [Types.INT(), Types.STRING()])
-    orders = env.from_collection([(number, f"item {number % 3}") for number in range(10)], row_type)
-    (statement,) = parse("SELECT item, COUNT(*) AS number, SUM(id) AS total FROM orders GROUP BY item")
-    assert isinstance(statement, QueryStatement)
-    relation = QueryBinder({("orders",): Scan(COLUMNS, orders)}.get).bind(statement.query)
-    with stream_of(env, relation).execute_and_collect() as results:
-        found = [(str(row.get_row_kind()), row.item, row.number, row.total) for row in results]
-    # As in Flink: in the order of the rows for each key, whatever the other keys do.
-    assert [change for change in found if change[1] == "item 1"] == [
-        ("+I", "item 1", 1, 1),
-        ("-U", "item 1", 1, 1),
-        ("+U", "item 1", 2, 5),
-        ("-U", "item 1", 2, 5),
-        ("+U", "item 1", 3, 12),
-    ]
-    assert len(found) == 3 + 2 * 7

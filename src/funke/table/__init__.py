@@ -1,8 +1,9 @@
-"""The Table API: what describes tables and computations; what would run them can be imported and raises."""
+"""The Table API and SQL."""
 
 from __future__ import annotations
 
 from funke.table.changelog_mode import ChangelogMode
+from funke.table.compiled_plan import CompiledPlan
 from funke.table.data_view import DataView, ListView, MapView
 from funke.table.environment_settings import EnvironmentSettings
 from funke.table.explain_detail import ExplainDetail
@@ -12,8 +13,13 @@ from funke.table.plan_reference import PlanReference
 from funke.table.result_kind import ResultKind
 from funke.table.schema import Schema
 from funke.table.sql_dialect import SqlDialect
+from funke.table.statement_set import StatementSet
+from funke.table.table import GroupedTable, GroupWindowedTable, OverWindowedTable, Table, WindowGroupedTable
 from funke.table.table_config import TableConfig
 from funke.table.table_descriptor import FormatDescriptor, TableDescriptor
+from funke.table.table_environment import StreamTableEnvironment, TableEnvironment
+from funke.table.table_pipeline import TablePipeline
+from funke.table.table_result import TableResult
 from funke.table.table_schema import TableSchema
 from funke.table.types import DataTypes, Row, RowKind, UserDefinedType
 from funke.table.udf import (
@@ -23,19 +29,6 @@ from funke.table.udf import (
     ScalarFunction,
     TableAggregateFunction,
     TableFunction,
-)
-from funke.table.unsupported_names import (
-    CompiledPlan,
-    GroupedTable,
-    GroupWindowedTable,
-    OverWindowedTable,
-    StatementSet,
-    StreamTableEnvironment,
-    Table,
-    TableEnvironment,
-    TablePipeline,
-    TableResult,
-    WindowGroupedTable,
 )
 
 __all__ = [

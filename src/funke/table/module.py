@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.syntax.user_function import UserFunction
 
 __all__ = ["HiveModule", "Module", "ModuleEntry"]
 
@@ -17,6 +18,9 @@ class Module:
 
     def __init__(self, functions: dict[str, Any] | None = None) -> None:
         self._functions = {name.lower(): function for name, function in (functions or {}).items()}
+
+    def _user_functions(self) -> dict[str, UserFunction]:
+        return {name: function._to_user_function() for name, function in self._functions.items()}
 
 
 class HiveModule(Module):

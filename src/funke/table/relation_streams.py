@@ -14,14 +14,17 @@ from funke.engine.sql.binding.relations import (
     Calculation,
     Constants,
     Expansion,
+    Limit,
     Relation,
     Scan,
+    Sort,
     UnionAll,
 )
 from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.batch_elements import unpack_batches
 from funke.engine.sql.operators.calculate import Calculate
 from funke.engine.sql.operators.expand import Expand
+from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.table_rows import to_batches
 
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
     from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-__all__ = ["row_type_of", "stream_of"]
+__all__ = ["stream_of"]
 
 
 def stream_of(env: StreamExecutionEnvironment, relation: Relation) -> DataStream:
@@ -41,7 +44,7 @@ def stream_of(env: StreamExecutionEnvironment, relation: Relation) -> DataStream
 
 
 def _scan(env: StreamExecutionEnvironment, scan: Scan) -> DataStream:
-    stream: DataStream = scan.table
+    stream: DataStream = scan.table.stream(env, scan.columns)
     return stream
 
 
@@ -56,6 +59,22 @@ def _calculation(env: StreamExecutionEnvironment, calculation: Calculation) -> D
     operation = ColumnOperator(Calculate.of(calculation))
     # As in Flink: rows that come in one order leave in it.
     return upstream._keeping_parallelism(upstream._transform(operation, "Calc", row_type_of(calculation.columns)))
+
+
+def _sort(env: StreamExecutionEnvironment, sort: Sort) -> DataStream:
+    rows = SortRows(sort.columns, sort.keys, sort.offset, sort.limit)
+    return _in_one_place(stream_of(env, sort.input), ColumnOperator(rows), "Sort", sort)
+
+
+def _limit(env: StreamExecutionEnvironment, limit: Limit) -> DataStream:
+    rows = LimitRows(limit.columns, limit.offset, limit.limit)
+    return _in_one_place(stream_of(env, limit.input), ColumnOperator(rows), "Limit", limit)
+
+
+def _in_one_place(upstream: DataStream, operation: ColumnOperator, name: str, relation: Relation) -> DataStream:
+    """An operator that sees all rows: it has one subtask."""
+    made = upstream.global_()._transform(operation, name, row_type_of(relation.columns))
+    return made.force_non_parallel()
 
 
 def _union_all(env: StreamExecutionEnvironment, union: UnionAll) -> DataStream:
@@ -88,4 +107,6 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     UnionAll: _union_all,
     Expansion: _expansion,
     Aggregation: _aggregation,
+    Sort: _sort,
+    Limit: _limit,
 }

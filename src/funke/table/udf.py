@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from funke.engine.operators.functions.table_functions import (
@@ -113,6 +114,11 @@ class UserDefinedFunctionWrapper:
     def _set_takes_row_as_input(self) -> UserDefinedFunctionWrapper:
         self._takes_row_as_input = True
         return self
+
+    def _on_row(self, row: syntax.Expression) -> Expression[Any]:
+        """Make an expression that calls this function with a whole row as its only argument."""
+        function = replace(self._to_user_function(), takes_row=True)
+        return Expression(syntax.Call(self._name.lower(), (row,), path=(self._name,), function=function))
 
     def _to_user_function(self) -> UserFunction:
         """Return what the engine needs."""

@@ -6,14 +6,20 @@ from collections.abc import Sequence
 
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.sql.binding.relations import Column
+from funke.engine.types.arrow_types import to_arrow
+from funke.engine.types.basic_types import InstantTypeInfo
 from funke.engine.types.composite_types import RowTypeInfo
 from funke.engine.types.logical.collection_types import MultisetType
+from funke.engine.types.logical.column_types import from_column_type
 from funke.engine.types.logical.data_type import DataType, NullType, RawType
+from funke.engine.types.logical.data_types import DataTypes
 from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
+from funke.engine.types.logical.row_type import RowField, RowType
+from funke.engine.types.logical.time_types import TimestampType
 from funke.engine.types.type_catalog import Types
 from funke.engine.types.type_information import TypeInformation
 
-__all__ = ["row_type_of"]
+__all__ = ["data_type_of", "row_type_of"]
 
 
 def row_type_of(columns: Sequence[Column]) -> RowTypeInfo:
@@ -34,3 +40,17 @@ def _type_info(data_type: DataType) -> TypeInformation:
     if isinstance(data_type, RawType):
         return Types.PRIMITIVE_ARRAY(Types.BYTE())
     return Types.STRING() if isinstance(data_type, NullType) else to_type_info(data_type)
+
+
+def data_type_of(type_info: TypeInformation) -> DataType:
+    """The type of a column whose values are of a stream's type."""
+    if isinstance(type_info, RowTypeInfo):
+        names, types = type_info.get_field_names(), type_info.get_field_types()
+        return RowType([RowField(name, data_type_of(each)) for name, each in zip(names, types)])
+    if isinstance(type_info, InstantTypeInfo):
+        return DataTypes.TIMESTAMP_LTZ(9)
+    found = from_column_type(to_arrow(type_info))
+    if isinstance(found, TimestampType):
+        # Streams count nanoseconds.
+        return DataTypes.TIMESTAMP(9)
+    return found

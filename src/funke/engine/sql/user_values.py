@@ -7,12 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.data_type import DataType, UserDefinedType
+from funke.engine.types.logical.element_types import to_fields
 from funke.engine.types.logical.interval_types import DayTimeIntervalType
 from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.logical.time_types import DateType
 from funke.engine.types.row import Row
 
-__all__ = ["to_user_value"]
+__all__ = ["from_user_value", "to_user_value"]
+
+_MILLISECOND = datetime.timedelta(milliseconds=1)
 
 Convert = Callable[[Any], Any]
 
@@ -61,3 +65,29 @@ def _or_none(convert: Convert) -> Convert:
 
 def _applied(convert: Convert | None, value: Any) -> Any:
     return value if convert is None else convert(value)
+
+
+def from_user_value(data_type: DataType) -> Convert | None:
+    """Return what turns a program's value into the engine's; None if they are the same."""
+    if isinstance(data_type, RowType):
+        return _or_none(_row_reader(data_type))
+    if isinstance(data_type, ArrayType):
+        element = from_user_value(data_type.element_type)
+        return _or_none(lambda items: list(items) if element is None else [element(each) for each in items])
+    if isinstance(data_type, MapType):
+        key, value = from_user_value(data_type.key_type), from_user_value(data_type.value_type)
+        if key is None and value is None:
+            return None
+        return _or_none(lambda items: {_applied(key, one): _applied(value, other) for one, other in items.items()})
+    if isinstance(data_type, DayTimeIntervalType):
+        return lambda value: value // _MILLISECOND if isinstance(value, datetime.timedelta) else value
+    if isinstance(data_type, DateType):
+        return lambda value: value.date() if isinstance(value, datetime.datetime) else value
+    if isinstance(data_type, UserDefinedType):
+        return _or_none(data_type.serialize)
+    return None
+
+
+def _row_reader(data_type: RowType) -> Convert:
+    parts = [from_user_value(each.data_type) for each in data_type]
+    return lambda row: tuple(_applied(*each) for each in zip(parts, to_fields(row, data_type)))

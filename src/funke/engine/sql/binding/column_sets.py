@@ -1,4 +1,4 @@
-"""What only the Table API can say, in the words of SQL: sets of columns, texts of SQL in expressions, flattened rows."""
+"""What only the Table API can say, in the words of SQL: sets of columns, texts of SQL, flattened rows."""
 
 from __future__ import annotations
 
@@ -41,18 +41,26 @@ class ColumnSets:
 
     def named(self, expressions: Iterable[syntax.Expression]) -> tuple[syntax.Expression, ...]:
         """The same for the columns of a result: those without a name get Flink's, and no name occurs twice."""
-        items: list[syntax.Expression] = []
+        items = self.with_names(expressions)
+        names = [name for name, _ in items]
+        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        if twice is not None:
+            raise ValidationException(f"Ambiguous column name: {twice}")
+        return tuple(item for _, item in items)
+
+    def with_names(
+        self, expressions: Iterable[syntax.Expression], first: int = 0
+    ) -> list[tuple[str, syntax.Expression]]:
+        """The columns of a result with their names; numbers in names that Flink makes up begin with `first`."""
+        items: list[tuple[str, syntax.Expression]] = []
         for expression in expressions:
             # As in Flink, a text that is the name of a column gives a column without a name.
             is_text = isinstance(expression, syntax.Call) and expression.name == "call_sql"
             for each in self._parts_of(expression):
-                name = f"_c{len(items)}" if is_text else None
-                items.append(_with_name(each, name or _derived_name(each) or f"_c{len(items)}"))
-        names = [_name_of(each) for each in items]
-        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-        if twice is not None:
-            raise ValidationException(f"Ambiguous column name: {twice}")
-        return tuple(items)
+                derived = None if is_text else _derived_name(each)
+                item = _with_name(each, derived or f"_c{first + len(items)}")
+                items.append((_name_of(item), item))
+        return items
 
     def _parts_of(self, expression: syntax.Expression) -> list[syntax.Expression]:
         if isinstance(expression, syntax.Star) or expression == _STAR_NAME:

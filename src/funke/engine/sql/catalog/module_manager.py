@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.syntax.user_function import UserFunction
 
 __all__ = ["ModuleManager"]
 
@@ -20,15 +20,16 @@ class ModuleManager:
     """
 
     def __init__(self) -> None:
-        self._loaded: dict[str, Any] = {CORE: None}
+        # The functions of each module; those of the core are found by who knows them.
+        self._loaded: dict[str, Mapping[str, UserFunction] | None] = {CORE: None}
         self._used = [CORE]
 
-    def load(self, name: str, module: Any) -> None:
+    def load(self, name: str, functions: Mapping[str, UserFunction] | None) -> None:
         if not name:
             raise ValidationException("name cannot be null or empty string")
         if name in self._loaded:
             raise ValidationException(f"A module with name '{name}' already exists")
-        self._loaded[name] = module
+        self._loaded[name] = functions
         self._used.append(name)
 
     def unload(self, name: str) -> None:
@@ -43,6 +44,14 @@ class ModuleManager:
             if name in names[:position]:
                 raise ValidationException(f"Module '{name}' appears more than once")
         self._used = list(names)
+
+    def find(self, name: str) -> UserFunction | None:
+        """Return the function of a name in the first module in use that has it; the core's are not asked here."""
+        for each in self._used:
+            functions = self._loaded[each]
+            if functions is not None and name.lower() in functions:
+                return functions[name.lower()]
+        return None
 
     def list_modules(self) -> list[str]:
         """Return the modules in use, in their order."""

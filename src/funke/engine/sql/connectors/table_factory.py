@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from abc import ABC
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ class TableContext:
     partition_keys: tuple[str, ...] = ()
     primary_key: tuple[str, ...] = ()
     is_batch: bool = False
-    zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
+    zone: datetime.tzinfo = field(default_factory=lambda: ZoneInfo("UTC"))
     # What the session has set: keys of the configuration.
     configuration: Mapping[str, Any] = field(default_factory=dict)
 

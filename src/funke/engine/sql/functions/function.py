@@ -88,7 +88,7 @@ def symbol(word: str | DataType) -> Argument:
 class Session:
     """What functions know of the session: its zone, and when the query started, for CURRENT_DATE and its kin."""
 
-    zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
+    zone: datetime.tzinfo = field(default_factory=lambda: ZoneInfo("UTC"))
     started: datetime.datetime | None = None
 
     def now(self) -> datetime.datetime:

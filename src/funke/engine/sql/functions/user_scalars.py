@@ -89,20 +89,33 @@ def _pandas_kernel(call: BoundCall) -> Kernel:
     wanted = to_column_type(call.result)
 
     def evaluate(*columns: Any) -> Any:
-        found = user.function.eval(*(_series(each) for each in columns))
+        found = user.function.eval(*(_frame_or_series(each) for each in columns))
         length = next((len(each) for each in columns if not isinstance(each, pa.Scalar)), None)
         if length is not None and len(found) != length:
             raise ValueError(
                 f"The result length '{len(found)}' of Pandas UDF '{user.name}' is not equal to the input length "
                 f"'{length}'."
             )
-        return pa.Array.from_pandas(found, type=wanted, safe=False)
+        return _from_pandas(found, wanted)
 
     return evaluate
 
 
-def _series(column: Any) -> Any:
-    return column.as_py() if isinstance(column, pa.Scalar) else column.to_pandas()
+def _frame_or_series(column: Any) -> Any:
+    """A column for pandas: a row is a DataFrame, a constant itself."""
+    if isinstance(column, pa.Scalar):
+        return column.as_py()
+    if pa.types.is_struct(column.type):
+        return pa.Table.from_struct_array(column).to_pandas()
+    return column.to_pandas()
+
+
+def _from_pandas(found: Any, wanted: Any) -> Any:
+    if not pa.types.is_struct(wanted):
+        return pa.Array.from_pandas(found, type=wanted, safe=False)
+    # Several columns, by their places.
+    parts = [pa.Array.from_pandas(found.iloc[:, place], type=each.type) for place, each in enumerate(wanted)]
+    return pa.StructArray.from_arrays(parts, fields=list(wanted))
 
 
 def _async_kernel(call: BoundCall) -> Kernel:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
-from zoneinfo import ZoneInfo
 
+from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.query_binder import QueryBinder
-from funke.engine.sql.binding.relations import Relation
+from funke.engine.sql.binding.relations import Column, Relation
+from funke.engine.sql.binding.scope import Scope, ScopeColumn
 from funke.engine.sql.catalog.catalog_manager import CatalogManager
 from funke.engine.sql.catalog.function_registry import FunctionRegistry
 from funke.engine.sql.catalog.module_manager import ModuleManager
@@ -16,9 +17,13 @@ from funke.engine.sql.catalog.objects import CatalogFunction, CatalogTable, Cata
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session
 from funke.engine.sql.functions.user_scalars import as_scalar
+from funke.engine.sql.statements.catalog_definition import CatalogDefinition
 from funke.engine.sql.statements.function_loading import load_function
-from funke.engine.sql.statements.table_relations import TableRelations
+from funke.engine.sql.statements.table_relations import relation_of
+from funke.engine.sql.statements.time_zones import zone_of
+from funke.engine.sql.syntax.expressions import Expression
 from funke.engine.sql.syntax.queries import Query
+from funke.engine.types.logical.data_type import DataType
 
 __all__ = ["SessionSettings", "TableSession"]
 
@@ -56,9 +61,11 @@ class TableSession:
         self.catalogs = CatalogManager(catalog, database)
         self.functions = FunctionRegistry(self.catalogs)
         self.modules = ModuleManager()
+        # How catalogs were made, as far as SQL made them.
+        self.catalog_definitions: dict[str, CatalogDefinition] = {}
 
     @property
-    def zone(self) -> ZoneInfo:
+    def zone(self) -> datetime.tzinfo:
         return zone_of(self.settings.get_local_timezone())
 
     def bind(self, query: Query) -> Relation:
@@ -69,6 +76,12 @@ class TableSession:
         """What binds the queries of one statement: they all see the same time."""
         session = Session(self.zone, datetime.datetime.now(datetime.timezone.utc))
         return QueryBinder(self.find_relation, session, self.find_function)
+
+    def expression_type(self, expression: Expression, columns: Sequence[Column]) -> DataType:
+        """The type of an expression on some columns."""
+        scope = Scope(tuple(ScopeColumn(each.name, each.type, None, each.time) for each in columns))
+        binder = self.binder()
+        return ExpressionBinder(scope, binder.session, binder.find_function).bind(expression).type
 
     def find_relation(self, path: tuple[str, ...], options: tuple[tuple[str, str], ...] = ()) -> Relation | None:
         """The rows of a table or view; None if there is none."""
@@ -83,7 +96,7 @@ class TableSession:
         self, identifier: Identifier, found: CatalogTable | CatalogView, options: Mapping[str, str] | None = None
     ) -> Relation:
         """The rows of a table or view of the catalog, with the options of a hint."""
-        return TableRelations(self).relation_of(identifier, found, options or {})
+        return relation_of(self, identifier, found, options or {})
 
     def find_function(self, name: str) -> Function | None:
         """The function of a name: the user's temporary ones, built-in ones, those of modules, those of the catalog."""
@@ -93,31 +106,17 @@ class TableSession:
             if system is not None:
                 return _as_function(system)
             built_in = find_function(name) if self._uses_core else None
-            if built_in is None:
-                built_in = self._function_of_modules(name)
             if built_in is not None:
                 return built_in
+            of_module = self.modules.find(name)
+            if of_module is not None:
+                return as_scalar(of_module)
         found = self.functions.find(path) if len(path) <= 3 else None
         return None if found is None else _as_function(found)
 
     @property
     def _uses_core(self) -> bool:
         return "core" in self.modules.list_modules()
-
-    def _function_of_modules(self, name: str) -> Function | None:
-        for module in self.modules.used_modules():
-            found = module.find_function(name)
-            if found is not None:
-                return as_scalar(found)
-        return None
-
-
-def zone_of(name: str) -> ZoneInfo:
-    """The zone of a name; GMT+08:00 and its kin are those of a fixed distance."""
-    try:
-        return ZoneInfo(name)
-    except (ValueError, OSError, KeyError):
-        return fixed_zone(name)
 
 
 def _as_function(function: CatalogFunction) -> Function:

@@ -17,7 +17,9 @@ from funke.engine.sql.functions.aggregates.gathering import (
     LISTAGG,
 )
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel
+from funke.engine.sql.functions.aggregates.percentiles import PERCENTILE
 from funke.engine.sql.functions.aggregates.positions import FIRST_VALUE, LAST_VALUE
+from funke.engine.sql.functions.aggregates.spreads import SPREADS
 from funke.engine.sql.functions.aggregates.sums import AVG, SUM, SUM0
 
 __all__ = ["AGGREGATES", "create_kernel", "find_aggregate"]
@@ -36,6 +38,8 @@ AGGREGATES: tuple[AggregateFunction, ...] = (
     COLLECT,
     JSON_ARRAYAGG,
     JSON_OBJECTAGG,
+    PERCENTILE,
+    *SPREADS,
 )
 
 _BY_NAME = {name: function for function in AGGREGATES for name in function.names}

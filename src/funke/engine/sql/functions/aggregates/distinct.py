@@ -46,7 +46,7 @@ class DistinctKernel(AggregateKernel):
             chosen = self._first_ones(counts, rows, keys, codes)
         else:
             chosen = self._changing_ones(counts, rows, keys, codes)
-        mask = np.zeros(len(rows), np.bool_)
+        mask: Any = np.zeros(len(rows), np.bool_)
         mask[chosen] = True
         return AggregateRows(rows.segments, rows.arguments, rows.signs, mask)
 
@@ -101,5 +101,4 @@ class DistinctKernel(AggregateKernel):
 def _is_compared_by_value(column: Any) -> bool:
     # -0.0 and 0.0 are two values to Arrow.
 
-
-    return pa.types.is_nested(column.type) or pa.types.is_floating(column.type)
+    return bool(pa.types.is_nested(column.type) or pa.types.is_floating(column.type))

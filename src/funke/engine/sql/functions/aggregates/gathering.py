@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from funke.engine.errors import TypeMismatchError
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import Argument, bind, symbol
@@ -148,14 +149,20 @@ def _array_type(arguments: Sequence[Argument]) -> DataType:
 
 
 def _multiset_type(arguments: Sequence[Argument]) -> DataType:
-    return MultisetType(with_nullable(arguments[0].type, False), False)
+    return MultisetType(arguments[0].type, False)
+
+
+def _joined_type(arguments: Sequence[Argument]) -> DataType:
+    if len(arguments) > 1 and not arguments[1].is_constant:
+        raise TypeMismatchError("Argument to function 'LISTAGG' must be a literal")
+    return _TEXT
 
 
 _TEXT = VarCharType(LONGEST)
 LISTAGG = AggregateFunction(
     ("listagg",),
     "text | text, text",
-    always(_TEXT),
+    _joined_type,
     _TextListBody,
     purpose="All texts, with a separator between them, a comma unless it is given.",
 )

@@ -1,0 +1,51 @@
+"""Rows of a stream as columns of a table: with the table's types, and with event time as a column if it has one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from funke.engine.operators.operator import Operator, TaskInfo
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.types.columns.column_batch import ColumnBatch
+
+__all__ = ["StreamColumns"]
+
+
+@dataclass(frozen=True)
+class StreamColumns:
+    """Makes the operator: `fields` are the places of the columns in the stream's rows, None for event time."""
+
+    columns: tuple[Column, ...]
+    fields: tuple[int | None, ...]
+
+    def __call__(self, task: TaskInfo) -> Operator:
+        return _StreamColumnsOperator(self)
+
+
+class _StreamColumnsOperator(Operator):
+    takes_rows = False
+    takes_columns = True
+
+    def __init__(self, made: StreamColumns) -> None:
+        self._schema = schema_of(made.columns)
+        self._fields = made.fields
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        self.records_in += len(batch)
+        arrays = [self._array(batch, place, field.type) for place, field in zip(self._fields, self._schema)]
+        self.output.emit_columns(batch.with_data(pa.RecordBatch.from_arrays(arrays, schema=self._schema)))
+
+    def _array(self, batch: ColumnBatch, place: int | None, wanted: Any) -> Any:
+        if place is not None:
+            column = batch.data.column(place)
+            return column if column.type == wanted else column.cast(wanted, safe=False)
+        if batch.timestamps is None:
+            raise ValueError(
+                "Rowtime timestamp is not defined. Please make sure that a proper TimestampAssigner is defined and the "
+                "stream environment uses the EventTime time characteristic."
+            )
+        return pa.array(batch.timestamps, pa.timestamp("ms", getattr(wanted, "tz", None))).cast(wanted)

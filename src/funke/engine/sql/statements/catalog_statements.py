@@ -1,0 +1,147 @@
+"""Statements on catalogs and databases, and DROP for everything that stands in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from funke.engine.flink_exceptions import CatalogException, JavaException, TableException, ValidationException
+from funke.engine.sql.catalog.catalog import Catalog
+from funke.engine.sql.catalog.in_memory_catalog import InMemoryCatalog
+from funke.engine.sql.catalog.objects import CatalogDatabase
+from funke.engine.sql.statements.catalog_definition import CatalogDefinition
+from funke.engine.sql.statements.function_statements import drop_function
+from funke.engine.sql.statements.outcome import OK, Outcome
+from funke.engine.sql.statements.table_session import TableSession
+from funke.engine.sql.syntax import statements as syntax
+
+__all__ = [
+    "alter_catalog",
+    "alter_database",
+    "create_catalog",
+    "create_database",
+    "database_path",
+    "drop_object",
+    "new_catalog",
+]
+
+_IN_MEMORY = "generic_in_memory"
+
+
+def create_database(session: TableSession, statement: syntax.CreateDatabase) -> Outcome:
+    catalog, name = database_path(session, statement.path)
+    database = CatalogDatabase(dict(statement.options), statement.comment or "")
+    try:
+        session.catalogs.catalog(catalog).create_database(name, database, statement.if_not_exists)
+    except JavaException as error:
+        properties = ", ".join(f"{key}={value}" for key, value in statement.options)
+        raise _caused(
+            f"Could not execute CREATE DATABASE: (catalogDatabase: [{{{properties}}}], catalogName: [{catalog}], "
+            f"databaseName: [{name}], ignoreIfExists: [{str(statement.if_not_exists).lower()}])",
+            error,
+        ) from error
+    return OK
+
+
+def alter_database(session: TableSession, statement: syntax.AlterDatabase) -> Outcome:
+    catalog, name = database_path(session, statement.path)
+    found = session.catalogs.catalog(catalog)
+    try:
+        database = found.get_database(name)
+        changed = replace(database, properties={**database.properties, **dict(statement.options)})
+        found.alter_database(name, changed, False)
+    except JavaException as error:
+        raise _caused(f"Could not execute ALTER DATABASE {catalog}.{name}", error) from error
+    return OK
+
+
+def create_catalog(session: TableSession, statement: syntax.CreateCatalog) -> Outcome:
+    if statement.if_not_exists and session.catalogs.get_catalog(statement.name) is not None:
+        return OK
+    options = dict(statement.options)
+    session.catalogs.register(statement.name, new_catalog(statement.name, options))
+    session.catalog_definitions[statement.name] = CatalogDefinition(options, statement.comment or "")
+    return OK
+
+
+def alter_catalog(session: TableSession, statement: syntax.AlterCatalog) -> Outcome:
+    if session.catalogs.get_catalog(statement.name) is None:
+        raise CatalogException(f"Catalog {statement.name} does not exist in the catalog store.")
+    known = session.catalog_definitions.get(statement.name, CatalogDefinition({_TYPE: _IN_MEMORY}))
+    if _TYPE in dict(statement.options) or _TYPE in statement.keys:
+        raise ValidationException("ALTER CATALOG does not support changing the option 'type'")
+    options = {**known.options, **dict(statement.options)}
+    kept = {key: value for key, value in options.items() if key not in statement.keys}
+    comment = known.comment if statement.comment is None else statement.comment
+    session.catalog_definitions[statement.name] = CatalogDefinition(kept, comment)
+    return OK
+
+
+def new_catalog(name: str, options: dict[str, str]) -> Catalog:
+    """Make the catalog that options describe."""
+    listed = "\n".join(f"'{key}'='{value}'" for key, value in sorted(options.items()))
+    told = f"Unable to create catalog '{name}'.\n\nCatalog options are:\n{listed}"
+    if _TYPE not in options:
+        raise ValidationException(
+            f"{told}\nCaused by: ValidationException: Catalog options do not contain an option key 'type' for "
+            "discovering a catalog."
+        )
+    if options[_TYPE] != _IN_MEMORY:
+        raise ValidationException(
+            f"{told}\nCaused by: ValidationException: Could not find any factory for identifier '{options[_TYPE]}' "
+            "that implements 'org.apache.flink.table.factories.CatalogFactory' in the classpath.\n\n"
+            f"Available factory identifiers are:\n\n{_IN_MEMORY}"
+        )
+    unknown = sorted(set(options) - {_TYPE, _DATABASE})
+    if unknown:
+        raise ValidationException(
+            f"{told}\nCaused by: ValidationException: Unsupported options found for '{_IN_MEMORY}'.\n\n"
+            f"Unsupported options:\n\n" + "\n".join(unknown) + f"\n\nSupported options:\n\n{_DATABASE}"
+        )
+    return InMemoryCatalog(name, options.get(_DATABASE, "default"))
+
+
+def drop_object(session: TableSession, statement: syntax.DropObject) -> Outcome:
+    catalogs = session.catalogs
+    if statement.kind == "catalog":
+        catalogs.unregister(statement.path[-1], statement.if_exists)
+        session.catalog_definitions.pop(statement.path[-1], None)
+    elif statement.kind == "database":
+        _drop_database(session, statement)
+    elif statement.kind == "function":
+        drop_function(session, statement)
+    else:
+        identifier = catalogs.qualify(statement.path)
+        if statement.kind == "table":
+            drop = catalogs.drop_temporary_table if statement.is_temporary else catalogs.drop_table
+        else:
+            drop = catalogs.drop_temporary_view if statement.is_temporary else catalogs.drop_view
+        drop(identifier, statement.if_exists)
+    return OK
+
+
+def database_path(session: TableSession, path: tuple[str, ...]) -> tuple[str, str]:
+    """The catalog and the name of a database."""
+    if len(path) > 2:
+        raise ValidationException(f"a database has a catalog and a name, got {'.'.join(path)}")
+    return (path[0] if len(path) == 2 else session.catalogs.current_catalog), path[-1]
+
+
+def _drop_database(session: TableSession, statement: syntax.DropObject) -> None:
+    catalog, name = database_path(session, statement.path)
+    how = "CASCADE" if statement.is_cascade else "RESTRICT"
+    exists = "IF EXISTS " if statement.if_exists else ""
+    told = f"Could not execute DROP DATABASE {exists}{catalog}.{name} {how}"
+    try:
+        session.catalogs.drop_database(catalog, name, statement.if_exists, statement.is_cascade)
+    except ValidationException as error:
+        raise TableException(f"{told}\nCaused by: ValidationException: {error}") from error
+    except JavaException as error:
+        raise _caused(told, error) from error
+
+
+def _caused(told: str, error: JavaException) -> ValidationException:
+    return ValidationException(f"{told}\nCaused by: {type(error).__name__}: {error}")
+
+
+_TYPE = "type"
+_DATABASE = "default-database"

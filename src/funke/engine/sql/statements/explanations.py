@@ -1,0 +1,220 @@
+"""EXPLAIN: what was asked for, and how it would be run, with the names that Flink's plans have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.binding.expressions import (
+    BoundColumn,
+    BoundConstant,
+    BoundExpression,
+    BoundFunction,
+    BoundSymbol,
+)
+from funke.engine.sql.binding.relations import Calculation, Constants, Limit, Relation, Scan, Sort, UnionAll
+from funke.engine.sql.statements.emitted_kinds import inputs_of, kinds_of, kinds_text
+from funke.engine.sql.statements.insert_plans import plan_insert
+from funke.engine.sql.statements.outcome import InsertPlan, Outcome, text_outcome
+from funke.engine.sql.statements.table_session import TableSession
+from funke.engine.sql.syntax import statements as syntax
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.sql_text import to_full_sql_text
+
+__all__ = ["explain_inserts", "explain_relation", "explain_statement"]
+
+_INFIX = frozenset({"+", "-", "*", "/", "%", "=", "<>", "<", ">", "<=", ">=", "and", "or", "||"})
+CHANGELOG_MODE = "CHANGELOG_MODE"
+
+
+def explain_statement(session: TableSession, statement: syntax.Explain) -> Outcome:
+    unknown = [each for each in statement.details if each.upper() not in (CHANGELOG_MODE, "ESTIMATED_COST")]
+    if unknown:
+        raise UnsupportedFeatureError(f"EXPLAIN {', '.join(unknown)}")
+    explained = statement.statement
+    details = tuple(each.upper() for each in statement.details)
+    if isinstance(explained, syntax.QueryStatement):
+        return text_outcome(explain_relation(session.bind(explained.query), details), is_plain=True)
+    if isinstance(explained, syntax.Insert):
+        return text_outcome(explain_inserts([plan_insert(session, explained)], details), is_plain=True)
+    if isinstance(explained, syntax.StatementSet):
+        plans = [plan_insert(session, each) for each in explained.inserts]
+        return text_outcome(explain_inserts(plans, details), is_plain=True)
+    raise UnsupportedFeatureError(f"EXPLAIN {type(explained).__name__}")
+
+
+def explain_relation(relation: Relation, details: Sequence[str] = ()) -> str:
+    """The plan of a query."""
+    return _sections([_Plan(relation)], details)
+
+
+def explain_inserts(plans: Sequence[InsertPlan], details: Sequence[str] = ()) -> str:
+    """The plan of rows for tables."""
+    return _sections([_Plan(each.relation, each) for each in plans], details)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    relation: Relation
+    sink: InsertPlan | None = None
+
+
+@dataclass(frozen=True)
+class _Style:
+    """How a section writes its nodes and expressions."""
+
+    is_logical: bool = False
+    is_infix: bool = False
+    has_kinds: bool = False
+
+
+def _sections(plans: Sequence[_Plan], details: Sequence[str]) -> str:
+    has_kinds = CHANGELOG_MODE in details
+    sections = (
+        ("Abstract Syntax Tree", _Style(is_logical=True)),
+        ("Optimized Physical Plan", _Style(has_kinds=has_kinds)),
+        ("Optimized Execution Plan", _Style(is_infix=True)),
+    )
+    return "\n".join(f"== {title} ==\n{_trees(plans, style)}" for title, style in sections)
+
+
+def _trees(plans: Sequence[_Plan], style: _Style) -> str:
+    return "\n".join("\n".join(_tree(each, style)) + "\n" for each in plans)
+
+
+def _tree(plan: _Plan, style: _Style) -> list[str]:
+    if plan.sink is None:
+        return _lines(plan.relation, style)
+    fields = ", ".join(each.name for each in plan.relation.columns)
+    name = "LogicalSink" if style.is_logical else "Sink"
+    kinds = ", changelogMode=[NONE]" if style.has_kinds else ""
+    line = f"{name}(table=[{plan.sink.name}], fields=[{fields}]{kinds})"
+    return [line, *_below([_lines(plan.relation, style)])]
+
+
+def _lines(relation: Relation, style: _Style) -> list[str]:
+    """The lines of a relation and of everything that it reads."""
+    titles = _TITLES.get(type(relation), _plain_titles)(relation, style)
+    if style.has_kinds:
+        titles = [f"{each[:-1]}, changelogMode=[{kinds_text(kinds_of(relation))[1:-1]}])" for each in titles]
+    lines = _below([_lines(each, style) for each in inputs_of(relation)])
+    for title in reversed(titles):
+        lines = [title, *lines] if title is titles[-1] else [title, *_below([lines])]
+    return lines
+
+
+def _below(trees: Sequence[list[str]]) -> list[str]:
+    """Trees under a node, with Flink's lines between them."""
+    lines: list[str] = []
+    for place, tree in enumerate(trees):
+        is_last = place == len(trees) - 1
+        first, others = ("+- ", "   ") if is_last else (":- ", ":  ")
+        lines += [f"{first}{tree[0]}", *(f"{others}{each}" for each in tree[1:])]
+    return lines
+
+
+def _plain_titles(relation: Relation, style: _Style) -> list[str]:
+    fields = ", ".join(each.name for each in relation.columns)
+    return [f"{'Logical' if style.is_logical else ''}{type(relation).__name__}(select=[{fields}])"]
+
+
+def _scan_titles(scan: Scan, style: _Style) -> list[str]:
+    table = ", ".join(scan.path) or "*anonymous*"
+    if style.is_logical:
+        return [f"LogicalTableScan(table=[[{table}]])"]
+    fields = ", ".join(each.name for each in scan.columns)
+    return [f"TableSourceScan(table=[[{table}]], fields=[{fields}])"]
+
+
+def _constants_titles(constants: Constants, style: _Style) -> list[str]:
+    rows = ", ".join(f"{{ {', '.join(map(_value_text, row))} }}" for row in constants.rows[:_MOST_ROWS])
+    more = ", …" if len(constants.rows) > _MOST_ROWS else ""
+    return [f"{'Logical' if style.is_logical else ''}Values(tuples=[[{rows}{more}]])"]
+
+
+def _calculation_titles(calculation: Calculation, style: _Style) -> list[str]:
+    names = [each.name for each in calculation.columns]
+    condition = calculation.condition
+    if style.is_logical:
+        parts = (f"{name}=[{_text(each, style)}]" for name, each in zip(names, calculation.expressions))
+        project = f"LogicalProject({', '.join(parts)})"
+        return [project] if condition is None else [project, f"LogicalFilter(condition=[{_text(condition, style)}])"]
+    selected = ", ".join(_named_text(name, each, style) for name, each in zip(names, calculation.expressions))
+    where = "" if condition is None else f", where=[{_text(condition, style)}]"
+    return [f"Calc(select=[{selected}]{where})"]
+
+
+def _union_titles(union: UnionAll, style: _Style) -> list[str]:
+    fields = ", ".join(each.name for each in union.columns)
+    return ["LogicalUnion(all=[true])" if style.is_logical else f"Union(all=[true], union=[{fields}])"]
+
+
+def _sort_titles(sort: Sort, style: _Style) -> list[str]:
+    limit = _limit_parts(sort.offset, sort.limit)
+    if style.is_logical:
+        keys = [f"sort{place}=[${each.index}]" for place, each in enumerate(sort.keys)]
+        keys += [f"dir{place}=[{'ASC' if each.is_ascending else 'DESC'}]" for place, each in enumerate(sort.keys)]
+        return [f"LogicalSort({', '.join((*keys, *limit))})"]
+    order = ", ".join(f"{sort.columns[each.index].name} {'ASC' if each.is_ascending else 'DESC'}" for each in sort.keys)
+    name = "SortLimit" if limit else "Sort"
+    return [f"{name}({', '.join((f'orderBy=[{order}]', *limit))})"]
+
+
+def _limit_titles(limit: Limit, style: _Style) -> list[str]:
+    parts = ", ".join(_limit_parts(limit.offset, limit.limit))
+    return [f"LogicalSort({parts})" if style.is_logical else f"Limit({parts})"]
+
+
+def _limit_parts(offset: int, limit: int | None) -> list[str]:
+    parts = [f"offset=[{offset}]"] if offset else []
+    return parts if limit is None else [*parts, f"fetch=[{limit}]"]
+
+
+_MOST_ROWS = 10
+_TITLES: dict[type[Relation], Callable[[Any, _Style], list[str]]] = {
+    Scan: _scan_titles,
+    Constants: _constants_titles,
+    Calculation: _calculation_titles,
+    UnionAll: _union_titles,
+    Sort: _sort_titles,
+    Limit: _limit_titles,
+}
+
+
+def _named_text(name: str, expression: BoundExpression, style: _Style) -> str:
+    text = _text(expression, style)
+    return text if text == name else f"{text} AS {name}"
+
+
+def _text(expression: BoundExpression, style: _Style) -> str:
+    if isinstance(expression, BoundColumn):
+        return f"${expression.index}" if style.is_logical else expression.name
+    if isinstance(expression, BoundConstant):
+        return _value_text(expression.value)
+    if isinstance(expression, BoundSymbol):
+        word = expression.word
+        return f"FLAG({word})" if not isinstance(word, DataType) else to_full_sql_text(word)
+    assert isinstance(expression, BoundFunction)
+    return _function_text(expression, style)
+
+
+def _function_text(expression: BoundFunction, style: _Style) -> str:
+    name = expression.call.function.name
+    arguments = [_text(each, style) for each in expression.arguments]
+    if name in ("cast", "try_cast"):
+        target = to_full_sql_text(expression.type)
+        short = f"{name.upper()}({arguments[0]}"
+        return f"{short}):{target}" if style.is_logical else f"{short} AS {target})"
+    if name in _INFIX and style.is_infix and len(arguments) > 1:
+        return f"({f' {name.upper()} '.join(arguments)})"
+    return f"{name if name in _INFIX else name.upper()}({', '.join(arguments)})"
+
+
+def _value_text(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,47 @@
+"""Functions of the catalog as what they are: objects that were given, or what stands under a name in a module."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Protocol, runtime_checkable
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.catalog.objects import CatalogFunction
+from funke.engine.sql.syntax.user_function import UserFunction
+
+__all__ = ["DecoratedFunction", "load_function"]
+
+
+@runtime_checkable
+class DecoratedFunction(Protocol):
+    """What `udf()` and its kin make."""
+
+    def _to_user_function(self) -> UserFunction: ...
+
+
+def load_function(function: CatalogFunction) -> UserFunction:
+    """Return a function of the catalog; a class name is that of an object that `udf()` made, behind its module."""
+    found = function.function
+    if found is None:
+        if function.language.upper() != "PYTHON":
+            raise UnsupportedFeatureError(
+                f"the function '{function.class_name}' of language {function.language.upper()}",
+                "there is no JVM of Flink's; write it in Python",
+            )
+        found = _imported(function.class_name)
+    if not isinstance(found, DecoratedFunction):
+        raise ValidationException(
+            f"'{function.class_name}' is no function for tables; decorate it with @udf, @udtf, @udaf or @udtaf"
+        )
+    return found._to_user_function()
+
+
+def _imported(class_name: str) -> object:
+    module, _, name = class_name.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValidationException(
+            f"the function '{class_name}' cannot be loaded: {error}; it is named 'module.function'"
+        ) from error

@@ -1,0 +1,71 @@
+"""What statements give: an answer at once, the rows of a query, or rows for tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from funke.engine.sql.binding.relations import Column, Relation
+from funke.engine.sql.catalog.objects import Identifier
+from funke.engine.sql.connectors.table_sink import TableSink
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.data_types import DataTypes
+
+__all__ = ["OK", "InsertPlan", "Inserts", "Outcome", "QueryRows", "StatementResult", "listing", "text_outcome"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An answer that is there at once."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    has_content: bool = True
+    # Printed as it is, without a frame.
+    is_plain: bool = False
+
+
+@dataclass(frozen=True)
+class QueryRows:
+    """The rows of a query, which a job has to compute."""
+
+    relation: Relation
+
+
+@dataclass(frozen=True)
+class InsertPlan:
+    """Rows for a table; their columns are the sink's."""
+
+    identifier: Identifier | None
+    relation: Relation
+    sink: TableSink
+    primary_key: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The sink as results and jobs name it."""
+        return "*anonymous*" if self.identifier is None else self.identifier.summary
+
+
+@dataclass(frozen=True)
+class Inserts:
+    """Rows for tables, written by one job."""
+
+    plans: tuple[InsertPlan, ...]
+
+
+StatementResult = Outcome | QueryRows | Inserts
+
+_RESULT = (Column("result", DataTypes.STRING()),)
+OK = Outcome(_RESULT, (("OK",),), has_content=False, is_plain=True)
+
+
+def text_outcome(text: str, is_plain: bool = False) -> Outcome:
+    """One text."""
+    return Outcome(_RESULT, ((text,),), is_plain=is_plain)
+
+
+def listing(rows: list[tuple[Any, ...]], *columns: tuple[str, DataType] | str) -> Outcome:
+    """Rows of a listing; a column is a text unless its type is told."""
+    pairs = ((each, DataTypes.STRING()) if isinstance(each, str) else each for each in columns)
+    return Outcome(tuple(Column(*each) for each in pairs), tuple(rows))

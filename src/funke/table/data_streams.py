@@ -1,0 +1,309 @@
+"""Streams as tables and tables as streams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.flink_exceptions import TableException, ValidationException
+from funke.engine.graph.operations import BuiltInMap, ColumnOperator
+from funke.engine.sql.binding.relations import Column, Relation, Scan
+from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.operators.stream_columns import StreamColumns
+from funke.engine.sql.statements.emitted_kinds import kinds_of
+from funke.engine.sql.statements.insert_plans import cast_rows
+from funke.engine.sql.statements.resolved_table import resolved
+from funke.engine.sql.statements.streaming_rules import check_streaming
+from funke.engine.sql.statements.table_scans import with_declared_columns
+from funke.engine.sql.statements.table_session import TableSession
+from funke.engine.sql.stream_types import data_type_of, row_type_of
+from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
+from funke.engine.types.row import Row, RowKind
+from funke.engine.types.type_catalog import Types
+from funke.engine.types.type_information import ExternalTypeInfo, TypeInformation
+from funke.table.expression import Expression
+from funke.table.expression_members.operands import to_syntax
+from funke.table.relation_streams import stream_of
+from funke.table.schema import Schema
+from funke.table.types import DataTypes
+
+if TYPE_CHECKING:
+    from funke.datastream.data_stream import DataStream
+    from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from funke.table.changelog_mode import ChangelogMode
+
+__all__ = ["changelog_relation", "plain_stream", "retract_stream", "stream_relation", "typed_stream"]
+
+INSERTS = frozenset({RowKind.INSERT})
+_ROWTIME = "rowtime"
+
+
+@dataclass(frozen=True, eq=False)
+class StreamTable:
+    """A stream as the table of a scan; `fields` are the places of its columns, None is event time."""
+
+    source: DataStream
+    fields: tuple[int | None, ...]
+    kinds: frozenset[RowKind] = INSERTS
+
+    def stream(self, env: StreamExecutionEnvironment, columns: Sequence[Column]) -> DataStream:
+        operation = ColumnOperator(StreamColumns(tuple(columns), self.fields))
+        made = self.source._transform(operation, "StreamToTable", row_type_of(columns))
+        return self.source._keeping_parallelism(made)
+
+
+def stream_relation(
+    session: TableSession, stream: DataStream, fields_or_schema: Sequence[Expression[Any] | Schema]
+) -> Relation:
+    """The rows of a stream: with all fields, with some of them, or with the columns of a schema."""
+    source, names, types = _fields_of(stream)
+    if not fields_or_schema:
+        columns = tuple(map(Column, names, types))
+        return Scan(columns, StreamTable(source, tuple(range(len(columns)))))
+    if isinstance(fields_or_schema[0], Schema):
+        return _with_schema(session, source, names, types, fields_or_schema[0], INSERTS)
+    return _with_fields(session, source, names, types, [to_syntax(each) for each in fields_or_schema])
+
+
+def changelog_relation(
+    session: TableSession, stream: DataStream, schema: Schema | None, mode: ChangelogMode | None
+) -> Relation:
+    """The rows of a stream of changes."""
+    source, names, types = _fields_of(stream)
+    kinds = frozenset(RowKind) if mode is None else mode._kinds
+    if RowKind.UPDATE_AFTER in kinds and RowKind.UPDATE_BEFORE not in kinds:
+        raise UnsupportedFeatureError(
+            "from_changelog_stream in upsert mode", "rows before their update are needed; give all changes"
+        )
+    return _with_schema(session, source, names, types, schema or Schema.new_builder().build(), kinds)
+
+
+def plain_stream(
+    env: StreamExecutionEnvironment, relation: Relation, type_info: TypeInformation | None = None
+) -> DataStream:
+    """The stream of a table whose rows are only added."""
+    check_streaming(relation, True)
+    if kinds_of(relation) != INSERTS:
+        raise TableException(
+            "Table sink 'Unregistered_DataStream_Sink' doesn't support consuming update changes which is produced by "
+            f"node {type(relation).__name__}"
+        )
+    return _typed(stream_of(env, relation), relation, type_info)
+
+
+def typed_stream(
+    session: TableSession,
+    env: StreamExecutionEnvironment,
+    relation: Relation,
+    schema: Schema | None,
+    mode: ChangelogMode | None,
+) -> DataStream:
+    """The stream of a table's changes, with the columns of a schema if one is given."""
+    check_streaming(relation, True)
+    if mode is not None and not kinds_of(relation) <= mode._kinds:
+        raise TableException(f"the changes of {type(relation).__name__} are not all of the kinds {mode}")
+    if schema is not None:
+        columns = resolved(schema._definition, session.binder())
+        if columns.columns:
+            relation = cast_rows(session, relation, columns.persisted, "Unregistered_DataStream_Sink")
+    return stream_of(env, relation)
+
+
+def retract_stream(env: StreamExecutionEnvironment, relation: Relation, type_info: TypeInformation) -> DataStream:
+    """The stream of pairs: whether a row is added or taken back, and the row."""
+    check_streaming(relation, True)
+    rows = _typed(stream_of(env, relation), relation, type_info)
+    pair_type = Types.TUPLE([Types.BOOLEAN(), type_info])
+    return rows._keeping_parallelism(rows._transform(BuiltInMap(_as_pair), "Retract", pair_type))
+
+
+def _as_pair(row: Row) -> tuple[bool, Row]:
+    is_added = row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER)
+    row.set_row_kind(RowKind.INSERT)
+    return is_added, row
+
+
+def _typed(stream: DataStream, relation: Relation, type_info: TypeInformation | None) -> DataStream:
+    if type_info is None:
+        return stream
+    wanted = _value_type(type_info)
+    types = wanted.get_field_types() if isinstance(wanted, (RowTypeInfo, TupleTypeInfo)) else [wanted]
+    if len(types) != len(relation.columns):
+        raise ValidationException(
+            "Column types of query result and sink for 'Unregistered_DataStream_Sink' do not match.\n"
+            "Cause: Different number of columns."
+        )
+    if isinstance(wanted, RowTypeInfo):
+        named = Types.ROW_NAMED([each.name for each in relation.columns], [each for each in types if each is not None])
+        return stream._keeping_parallelism(stream._transform(BuiltInMap(_itself), "SinkConversionToRow", named))
+    convert = _as_tuple if isinstance(wanted, TupleTypeInfo) else _only_value
+    return stream._keeping_parallelism(stream._transform(BuiltInMap(convert), "SinkConversion", type_info))
+
+
+def _itself(row: Row) -> Row:
+    return row
+
+
+def _as_tuple(row: Row) -> tuple[Any, ...]:
+    return tuple(row)
+
+
+def _only_value(row: Row) -> Any:
+    return row[0]
+
+
+def _fields_of(stream: DataStream) -> tuple[DataStream, list[str], list[Any]]:
+    """A stream of rows with the names and types of their fields; single values become rows of one field."""
+    value_type = _value_type(stream._type_info)
+    if isinstance(value_type, RowTypeInfo):
+        return stream, list(value_type.get_field_names()), [data_type_of(e) for e in value_type.get_field_types()]
+    if isinstance(value_type, TupleTypeInfo):
+        types = value_type.get_field_types()
+        return stream, [f"f{place}" for place in range(len(types))], [data_type_of(each) for each in types]
+    if value_type is None:
+        raise UnsupportedFeatureError(
+            "a table of a stream without a type", "declare it, such as output_type=Types.ROW_NAMED([…], […])"
+        )
+    row_type = Types.ROW_NAMED(["f0"], [value_type])
+    rows = stream._keeping_parallelism(stream._transform(BuiltInMap(Row), "Row", row_type))
+    return rows, ["f0"], [data_type_of(value_type)]
+
+
+def _value_type(type_info: TypeInformation | None) -> TypeInformation | None:
+    return _value_type(type_info._type_info) if isinstance(type_info, ExternalTypeInfo) else type_info
+
+
+def _with_schema(
+    session: TableSession,
+    source: DataStream,
+    names: list[str],
+    types: list[Any],
+    schema: Schema,
+    kinds: frozenset[RowKind],
+) -> Relation:
+    """The columns of a schema; one without physical columns adds to those of the stream."""
+    definition = _with_stream_columns(schema, names, types)
+    columns = resolved(definition, session.binder())
+    scanned: list[Column] = []
+    fields: list[int | None] = []
+    for column in columns.columns:
+        if column.is_computed:
+            continue
+        if column.definition.is_metadata:
+            if column.metadata_key != _ROWTIME:
+                raise ValidationException(
+                    f"Invalid metadata key '{column.metadata_key}' in column '{column.name}' of table. The "
+                    "DynamicTableSource class 'ExternalDynamicSource' supports the following metadata keys for "
+                    "reading:\nrowtime"
+                )
+            fields.append(None)
+        else:
+            fields.append(_field_place(column.name, names, len(scanned)))
+        scanned.append(Column(column.name, column.type))
+    scan = Scan(tuple(scanned), StreamTable(source, tuple(fields), kinds))
+    return with_declared_columns(scan, columns, session.binder())
+
+
+def _field_place(name: str, names: list[str], place: int) -> int:
+    if name in names:
+        return names.index(name)
+    raise ValidationException(
+        f"Unable to find a field named '{name}' in the physical data type derived from the given type information for "
+        "schema declaration. Make sure that the type information is not a generic raw type. Currently available "
+        f"fields are: [{', '.join(names)}]"
+    )
+
+
+def _with_stream_columns(schema: Schema, names: list[str], types: list[Any]) -> Any:
+    definition = schema._definition
+    if any(each.expression is None and not each.is_metadata for each in definition.columns):
+        return definition
+    physical = Schema.new_builder().from_fields(names, types).build()._definition.columns
+    return type(definition)(
+        (*physical, *definition.columns),
+        definition.watermark,
+        definition.primary_key,
+        definition.primary_key_name,
+        definition.typed_by_text,
+    )
+
+
+def _with_fields(
+    session: TableSession, source: DataStream, names: list[str], types: list[Any], fields: list[syntax.Expression]
+) -> Relation:
+    """Fields by their names, in any order and renamed; by their places if none of them is known."""
+    plain = [each for each in fields if not _is_time(each)]
+    by_name = any(_field_name(each) in names for each in plain) or (
+        isinstance(_value_type(source._type_info), RowTypeInfo)
+        and any(isinstance(each, syntax.Alias) for each in plain)
+    )
+    columns: list[Column] = []
+    places: list[int | None] = []
+    proctimes: list[tuple[int, str]] = []
+    number = 0
+    for position, field in enumerate(fields):
+        if _is_time(field):
+            name, kind = _time_name(field)
+            if kind == "proctime":
+                proctimes.append((position, name))
+                continue
+            # As in Flink 1.x: a column of that name is replaced by the stream's event time.
+            columns.append(Column(name, DataTypes.TIMESTAMP(3), TimeAttribute.ROWTIME))
+            places.append(None)
+            continue
+        place = _place_by_name(field, names) if by_name else number
+        if place >= len(names):
+            raise ValidationException(
+                f"Table field list exceeds the number of fields of the stream: [{', '.join(names)}]"
+            )
+        number += 1
+        columns.append(Column(_new_name(field), types[place]))
+        places.append(place)
+    scan = Scan(tuple(columns), StreamTable(source, tuple(places)))
+    return _with_proctimes(session, scan, proctimes)
+
+
+def _with_proctimes(session: TableSession, scan: Scan, proctimes: list[tuple[int, str]]) -> Relation:
+    if not proctimes:
+        return scan
+    from funke.engine.sql.syntax import queries
+
+    items: list[syntax.Expression] = [syntax.Name((each.name,)) for each in scan.columns]
+    for position, name in proctimes:
+        items.insert(position, syntax.Alias(syntax.Call("proctime"), (name,)))
+    return session.bind(queries.Select(tuple(items), queries.InlineTable(scan)))
+
+
+def _is_time(field: syntax.Expression) -> bool:
+    inner = field.operand if isinstance(field, syntax.Alias) else field
+    return isinstance(inner, syntax.Call) and inner.name in ("rowtime", "proctime")
+
+
+def _time_name(field: syntax.Expression) -> tuple[str, str]:
+    inner = field.operand if isinstance(field, syntax.Alias) else field
+    assert isinstance(inner, syntax.Call)
+    (column,) = inner.arguments
+    assert isinstance(column, syntax.Name)
+    return (field.names[0] if isinstance(field, syntax.Alias) else column.parts[-1]), inner.name
+
+
+def _field_name(field: syntax.Expression) -> str | None:
+    inner = field.operand if isinstance(field, syntax.Alias) else field
+    return inner.parts[-1] if isinstance(inner, syntax.Name) else None
+
+
+def _new_name(field: syntax.Expression) -> str:
+    name = field.names[0] if isinstance(field, syntax.Alias) else _field_name(field)
+    if name is None:
+        raise ValidationException(f"a field of a stream is given by its name, got {Expression(field)}")
+    return name
+
+
+def _place_by_name(field: syntax.Expression, names: list[str]) -> int:
+    name = _field_name(field)
+    if name not in names:
+        raise ValidationException(f"{name} is not a field of the stream; its fields are [{', '.join(names)}]")
+    return names.index(name)

@@ -1,0 +1,212 @@
+"""Tables with groups or windows: `select` on them makes tables again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields as fields_of
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.sql.syntax import queries
+from funke.engine.sql.syntax.windows import GroupWindow
+from funke.table.expression import Expression
+from funke.table.expression_members.operands import to_syntax
+from funke.table.udf import UserDefinedAggregateFunctionWrapper, UserDefinedFunctionWrapper
+
+if TYPE_CHECKING:
+    from funke.table.table import Table
+
+__all__ = [
+    "AggregatedTable",
+    "FlatAggregateTable",
+    "GroupWindowedTable",
+    "GroupedTable",
+    "OverWindowedTable",
+    "WindowGroupedTable",
+]
+
+_AGGREGATES = frozenset(
+    [
+        "sum",
+        "sum0",
+        "count",
+        "min",
+        "max",
+        "avg",
+        "stddev_pop",
+        "stddev_samp",
+        "var_pop",
+        "var_samp",
+        "collect",
+        "listagg",
+        "first_value",
+        "last_value",
+        "array_agg",
+        "json_objectagg",
+        "json_arrayagg",
+        "percentile",
+    ]
+)
+# What `col("w").start` and its kin are in SQL, behind the name of the window's function.
+_WINDOW_PROPERTIES = {"window_start": "start", "window_end": "end", "rowtime": "rowtime", "proctime": "proctime"}
+
+
+class GroupedTable:
+    """Rows in groups."""
+
+    def __init__(self, table: Table, keys: tuple[syntax.Expression, ...]) -> None:
+        self._table = table
+        self._keys = keys
+
+    def select(self, *fields: Expression[Any]) -> Table:
+        """Compute columns for each group, of its keys and of aggregates."""
+        return self._selected(tuple(map(to_syntax, fields)))
+
+    def aggregate(self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper) -> AggregatedTable:
+        """Combine each group by an aggregate function whose result is a row."""
+        return AggregatedTable(self, *_call_of(func, self._table))
+
+    def flat_aggregate(self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper) -> FlatAggregateTable:
+        """Combine each group by a function that gives several rows."""
+        return FlatAggregateTable(self, *_call_of(func, self._table))
+
+    def _selected(self, items: tuple[syntax.Expression, ...]) -> Table:
+        sets = self._table._sets()
+        named = _with_aggregate_names(sets.all_written_out(items))
+        group_by = queries.GroupBy((self._keys,)) if self._keys else None
+        return self._table._bound(queries.Select(sets.named(named), self._table._source(), group_by=group_by))
+
+
+class GroupWindowedTable:
+    """Rows in windows, before they are grouped."""
+
+    def __init__(self, table: Table, window: GroupWindow) -> None:
+        self._table = table
+        self._window = window
+
+    def group_by(self, *fields: Expression[Any]) -> WindowGroupedTable:
+        """Group by the alias of the window, and by columns."""
+        keys = tuple(map(to_syntax, fields))
+        alias = syntax.Name((self._window.alias,))
+        if alias not in keys:
+            raise ValidationException("GroupBy must contain exactly one window alias.")
+        written = self._table._sets().all_written_out(each for each in keys if each != alias)
+        return WindowGroupedTable(self._table, self._window, tuple(written))
+
+
+class WindowGroupedTable:
+    """Rows in groups and windows."""
+
+    def __init__(self, table: Table, window: GroupWindow, keys: tuple[syntax.Expression, ...]) -> None:
+        self._table = table
+        self._window = window
+        self._keys = keys
+
+    def select(self, *fields: Expression[Any]) -> Table:
+        """Compute columns for each group and window, of its keys, of aggregates, and of the window's bounds."""
+        sets = self._table._sets(frozenset({self._window.alias}))
+        written = sets.all_written_out(map(to_syntax, fields))
+        named = sets.named(_with_aggregate_names(written))
+        items = tuple(_with_window_functions(each, self._window) for each in named)
+        group_by = queries.GroupBy(((*self._keys, self._function()),))
+        return self._table._bound(queries.Select(items, self._table._source(), group_by=group_by))
+
+    def aggregate(self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper) -> AggregatedTable:
+        """Combine each group and window by an aggregate function whose result is a row."""
+        return AggregatedTable(self, *_call_of(func, self._table))
+
+    def _selected(self, items: tuple[syntax.Expression, ...]) -> Table:
+        return self.select(*map(Expression, items))
+
+    def _function(self) -> syntax.Call:
+        """The window as SQL groups by it: TUMBLE(time, size) and its kin."""
+        return syntax.Call(self._window.kind, (self._window.time, *self._window.sizes))
+
+
+class OverWindowedTable:
+    """Rows with windows around each of them."""
+
+    def __init__(self, table: Table, windows: tuple[tuple[str, syntax.OverWindow], ...]) -> None:
+        self._table = table
+        self._windows = windows
+
+    def select(self, *fields: Expression[Any]) -> Table:
+        """Compute columns; `col("a").sum.over(col("w"))` sees the rows of the window."""
+        items = self._table._sets().named(map(to_syntax, fields))
+        return self._table._bound(queries.Select(items, self._table._source(), windows=self._windows))
+
+
+class AggregatedTable:
+    """Groups that an aggregate function of the user's has combined."""
+
+    def __init__(
+        self, groups: GroupedTable | WindowGroupedTable, call: syntax.Expression, names: tuple[str, ...]
+    ) -> None:
+        self._groups = groups
+        self._call = call
+        self._names = names
+
+    def select(self, *fields: Expression[Any]) -> Table:
+        """Choose among the keys and the columns that the function gave."""
+        item = syntax.Alias(self._call, self._names) if self._names else self._call
+        combined = self._groups._selected((*self._groups._keys, item))
+        return combined.select(*fields)
+
+
+class FlatAggregateTable(AggregatedTable):
+    """Groups that a table aggregate function of the user's has turned into rows."""
+
+
+def _call_of(func: Any, table: Table) -> tuple[syntax.Expression, tuple[str, ...]]:
+    names: tuple[str, ...] = ()
+    if isinstance(func, UserDefinedFunctionWrapper):
+        names, func = func._alias_names, func._on_row(table._whole_row())
+    expression = to_syntax(func)
+    if isinstance(expression, syntax.Alias):
+        return expression.operand, expression.names
+    return expression, names
+
+
+def _with_aggregate_names(items: Sequence[syntax.Expression]) -> list[syntax.Expression]:
+    """Aggregates without a name get Flink's: EXPR$0 for the first of all aggregates, and so on."""
+    found: list[syntax.Expression] = []
+    for item in items:
+        _collect_aggregates(item, found)
+    return [syntax.Alias(each, (f"EXPR${found.index(each)}",)) if each in found else each for each in items]
+
+
+def _collect_aggregates(expression: Any, found: list[syntax.Expression]) -> None:
+    if isinstance(expression, syntax.Call) and _is_aggregate(expression):
+        if expression not in found:
+            found.append(expression)
+        return
+    if isinstance(expression, syntax.Expression):
+        for each in fields_of(expression):
+            _collect_aggregates(getattr(expression, each.name), found)
+    elif isinstance(expression, tuple):
+        for each in expression:
+            _collect_aggregates(each, found)
+
+
+def _is_aggregate(call: syntax.Call) -> bool:
+    if call.function is not None:
+        return "aggregate" in call.function.kind
+    return call.name in _AGGREGATES
+
+
+def _with_window_functions(expression: Any, window: GroupWindow) -> Any:
+    """The properties of a window as the functions of SQL: TUMBLE_START(time, size) and its kin."""
+    if isinstance(expression, tuple):
+        return tuple(_with_window_functions(each, window) for each in expression)
+    if not isinstance(expression, syntax.Expression):
+        return expression
+    if isinstance(expression, syntax.Call) and expression.arguments == (syntax.Name((window.alias,)),):
+        part = _WINDOW_PROPERTIES.get(expression.name)
+        if part is not None:
+            return syntax.Call(f"{window.kind}_{part}", (window.time, *window.sizes))
+    changes = {
+        each.name: _with_window_functions(getattr(expression, each.name), window) for each in fields_of(expression)
+    }
+    return replace(expression, **changes)

@@ -1,0 +1,120 @@
+"""Where the rows of a result come from: they are there, a job gives them, or a job writes them elsewhere."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.results.table_print import ResultColumns, listing_lines, query_lines
+from funke.engine.sql.statements.outcome import Outcome
+from funke.engine.sql.table_rows import to_rows
+from funke.engine.types.row import Row
+from funke.table.types import DataTypes
+
+if TYPE_CHECKING:
+    from funke.engine.jobs.job import SubmittedJob
+
+__all__ = ["InsertCounts", "JobRows", "ReadyRows", "ResultContent"]
+
+
+class ResultContent(ABC):
+    """What stands behind a TableResult."""
+
+    has_rows = True
+    job: SubmittedJob | None = None
+
+    def __init__(self, columns: tuple[Column, ...]) -> None:
+        self.columns = columns
+
+    @abstractmethod
+    def rows(self) -> Iterator[Row]:
+        """Give the rows, each as soon as it is there."""
+
+    @abstractmethod
+    def lines(self, rows: Iterator[Row]) -> Iterator[str]:
+        """Give the lines that print shows."""
+
+    def wait(self, timeout_ms: int | None) -> None:
+        """Wait until there is something to read."""
+
+    def close(self) -> None:
+        """Give up what is still to come."""
+        if self.job is not None:
+            self.job.cancel().result()
+
+
+class ReadyRows(ResultContent):
+    """What a statement answered at once."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.columns)
+        self._outcome = outcome
+        self.has_rows = outcome.has_content
+
+    def rows(self) -> Iterator[Row]:
+        return (Row(*each) for each in self._outcome.rows)
+
+    def lines(self, rows: Iterator[Row]) -> Iterator[str]:
+        if self._outcome.is_plain:
+            return (str(row[0]) for row in rows)
+        return listing_lines(_names_and_types(self.columns), map(tuple, rows))
+
+
+class JobRows(ResultContent):
+    """What a job gives, batch by batch."""
+
+    def __init__(
+        self, columns: tuple[Column, ...], job: SubmittedJob, channel: str, printed: ResultColumns, is_streaming: bool
+    ) -> None:
+        super().__init__(columns)
+        self.job = job
+        self._printed = printed
+        self._is_streaming = is_streaming
+        self._rows = chain.from_iterable(
+            to_rows(columns, batch) for batches in job.collected(channel) for batch in batches
+        )
+
+    def rows(self) -> Iterator[Row]:
+        return self._rows
+
+    def lines(self, rows: Iterator[Row]) -> Iterator[str]:
+        return query_lines(self._printed, rows, self._is_streaming)
+
+    def wait(self, timeout_ms: int | None) -> None:
+        first = next(self._rows, None)
+        if first is not None:
+            self._rows = chain([first], self._rows)
+
+
+class InsertCounts(ResultContent):
+    """How many rows went into each sink; like Flink nobody counts them, so it is -1, once the job has ended."""
+
+    def __init__(self, sinks: tuple[str, ...], job: SubmittedJob) -> None:
+        super().__init__(tuple(Column(name, DataTypes.BIGINT()) for name in sinks))
+        self.job = job
+
+    def rows(self) -> Iterator[Row]:
+        assert self.job is not None
+        self.job.result()
+        yield Row(*(-1 for _ in self.columns))
+
+    def lines(self, rows: Iterator[Row]) -> Iterator[str]:
+        return (", ".join(map(str, row)) for row in rows)
+
+    def wait(self, timeout_ms: int | None) -> None:
+        assert self.job is not None
+        if timeout_ms is None:
+            self.job.result()
+            return
+        try:
+            self.job.result_future.result(timeout_ms / 1000)
+        except FutureTimeoutError:
+            raise TimeoutError(f"the job did not end within {timeout_ms} ms") from None
+
+
+def _names_and_types(columns: tuple[Column, ...]) -> ResultColumns:
+    return ResultColumns(tuple(each.name for each in columns), tuple(each.type for each in columns))

@@ -1,0 +1,576 @@
+"""Where tables are made and SQL is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from funke.common.configuration import Configuration
+from funke.common.java_handles import JavaConfiguration
+from funke.datastream.data_stream import DataStream
+from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
+from funke.engine.errors import ConfigurationError, at_user_line, unsupported
+from funke.engine.flink_exceptions import TableException, ValidationException
+from funke.engine.sql.binding.relations import Relation
+from funke.engine.sql.catalog.objects import CatalogFunction, CatalogTable, CatalogView
+from funke.engine.sql.parsing import parse
+from funke.engine.sql.results.table_print import ResultColumns
+from funke.engine.sql.statements.explanations import explain_inserts, explain_relation
+from funke.engine.sql.statements.insert_plans import plan_insert, plan_rows
+from funke.engine.sql.statements.listings import built_in_names
+from funke.engine.sql.statements.outcome import InsertPlan, Inserts, Outcome, QueryRows
+from funke.engine.sql.statements.statement_executor import execute_statement
+from funke.engine.sql.statements.streaming_rules import check_streaming
+from funke.engine.sql.statements.table_session import TableSession
+from funke.engine.sql.statements.table_statements import check_table
+from funke.engine.sql.statements.view_statements import schema_of_relation
+from funke.engine.sql.syntax import statements as syntax
+from funke.engine.sql.syntax.path_text import format_path, parse_path
+from funke.table.catalog import Catalog, CatalogDescriptor, UserCatalog
+from funke.table.data_streams import changelog_relation, plain_stream, retract_stream, stream_relation, typed_stream
+from funke.table.environment_settings import EnvironmentSettings
+from funke.table.explain_detail import ExplainDetail
+from funke.table.expression import Expression
+from funke.table.module import Module, ModuleEntry
+from funke.table.result_content import InsertCounts, JobRows, ReadyRows
+from funke.table.schema import Schema
+from funke.table.session_settings import ConfigSettings
+from funke.table.statement_set import StatementSet
+from funke.table.table import Table
+from funke.table.table_config import TableConfig
+from funke.table.table_descriptor import TableDescriptor
+from funke.table.table_elements import elements_relation, frame_relation, values_query
+from funke.table.table_jobs import attach_inserts, start_collecting, start_inserting
+from funke.table.table_pipeline import TablePipeline
+from funke.table.table_result import TableResult
+from funke.table.types import DataType, RowType
+from funke.table.udf import (
+    AggregateFunction,
+    TableAggregateFunction,
+    UserDefinedFunctionWrapper,
+    udaf,
+    udtaf,
+)
+
+if TYPE_CHECKING:
+    import pandas
+
+    from funke.engine.types.type_information import TypeInformation
+    from funke.table.changelog_mode import ChangelogMode
+
+__all__ = ["StreamTableEnvironment", "TableEnvironment"]
+
+_NO_JAVA = "there is no JVM of Flink's; write the function in Python"
+_NO_PLANS = "plans are not stored; run the statements again"
+_NO_MODELS = "models are not kept here"
+_QUERY_ONLY = (
+    "Unsupported SQL query! sqlQuery() only accepts a single SQL query of type SELECT, UNION, INTERSECT, EXCEPT, "
+    "VALUES, and ORDER_BY."
+)
+
+
+class TableEnvironment:
+    """Holds catalogs, functions and settings; makes tables and runs SQL.
+
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> t_env.execute_sql("CREATE TABLE sink (a INT) WITH ('connector' = 'blackhole')").print()
+    OK
+    >>> t_env.list_tables()
+    ['sink']
+    """
+
+    def __init__(self, env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> None:
+        self._env = env
+        self._config = TableConfig(Configuration(j_configuration=JavaConfiguration(env._settings)))
+        self._session = TableSession(
+            ConfigSettings(self._config),
+            settings.is_streaming_mode(),
+            settings.get_built_in_catalog_name(),
+            settings.get_built_in_database_name(),
+        )
+        self._unnamed = 0
+        # What `execute()` of Flink 1.x is to run.
+        self._buffered: list[InsertPlan] = []
+
+    @staticmethod
+    def create(environment_settings: EnvironmentSettings | Configuration) -> TableEnvironment:
+        """Make an environment."""
+        settings = _settings_of(environment_settings)
+        env = StreamExecutionEnvironment.get_execution_environment(settings.get_configuration())
+        return TableEnvironment(env, settings)
+
+    # Catalogs, databases, modules
+
+    def create_catalog(self, catalog_name: str, catalog_descriptor: CatalogDescriptor) -> None:
+        """Make a catalog as its description says."""
+        options = tuple(catalog_descriptor._configuration.to_dict().items())
+        statement = syntax.CreateCatalog(catalog_name, options, catalog_descriptor._comment)
+        execute_statement(self._session, statement)
+
+    def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
+        """Add a catalog, which may be one that the program wrote itself."""
+        self._session.catalogs.register(catalog_name, UserCatalog(catalog_name, catalog))
+
+    def get_catalog(self, catalog_name: str) -> Catalog | None:
+        """Return a catalog; None if there is none."""
+        found = self._session.catalogs.get_catalog(catalog_name)
+        return None if found is None else Catalog(found)
+
+    def load_module(self, module_name: str, module: Module) -> None:
+        """Add a module, behind those that are there."""
+        self._session.modules.load(module_name, module._user_functions())
+
+    def unload_module(self, module_name: str) -> None:
+        """Take a module away."""
+        self._session.modules.unload(module_name)
+
+    def use_modules(self, *module_names: str) -> None:
+        """Ask these modules for functions, in this order, and no others."""
+        self._session.modules.use(module_names)
+
+    def list_catalogs(self) -> list[str]:
+        """Return the names of all catalogs."""
+        return self._session.catalogs.list_catalogs()
+
+    def list_modules(self) -> list[str]:
+        """Return the names of modules in use."""
+        return self._session.modules.list_modules()
+
+    def list_full_modules(self) -> list[ModuleEntry]:
+        """Return all modules, and whether they are in use."""
+        return [ModuleEntry(*each) for each in self._session.modules.list_full_modules()]
+
+    def list_databases(self) -> list[str]:
+        """Return the names of the current catalog's databases."""
+        return sorted(self._session.catalogs.catalog(self.get_current_catalog()).list_databases())
+
+    def get_current_catalog(self) -> str:
+        """Return the name of the current catalog."""
+        return self._session.catalogs.current_catalog
+
+    def use_catalog(self, catalog_name: str) -> None:
+        """Make a catalog, and its default database, the current one."""
+        self._session.catalogs.use_catalog(catalog_name)
+
+    def get_current_database(self) -> str:
+        """Return the name of the current database."""
+        return self._session.catalogs.current_database
+
+    def use_database(self, database_name: str) -> None:
+        """Make a database of the current catalog the current one."""
+        self._session.catalogs.use_database(database_name)
+
+    # Functions
+
+    def create_temporary_system_function(self, name: str, function: Any) -> None:
+        """Give a function a name that holds in all databases."""
+        self._session.functions.create_temporary_system(name, _catalog_function(function), False)
+
+    def drop_temporary_system_function(self, name: str) -> bool:
+        """Forget such a function; returns whether there was one."""
+        return self._session.functions.drop_temporary_system(name, True)
+
+    def create_temporary_function(self, path: str, function: Any) -> None:
+        """Give a function a name in a database, while this environment lives."""
+        self._session.functions.create_temporary(parse_path(path), _catalog_function(function), False)
+
+    def drop_temporary_function(self, path: str) -> bool:
+        """Forget such a function; returns whether there was one."""
+        return self._session.functions.drop_temporary(parse_path(path), True)
+
+    def drop_function(self, path: str) -> bool:
+        """Drop a function of a catalog; returns whether there was one."""
+        return self._session.functions.drop(parse_path(path), True)
+
+    def register_function(self, name: str, function: UserDefinedFunctionWrapper) -> None:
+        """Give a function a name, as in Flink 1.x; an older one of that name is replaced."""
+        self._session.functions.drop_temporary_system(name, True)
+        self.create_temporary_system_function(name, function)
+
+    create_java_temporary_system_function = unsupported(
+        "TableEnvironment.create_java_temporary_system_function", _NO_JAVA
+    )
+    create_java_function = unsupported("TableEnvironment.create_java_function", _NO_JAVA)
+    create_java_temporary_function = unsupported("TableEnvironment.create_java_temporary_function", _NO_JAVA)
+    register_java_function = unsupported("TableEnvironment.register_java_function", _NO_JAVA)
+
+    def list_user_defined_functions(self) -> list[str]:
+        """Return the names of the program's functions."""
+        return self._session.functions.list_user_defined()
+
+    def list_functions(self) -> list[str]:
+        """Return the names of all functions."""
+        return sorted({*built_in_names(), *self.list_user_defined_functions()})
+
+    # Tables and views
+
+    def create_temporary_table(
+        self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool | None = False
+    ) -> None:
+        """Make a table that lives as long as this environment."""
+        identifier = self._session.catalogs.qualify(parse_path(path))
+        table = self._checked(descriptor)
+        self._session.catalogs.create_temporary(identifier, table, bool(ignore_if_exists))
+
+    def create_table(self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool | None = False) -> None:
+        """Make a table of the catalog."""
+        identifier = self._session.catalogs.qualify(parse_path(path))
+        self._session.catalogs.create_table(identifier, self._checked(descriptor), bool(ignore_if_exists))
+
+    def create_temporary_view(
+        self,
+        view_path: str,
+        table_or_data_stream: Table | DataStream,
+        *fields_or_schema: str | Expression[Any] | Schema,
+    ) -> None:
+        """Give a table or a stream a name that queries can use."""
+        identifier = self._session.catalogs.qualify(parse_path(view_path))
+        view = self._view_of(table_or_data_stream, *fields_or_schema)
+        self._session.catalogs.create_temporary(identifier, view, False)
+
+    def create_view(self, view_path: str, table: Table, ignore_if_exists: bool | None = False) -> bool:
+        """Make a view of the catalog; returns whether it was made."""
+        identifier = self._session.catalogs.qualify(parse_path(view_path))
+        is_there = self._session.catalogs.find(identifier) is not None
+        self._session.catalogs.create_table(identifier, self._view_of(table), bool(ignore_if_exists))
+        return not is_there
+
+    def from_path(self, path: str) -> Table:
+        """Return a table or view of the catalog."""
+        parts = parse_path(path)
+        relation = self._session.find_relation(parts)
+        if relation is None:
+            raise ValidationException(f"Table {format_path(parts)} was not found.")
+        return Table(relation, self)
+
+    def from_descriptor(self, descriptor: TableDescriptor) -> Table:
+        """Return a table that has no name."""
+        identifier = self._session.catalogs.qualify((f"*anonymous_{descriptor.get_options().get('connector')}*",))
+        return Table(self._session.relation_of(identifier, self._checked(descriptor)), self)
+
+    # Names of Flink 1.x
+
+    def register_table(self, name: str, table: Table) -> None:
+        """Give a table a name, as in Flink 1.x."""
+        self.create_temporary_view(name, table)
+
+    def scan(self, *table_path: str) -> Table:
+        """Return a table or view of the catalog, as in Flink 1.x."""
+        relation = self._session.find_relation(table_path)
+        if relation is None:
+            raise ValidationException(f"Table {format_path(table_path)} was not found.")
+        return Table(relation, self)
+
+    def sql_update(self, stmt: str) -> None:
+        """Run a statement, as in Flink 1.x; an INSERT waits for `execute()`."""
+        (statement,) = _parsed(stmt)
+        if isinstance(statement, syntax.Insert):
+            self._buffered.append(plan_insert(self._session, statement))
+        else:
+            self._run(statement)
+
+    def insert_into(self, target_path: str, table: Table) -> None:
+        """Say that a table's rows go to another one when `execute()` is called, as in Flink 1.x."""
+        self._buffered.append(table.insert_into(target_path)._plan)
+
+    def execute(self, job_name: str) -> Any:
+        """Run the inserts of `sql_update` and `insert_into`, and wait for their end, as in Flink 1.x."""
+        plans, self._buffered = tuple(self._buffered), []
+        client = self._execute_inserts(plans, job_name).get_job_client()
+        assert client is not None
+        return client.get_job_execution_result().result()
+
+    def list_tables(self) -> list[str]:
+        """Return the names of tables and views."""
+        return self._session.catalogs.list_tables()
+
+    def list_views(self) -> list[str]:
+        """Return the names of views."""
+        return self._session.catalogs.list_views()
+
+    def list_materialized_tables(self) -> list[str]:
+        """Return the names of materialized tables: there are none."""
+        return []
+
+    def list_temporary_tables(self) -> list[str]:
+        """Return the names of temporary tables and views, as PyFlink does."""
+        catalogs = self._session.catalogs
+        return sorted([*catalogs.list_temporary_tables(), *catalogs.list_temporary_views()])
+
+    def list_temporary_views(self) -> list[str]:
+        """Return the names of temporary views."""
+        return self._session.catalogs.list_temporary_views()
+
+    list_models = unsupported("TableEnvironment.list_models", _NO_MODELS)
+    list_temporary_models = unsupported("TableEnvironment.list_temporary_models", _NO_MODELS)
+    create_model = unsupported("TableEnvironment.create_model", _NO_MODELS)
+    create_temporary_model = unsupported("TableEnvironment.create_temporary_model", _NO_MODELS)
+    drop_model = unsupported("TableEnvironment.drop_model", _NO_MODELS)
+    drop_temporary_model = unsupported("TableEnvironment.drop_temporary_model", _NO_MODELS)
+
+    def drop_temporary_table(self, table_path: str) -> bool:
+        """Forget a temporary table; returns whether there was one."""
+        return self._session.catalogs.drop_temporary_table(self._session.catalogs.qualify(parse_path(table_path)), True)
+
+    def drop_table(self, table_path: str, ignore_if_not_exists: bool | None = True) -> bool:
+        """Drop a table of the catalog; returns whether there was one."""
+        identifier = self._session.catalogs.qualify(parse_path(table_path))
+        return self._session.catalogs.drop_table(identifier, bool(ignore_if_not_exists))
+
+    def drop_temporary_view(self, view_path: str) -> bool:
+        """Forget a temporary view; returns whether there was one."""
+        return self._session.catalogs.drop_temporary_view(self._session.catalogs.qualify(parse_path(view_path)), True)
+
+    def drop_view(self, view_path: str, ignore_if_not_exists: bool | None = True) -> bool:
+        """Drop a view of the catalog; returns whether there was one."""
+        identifier = self._session.catalogs.qualify(parse_path(view_path))
+        return self._session.catalogs.drop_view(identifier, bool(ignore_if_not_exists))
+
+    # SQL
+
+    def explain_sql(self, stmt: str, *extra_details: ExplainDetail) -> str:
+        """Return how a statement would be run."""
+        (statement,) = _parsed(stmt)
+        outcome = execute_statement(self._session, syntax.Explain(statement, _detail_names(extra_details)))
+        assert isinstance(outcome, Outcome)
+        return str(outcome.rows[0][0])
+
+    def sql_query(self, query: str) -> Table:
+        """Return the table of a query."""
+        (statement,) = _parsed(query)
+        if not isinstance(statement, syntax.QueryStatement):
+            raise ValidationException(_QUERY_ONLY)
+        return Table(self._session.bind(statement.query), self)
+
+    def execute_sql(self, stmt: str) -> TableResult:
+        """Run one statement."""
+        (statement,) = _parsed(stmt)
+        return self._run(statement)
+
+    def create_statement_set(self) -> StatementSet:
+        """Begin a set of inserts that one job runs."""
+        return StatementSet(self)
+
+    def get_config(self) -> TableConfig:
+        """Return the settings; changes hold for what runs later."""
+        return self._config
+
+    def add_python_file(self, file_path: str) -> None:
+        """Send a Python file, package or archive with jobs."""
+        self._env.add_python_file(file_path)
+
+    def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
+        """Install the packages of a requirements file for the workers."""
+        self._env.set_python_requirements(requirements_file_path, requirements_cache_dir)
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Unpack an archive in the working directory of the workers."""
+        self._env.add_python_archive(archive_path, target_dir)
+
+    # What the program has
+
+    def from_elements(
+        self, elements: Iterable[Any], schema: DataType | list[str] | None = None, verify_schema: bool = True
+    ) -> Table:
+        """Make a table of elements: tuples, lists, dicts, Rows, or rows of expressions."""
+        listed = list(elements)
+        are_expressions = [isinstance(each, Expression) for each in listed]
+        if listed and all(are_expressions):
+            return Table(self._session.bind(values_query(listed, schema)), self)
+        if any(are_expressions):
+            raise ValueError("It doesn't support part of the elements are Expression, while the others are not.")
+        return Table(elements_relation(listed, schema, verify_schema), self)
+
+    def from_pandas(
+        self,
+        pdf: pandas.DataFrame,
+        schema: RowType | list[str] | tuple[str, ...] | list[DataType] | tuple[DataType, ...] | None = None,
+        splits_num: int = 1,
+    ) -> Table:
+        """Make a table of a DataFrame of pandas."""
+        return Table(frame_relation(pdf, schema), self)
+
+    load_plan: Any = unsupported("TableEnvironment.load_plan", _NO_PLANS)
+    compile_plan_sql: Any = unsupported("TableEnvironment.compile_plan_sql", _NO_PLANS)
+    execute_plan: Any = unsupported("TableEnvironment.execute_plan", _NO_PLANS)
+
+    # What tables ask of their environment
+
+    def _run(self, statement: syntax.Statement) -> TableResult:
+        result = execute_statement(self._session, statement)
+        if isinstance(result, QueryRows):
+            return self._execute_query(result.relation)
+        if isinstance(result, Inserts):
+            return self._execute_inserts(result.plans)
+        return TableResult(ReadyRows(result))
+
+    def _execute_query(self, relation: Relation) -> TableResult:
+        check_streaming(relation, self._session.is_streaming)
+        job, channel = start_collecting(self._env, relation)
+        names = tuple(each.name for each in relation.columns)
+        printed = ResultColumns(names, tuple(each.type for each in relation.columns), self._session.zone)
+        return TableResult(JobRows(relation.columns, job, channel, printed, self._session.is_streaming))
+
+    def _to_pandas(self, relation: Relation) -> Any:
+        import pandas as pd
+
+        result = self._execute_query(relation)
+        with result.collect() as rows:
+            values = [tuple(row) for row in rows if row.get_row_kind().value in (0, 2)]
+        return pd.DataFrame.from_records(values, columns=[each.name for each in relation.columns])
+
+    def _execute_inserts(self, plans: Sequence[InsertPlan], job_name: str | None = None) -> TableResult:
+        for plan in plans:
+            check_streaming(plan.relation, self._session.is_streaming)
+        job = start_inserting(self._env, plans, job_name)
+        names = [plan.name for plan in plans]
+        shown = tuple(f"{name}_{place}" if names.count(name) > 1 else name for place, name in enumerate(names, 1))
+        result = TableResult(InsertCounts(shown, job))
+        if self._config.get("table.dml-sync", "false").lower() == "true":
+            result.wait()
+        return result
+
+    def _attach_inserts(self, plans: Sequence[InsertPlan]) -> None:
+        attach_inserts(self._env, plans)
+
+    def _insert_plan(self, stmt: str) -> InsertPlan:
+        (statement,) = _parsed(stmt)
+        if not isinstance(statement, syntax.Insert):
+            raise TableException("Only insert statement is supported now.")
+        return plan_insert(self._session, statement)
+
+    def _pipeline(self, table: Table, target: str | TableDescriptor, overwrite: bool) -> TablePipeline:
+        if isinstance(target, TableDescriptor):
+            declared = target._to_catalog_table()
+            if not declared.schema.columns:
+                columns = schema_of_relation(table._relation)
+                declared = CatalogTable(columns, declared.options, declared.partition_keys, declared.comment)
+            return TablePipeline(
+                plan_rows(self._session, None, declared, table._relation, is_overwrite=overwrite), self
+            )
+        identifier = self._session.catalogs.qualify(parse_path(target))
+        found = self._session.catalogs.get(identifier)
+        if isinstance(found, CatalogView):
+            raise ValidationException(f"the view {identifier} cannot be written to")
+        plan = plan_rows(self._session, identifier, found, table._relation, is_overwrite=overwrite)
+        return TablePipeline(plan, self)
+
+    def _explain(self, relation: Relation, details: Sequence[ExplainDetail]) -> str:
+        check_streaming(relation, self._session.is_streaming)
+        return explain_relation(relation, _detail_names(details))
+
+    def _explain_inserts(self, plans: Sequence[InsertPlan], details: Sequence[ExplainDetail]) -> str:
+        return explain_inserts(plans, _detail_names(details))
+
+    def _register_unnamed(self, table: Table) -> str:
+        name = f"UnnamedTable${self._unnamed}"
+        self._unnamed += 1
+        self.create_temporary_view(name, table)
+        return name
+
+    def _view_of(self, table: Table | DataStream, *fields_or_schema: Any) -> CatalogView:
+        if not isinstance(table, Table):
+            raise TypeError(f"a view is made of a Table, got {type(table).__name__}")
+        return CatalogView(schema_of_relation(table._relation), table=table._relation)
+
+    def _checked(self, descriptor: TableDescriptor) -> CatalogTable:
+        table = descriptor._to_catalog_table()
+        check_table(self._session, table)
+        return table
+
+
+class StreamTableEnvironment(TableEnvironment):
+    """Where tables and streams become each other."""
+
+    @staticmethod
+    def create(  # type: ignore[override]
+        stream_execution_environment: StreamExecutionEnvironment | None = None,
+        environment_settings: EnvironmentSettings | None = None,
+    ) -> StreamTableEnvironment:
+        """Make an environment whose tables and streams belong to the same jobs."""
+        if stream_execution_environment is None and environment_settings is None:
+            raise ValueError(
+                "No argument found, the param 'stream_execution_environment' or 'environment_settings' is required."
+            )
+        settings = environment_settings or EnvironmentSettings.in_streaming_mode()
+        env = stream_execution_environment
+        if env is None:
+            env = StreamExecutionEnvironment.get_execution_environment(settings.get_configuration())
+        elif environment_settings is not None:
+            env.configure(settings.get_configuration())
+        return StreamTableEnvironment(env, settings)
+
+    def from_data_stream(self, data_stream: DataStream, *fields_or_schema: Expression[Any] | Schema) -> Table:
+        """Make a table of a stream, with the columns of its type, some of them, or those of a schema."""
+        return Table(stream_relation(self._session, data_stream, fields_or_schema), self)
+
+    def from_changelog_stream(
+        self, data_stream: DataStream, schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
+    ) -> Table:
+        """Make a table of a stream of rows that are changes."""
+        return Table(changelog_relation(self._session, data_stream, schema, changelog_mode), self)
+
+    def to_data_stream(self, table: Table) -> DataStream:
+        """Make a stream of a table whose rows are only added."""
+        return plain_stream(self._env, table._relation)
+
+    def to_changelog_stream(
+        self, table: Table, target_schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
+    ) -> DataStream:
+        """Make a stream of rows that are changes."""
+        return typed_stream(self._session, self._env, table._relation, target_schema, changelog_mode)
+
+    def to_append_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
+        """Make a stream of a table whose rows are only added, as in Flink 1.x."""
+        return plain_stream(self._env, table._relation, type_info)
+
+    def to_retract_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
+        """Make a stream of pairs: whether a row is added or taken back, and the row."""
+        return retract_stream(self._env, table._relation, type_info)
+
+    def _view_of(self, table: Table | DataStream, *fields_or_schema: Any) -> CatalogView:
+        if isinstance(table, DataStream):
+            table = self.from_data_stream(table, *fields_or_schema)
+        return super()._view_of(table)
+
+
+def _settings_of(given: EnvironmentSettings | Configuration) -> EnvironmentSettings:
+    if isinstance(given, Configuration):
+        return EnvironmentSettings.new_instance().with_configuration(given).build()
+    if not isinstance(given, EnvironmentSettings):
+        raise TypeError(f"argument should be EnvironmentSettings or Configuration, got {type(given).__name__}")
+    return given
+
+
+def _parsed(text: str) -> list[syntax.Statement]:
+    statements = parse(text)
+    if len(statements) != 1:
+        raise ConfigurationError(at_user_line("only single statement supported"))
+    return statements
+
+
+def _detail_names(details: Sequence[ExplainDetail]) -> tuple[str, ...]:
+    names = {value: name for name, value in vars(ExplainDetail).items() if isinstance(value, int)}
+    return tuple(names[each] for each in details)  # type: ignore[index]
+
+
+def _catalog_function(function: Any) -> CatalogFunction:
+    decorated = _decorated(function)
+    return CatalogFunction(decorated._name, "PYTHON", function=decorated)
+
+
+def _decorated(function: Any) -> UserDefinedFunctionWrapper:
+    if isinstance(function, UserDefinedFunctionWrapper):
+        return function
+    # PyFlink wraps aggregates; whoever names their types in the class needs no decorator.
+    if isinstance(function, TableAggregateFunction):
+        made = udtaf(function, result_type=function.get_result_type(), accumulator_type=function.get_accumulator_type())
+    elif isinstance(function, AggregateFunction):
+        made = udaf(function, result_type=function.get_result_type(), accumulator_type=function.get_accumulator_type())
+    else:
+        raise TypeError(
+            "a function for tables is made by udf(), udtf(), udaf() or udtaf(), which say its types; "
+            f"got {type(function).__name__}"
+        )
+    assert isinstance(made, UserDefinedFunctionWrapper)
+    return made

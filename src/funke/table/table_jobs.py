@@ -1,0 +1,54 @@
+"""Jobs of tables: those whose rows a program collects, and those that write rows to tables."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from funke.engine.connectors.collect_sink import CollectSink
+from funke.engine.graph.operations import ColumnOperator, WriteSink
+from funke.engine.sql.binding.relations import Relation
+from funke.engine.sql.operators.batch_elements import pack_batches
+from funke.engine.sql.statements.emitted_kinds import kinds_of
+from funke.engine.sql.statements.outcome import InsertPlan
+from funke.table.relation_streams import stream_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from funke.engine.jobs.job import SubmittedJob
+
+__all__ = ["attach_inserts", "start_collecting", "start_inserting"]
+
+
+def start_collecting(env: StreamExecutionEnvironment, relation: Relation) -> tuple[SubmittedJob, str]:
+    """Start the job that computes rows; return it with the name by which their batches are collected."""
+    channel = uuid.uuid4().hex
+    with env._temporary_nodes():
+        rows = stream_of(env, relation)
+        packed = rows._keeping_parallelism(rows._transform(ColumnOperator(pack_batches), "Collect", None))
+        sink = env._append(WriteSink(CollectSink(channel)), "Collect table sink", [packed._upstreams], None)
+        sink.parallelism = env._nodes.nodes[packed._upstreams[0].node_id].parallelism
+        graph = env._graph_of({sink.id}, "collect")
+    return env._submit(graph), channel
+
+
+def start_inserting(
+    env: StreamExecutionEnvironment, plans: Sequence[InsertPlan], job_name: str | None = None
+) -> SubmittedJob:
+    """Start the job that writes rows to tables."""
+    with env._temporary_nodes():
+        first = env._last_id + 1
+        attach_inserts(env, plans)
+        written = {number for number in range(first, env._last_id + 1) if number in env._pending}
+        name = job_name or f"insert-into_{','.join(plan.name for plan in plans)}"
+        graph = env._graph_of(written, name)
+    return env._submit(graph)
+
+
+def attach_inserts(env: StreamExecutionEnvironment, plans: Sequence[InsertPlan]) -> None:
+    """Add what writes rows to tables to an environment."""
+    for plan in plans:
+        columns = plan.relation.columns
+        plan.sink.write(stream_of(env, plan.relation), columns, kinds_of(plan.relation), plan.primary_key)

@@ -1,0 +1,45 @@
+"""The way of a table's rows into another table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.errors import unsupported
+from funke.table.catalog import ObjectIdentifier
+from funke.table.explain_detail import ExplainDetail
+from funke.table.table_result import TableResult
+
+if TYPE_CHECKING:
+    from funke.engine.sql.statements.outcome import InsertPlan
+    from funke.table.table_environment import TableEnvironment
+
+__all__ = ["TablePipeline"]
+
+
+class TablePipeline:
+    """Rows that go to a table, alone by `execute()` or with others in a StatementSet."""
+
+    def __init__(self, plan: InsertPlan, t_env: TableEnvironment) -> None:
+        self._plan = plan
+        self._t_env = t_env
+
+    def __str__(self) -> str:
+        return f"insert into {self._plan.name}"
+
+    def execute(self) -> TableResult:
+        """Start writing."""
+        return self._t_env._execute_inserts((self._plan,))
+
+    def explain(self, *extra_details: ExplainDetail) -> str:
+        """Return how it would be run."""
+        return self._t_env._explain_inserts((self._plan,), extra_details)
+
+    def print_explain(self, *extra_details: ExplainDetail) -> None:
+        """Print how it would be run."""
+        print(self.explain(*extra_details))
+
+    def get_sink_identifier(self) -> ObjectIdentifier | None:
+        """Return the name of the table; None if it has none."""
+        return None if self._plan.identifier is None else ObjectIdentifier(self._plan.identifier)
+
+    compile_plan: Any = unsupported("TablePipeline.compile_plan", "plans are not stored; run the statements again")

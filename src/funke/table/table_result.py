@@ -1,0 +1,82 @@
+"""What a statement gave: rows to collect or print, and the job that gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+
+from funke.common.job_client import JobClient
+from funke.engine.types.row import Row
+from funke.table.catalog import ResolvedSchema
+from funke.table.result_content import ResultContent
+from funke.table.result_kind import ResultKind
+from funke.table.result_schema import resolved_schema_of, table_schema_of
+from funke.table.table_schema import TableSchema
+
+__all__ = ["TableResult", "CloseableIterator"]
+
+
+class TableResult:
+    """The result of a statement; `collect()` and `print()` read the same rows, so only one of them is used."""
+
+    def __init__(self, content: ResultContent) -> None:
+        self._content = content
+
+    def get_job_client(self) -> JobClient | None:
+        """Return the client of the job; None if the statement needed none."""
+        return None if self._content.job is None else JobClient(self._content.job)
+
+    def wait(self, timeout_ms: int | None = None) -> None:
+        """Wait for the first row of a query, or for the end of an insert."""
+        self._content.wait(timeout_ms)
+
+    def get_table_schema(self) -> TableSchema:
+        """Return names and types of the columns."""
+        return table_schema_of(self._content.columns)
+
+    def get_resolved_schema(self) -> ResolvedSchema:
+        """Return names and types of the columns."""
+        return resolved_schema_of(self._content.columns)
+
+    def get_result_kind(self) -> int:
+        """Return whether there is more than the news that it succeeded: a constant of `ResultKind`."""
+        return ResultKind.SUCCESS_WITH_CONTENT if self._content.has_rows else ResultKind.SUCCESS
+
+    def collect(self) -> CloseableIterator:
+        """Return an iterator over the rows, each with its kind."""
+        return CloseableIterator(self._content)
+
+    def print(self) -> None:
+        """Print the rows in a frame, each as soon as it is there."""
+        for line in self._content.lines(self._content.rows()):
+            print(line, flush=True)
+
+
+class CloseableIterator:
+    """Iterates over rows; closing it, or leaving its `with` block, cancels a job that still runs."""
+
+    def __init__(self, content: ResultContent) -> None:
+        self._content = content
+        self._rows: Iterator[Row] = content.rows()
+
+    def __iter__(self) -> CloseableIterator:
+        return self
+
+    def __next__(self) -> Row:
+        return next(self._rows)
+
+    def next(self) -> Row:
+        """Return the next row; waits for it, and raises StopIteration after the last one."""
+        return self.__next__()
+
+    def close(self) -> None:
+        """Stop collecting and cancel the job if it still runs."""
+        self._content.close()
+
+    def __enter__(self) -> CloseableIterator:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        self.close()
