@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from funke.engine.errors import TypeMismatchError, UnsupportedFeatureError
+from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
@@ -220,6 +221,8 @@ class GroupedBinder(ExpressionBinder):
             return []
         if not call.arguments and name == "COUNT":
             raise refused("Invalid number of arguments to function 'COUNT'. Was expecting 1 arguments", call.position)
+        if name == "COUNT" and len(call.arguments) > 1:
+            raise TableException("We now only support the count of one field.")
         arguments = [self._plain.bind_argument(each) for each in call.arguments]
         if isinstance(function, UserAggregate) and function.input_types is not None:
             return self._plain.cast_arguments(function.name, function.input_types, arguments, call)

@@ -14,7 +14,7 @@ from funke.engine.state.storage_keys import original_key, storage_key
 from funke.engine.types.logical.atomic_types import VarCharType
 from funke.engine.types.logical.collection_types import ArrayType, MultisetType
 from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import LONGEST, with_nullable
+from funke.engine.types.logical.families import LONGEST
 
 __all__ = ["ARRAY_AGG", "COLLECT", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "LISTAGG"]
 
@@ -180,7 +180,7 @@ COLLECT = AggregateFunction(
 JSON_ARRAYAGG = AggregateFunction(
     ("json_arrayagg",),
     "symbol, any",
-    always(with_nullable(_TEXT, False)),
+    always(VarCharType(2000, False)),
     _JsonArrayBody,
     has_value_when_empty=True,
     purpose="All values as a JSON array.",
@@ -188,7 +188,7 @@ JSON_ARRAYAGG = AggregateFunction(
 JSON_OBJECTAGG = AggregateFunction(
     ("json_objectagg",),
     "symbol, text, any",
-    always(with_nullable(_TEXT, False)),
+    always(VarCharType(2000, False)),
     _JsonObjectBody,
     has_value_when_empty=True,
     purpose="All pairs of a key and a value as a JSON object.",
