@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,13 +33,6 @@ SIGNS = {"+I": RowKind.INSERT, "-U": RowKind.UPDATE_BEFORE, "+U": RowKind.UPDATE
 _SIGN_OF = {kind.value: sign for sign, kind in SIGNS.items()}
 
 
-@dataclass(frozen=True)
-class _Table:
-    """What a query has to know of a table."""
-
-    kinds: frozenset[RowKind]
-
-
 def bound_query(
     text: str, *, has_changes: bool = False, settings: ChangeSettings | None = None, **columns: str
 ) -> Relation:
@@ -47,7 +40,7 @@ def bound_query(
     (statement,) = parse(text)
     assert isinstance(statement, QueryStatement)
     table = tuple(Column(name, from_sql_text(each)) for name, each in columns.items())
-    scan = Scan(table, _Table(ALL_KINDS if has_changes else INSERTS), ("t",))
+    scan = Scan(table, None, ("t",), ALL_KINDS if has_changes else INSERTS)
     relation = QueryBinder({("t",): scan}.get).bind(statement.query)
     return for_consumer(without_unused(relation), ALL_KINDS, settings)
 
@@ -135,7 +128,7 @@ def one_by_one(relation: Relation, changes: Sequence[Change]) -> list[Change]:
         elif before != after:
             results += [("-U", key + before), ("+U", key + after)]
     batch = batch_of(results, aggregation.columns)
-    last = RunningQuery(replace(relation, input=Scan(aggregation.columns, _Table(ALL_KINDS))))
+    last = RunningQuery(replace(relation, input=Scan(aggregation.columns, None)))
     return [change for each in last.run([batch]) for change in changes_of(each, relation)]
 
 

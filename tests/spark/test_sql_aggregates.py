@@ -14,7 +14,6 @@ from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Scan
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.syntax.statements import QueryStatement
-from funke.engine.types.row import RowKind
 from funke.table.relation_streams import stream_of
 from funke.table.types import DataTypes
 
@@ -26,7 +25,6 @@ class Given:
     """A stream as a table."""
 
     rows: DataStream
-    kinds = frozenset({RowKind.INSERT})
 
     def stream(self, env: Any, columns: Sequence[Column]) -> DataStream:
         return self.rows

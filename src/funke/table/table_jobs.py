@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.graph.operations import ColumnOperator, WriteSink
 from funke.engine.sql.binding.relations import Relation
+from funke.engine.sql.changelog.change_kinds import kinds_of
 from funke.engine.sql.operators.batch_elements import pack_batches
-from funke.engine.sql.statements.emitted_kinds import kinds_of
 from funke.engine.sql.statements.outcome import InsertPlan
 from funke.table.relation_streams import stream_of
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from funke.engine.errors import ConfigurationError, TypeMismatchError, UnsupportedFeatureError
+from funke.engine.formats.csv_comments import without_comments
 from funke.engine.formats.line_format import LineFormat
 from funke.engine.formats.record_chunks import LineEnds, QuotedLineEnds, open_chunks
 from funke.engine.formats.text_values import TextReader, basic_reader, sql_reader
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CsvColumn", "CsvFileFormat"]
 
-_COMMENT = re.compile(rb"(?:^|(?<=\r))[ \t]*#[^\r\n]*(?:\r\n|\n|\r|\Z)", re.MULTILINE)
 _ROW_NUMBER = re.compile(r"Row #\d+: ")
 _READ_FROM_TEXT = (BasicType.BOOLEAN, BasicType.BIG_INT, BasicType.BIG_DEC)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -117,8 +117,8 @@ class CsvFileFormat(LineFormat):
         """Return a chunk without what are no records."""
         if is_first:
             data = data.removeprefix(_BYTE_ORDER_MARK)
-        if self.allows_comments and b"#" in data:
-            data = self._without_comments(data)
+        if self.allows_comments:
+            data = without_comments(data, self.ends)
         return self._without_head(data) if is_first else data
 
     def _decode_columns(self, data: bytes) -> Any:
@@ -172,20 +172,6 @@ class CsvFileFormat(LineFormat):
             return [None]
         elements = text.split(separator) if text else []
         return [None if element == self.null_literal else read(element) for element in elements]
-
-    def _without_comments(self, data: bytes) -> bytes:
-        ends = self.ends
-        count = ends.count_quotes if isinstance(ends, QuotedLineEnds) else (lambda _: 0)
-        kept, position, quotes = [], 0, 0
-        for comment in _COMMENT.finditer(data):
-            before = data[position : comment.start()]
-            quotes += count(before)
-            is_text = quotes % 2  # within quotes, so no comment
-            kept.append(data[position : comment.end()] if is_text else before)
-            quotes += count(comment.group()) if is_text else 0
-            position = comment.end()
-        kept.append(data[position:])
-        return b"".join(kept)
 
     def _without_head(self, data: bytes) -> bytes:
         if self.has_header:

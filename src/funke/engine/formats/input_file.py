@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import lzma
 import zlib
 from collections.abc import Iterator
@@ -35,6 +36,11 @@ class InputFile:
     def is_compressed(self) -> bool:
         """Whether its name ends like that of a compressed file."""
         return compression_of(self.path) is not None
+
+    def modified(self) -> datetime.datetime:
+        """Return when it was last changed."""
+        found: datetime.datetime = self._file_system().get_file_info(self.path).mtime
+        return found
 
     @contextmanager
     def open(self) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from dataclasses import dataclass, field, replace
 
@@ -80,7 +81,9 @@ class FileSplitEnumerator(SplitEnumerator):
         clock: Clock,
         discovery_interval_ms: int | None = None,
         restored: FilePositions | None = None,
+        path_pattern: str | None = None,
     ) -> None:
+        self._path_pattern = None if path_pattern is None else re.compile(path_pattern)
         self._paths = paths
         self._format = file_format
         self._parallelism = parallelism
@@ -159,12 +162,17 @@ class FileSplitEnumerator(SplitEnumerator):
 
     def _discover(self) -> None:
         if self._interval_ms is None:
-            self._waiting.extend(list_files(self._paths))
+            self._waiting.extend(self._list())
             return
         self._next_discovery_ms = self._clock.now_ms() + self._interval_ms
-        new = [file for file in list_files(self._paths, is_pattern_optional=True) if file.name not in self._seen]
+        new = [file for file in self._list(is_pattern_optional=True) if file.name not in self._seen]
         self._seen.update(file.name for file in new)
         self._waiting.extend(new)
+
+    def _list(self, is_pattern_optional: bool = False) -> list[InputFile]:
+        found = list_files(self._paths, is_pattern_optional)
+        pattern = self._path_pattern
+        return found if pattern is None else [file for file in found if pattern.fullmatch(file.path)]
 
     @property
     def is_finished(self) -> bool:

@@ -31,6 +31,7 @@ class FileSource(Source):
         file_format: FileFormat,
         discovery_interval_ms: int | None = None,
         clock: Clock | None = None,
+        path_pattern: str | None = None,
     ) -> None:
         self._paths = (paths,) if isinstance(paths, str) else tuple(map(str, paths))
         if not self._paths:
@@ -42,13 +43,21 @@ class FileSource(Source):
         self._format = file_format
         self._discovery_interval_ms = discovery_interval_ms
         self._clock = clock or SystemClock()
+        # Of the files found, those whose whole paths match are read.
+        self._path_pattern = path_pattern
         self.is_bounded = discovery_interval_ms is None
         self.produced_type = file_format.produced_type
 
     def create_enumerator(self, parallelism: int, restored: Any = None) -> FileSplitEnumerator:
         """Look for the files, or go on with those that an earlier enumerator had left."""
         return FileSplitEnumerator(
-            self._paths, self._format, parallelism, self._clock, self._discovery_interval_ms, restored
+            self._paths,
+            self._format,
+            parallelism,
+            self._clock,
+            self._discovery_interval_ms,
+            restored,
+            self._path_pattern,
         )
 
     def create_reader(self) -> FileSplitReader:

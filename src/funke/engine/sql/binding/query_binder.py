@@ -10,6 +10,7 @@ import pyarrow as pa
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, column_of, time_of
+from funke.engine.sql.binding.group_windows import with_group_window
 from funke.engine.sql.binding.grouped_queries import (
     AggregateFinder,
     GroupedBinder,
@@ -19,9 +20,12 @@ from funke.engine.sql.binding.grouped_queries import (
     plain_aggregate,
 )
 from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
+from funke.engine.sql.binding.over_queries import OverBinder, has_over
 from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
+from funke.engine.sql.binding.window_grouping import with_windows
+from funke.engine.sql.binding.window_tables import bind_window_table
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session
 from funke.engine.sql.functions.values import to_value, to_values
@@ -66,14 +70,16 @@ class QueryBinder:
         for name, clause in _REFUSED.items():
             if getattr(select, name):
                 raise UnsupportedFeatureError(f"{clause} in SQL")
-        source, scope = self._bind_source(select.source)
+        select, source, scope = with_group_window(select, *self._bind_source(select.source), self.session)
         binder = ExpressionBinder(scope, self.session, self.find_function)
         illegal = aggregate_in(select.where, self.find_aggregate)
         if illegal is not None:
             raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
         condition = None if select.where is None else binder.bind_condition(select.where, "WHERE")
         if is_grouped(select, self.find_aggregate):
-            relation = self._bind_groups(select, source, scope, binder, condition)
+            relation: Relation = with_windows(self._bind_groups(select, source, scope, binder, condition))
+        elif has_over(select):
+            relation = self._bind_over(select, source, scope, condition)
         else:
             names, bound = self._bind_items(select.items, scope, binder)
             relation = Calculation(_columns(names, bound), source, tuple(bound), condition)
@@ -86,11 +92,19 @@ class QueryBinder:
         scope: Scope,
         plain: ExpressionBinder,
         where: BoundExpression | None,
-    ) -> Relation:
+    ) -> Calculation:
         binder = GroupedBinder(scope, self.session, plain, select.group_by, self.find_aggregate)
         having = None if select.having is None else binder.bind_condition(select.having, "HAVING")
         names, bound = self._bind_items(select.items, scope, binder)
         return Calculation(_columns(names, bound), binder.aggregation(source, where), tuple(bound), having)
+
+    def _bind_over(
+        self, select: queries.Select, source: Relation, scope: Scope, where: BoundExpression | None
+    ) -> Relation:
+        binder = OverBinder(scope, self.session, self.find_function, self.find_aggregate, dict(select.windows))
+        names, bound = self._bind_items(select.items, scope, binder)
+        relation = binder.relation(source, where)
+        return Calculation(_columns(names, bound), relation, tuple(map(binder.placed, bound)))
 
     def _bind_items(
         self, items: tuple[syntax.Expression, ...], scope: Scope, binder: ExpressionBinder
@@ -124,6 +138,8 @@ class QueryBinder:
             relation, name = source.table, None
         elif isinstance(source, queries.SubQuery):
             relation, name = self.bind(source.query), None
+        elif isinstance(source, queries.WindowFunction):
+            relation, name = bind_window_table(source, self._bind_source, self.session), None
         else:
             raise UnsupportedFeatureError(f"{_name_of(source)} behind FROM in SQL")
         names = source.column_aliases or tuple(column.name for column in relation.columns)

@@ -9,6 +9,7 @@ from funke.engine.sql.binding.expressions import BoundExpression
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
 from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.row import RowKind
 
 __all__ = [
     "Aggregation",
@@ -48,6 +49,8 @@ class Scan(Relation):
 
     table: Any
     path: tuple[str, ...] = ()
+    # The kinds of changes that its rows may be.
+    kinds: frozenset[RowKind] = frozenset({RowKind.INSERT})
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from funke.engine.sql.binding.expressions import BoundColumn
+from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Relation, Scan
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
 from funke.engine.types.row import RowKind
 
 __all__ = ["ALL_KINDS", "INSERTS", "has_retractions", "inputs_of", "kinds_of", "upsert_key_of"]
@@ -72,7 +74,10 @@ def _of_aggregation(aggregation: Aggregation) -> Kinds:
 
 # Whatever else changes rows adds its rule here.
 _KINDS: dict[type[Relation], Callable[[Any], Kinds]] = {
-    # A table says so itself.
-    Scan: lambda scan: frozenset(scan.table.kinds),
+    Scan: lambda scan: scan.kinds,
     Aggregation: _of_aggregation,
+    # A window says its result once, when it closes; the end of the input once, when it comes.
+    WindowAggregation: lambda relation: INSERTS,
+    OverAggregation: lambda relation: INSERTS,
+    FinalRows: lambda relation: INSERTS,
 }

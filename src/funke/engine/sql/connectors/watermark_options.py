@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from funke.engine.sql.connectors.table_option import TableOption
 
-__all__ = ["WATERMARK_OPTIONS"]
+__all__ = ["ALIGNMENT", "EMIT_GAP", "EMIT_STRATEGY", "IDLE_TIMEOUT", "WATERMARK_OPTIONS"]
 
 EMIT_STRATEGY = TableOption(
     "scan.watermark.emit.strategy",
@@ -22,7 +22,7 @@ IDLE_TIMEOUT = TableOption(
     None,
     "A subtask without rows for so long does not hold back event time; 'table.exec.source.idle-timeout' by default.",
 )
-_ALIGNMENT = (
+ALIGNMENT = (
     TableOption("scan.watermark.alignment.group", description="Sources of one group wait for each other."),
     TableOption("scan.watermark.alignment.max-drift", "Duration", None, "How far ahead of the group a source may be."),
     TableOption(
@@ -30,4 +30,4 @@ _ALIGNMENT = (
     ),
 )
 
-WATERMARK_OPTIONS = (EMIT_STRATEGY, EMIT_GAP, IDLE_TIMEOUT, *_ALIGNMENT)
+WATERMARK_OPTIONS = (EMIT_STRATEGY, EMIT_GAP, IDLE_TIMEOUT, *ALIGNMENT)

@@ -11,10 +11,11 @@ import pyarrow as pa
 from funke.engine.operators.operator import Operator, TaskInfo
 from funke.engine.sql.binding.expressions import BoundExpression, column_of
 from funke.engine.sql.binding.relations import Calculation, Column
+from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.column_types import column_schema
 
-__all__ = ["CalculateOperator", "Calculate"]
+__all__ = ["Calculate", "CalculateOperator", "as_schema", "schema_of"]
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,23 @@ class CalculateOperator(Operator):
         self._output_schema = schema_of(calculation.columns)
         self._getters = [column_of(expression) for expression in calculation.expressions]
         self._condition = None if calculation.condition is None else column_of(calculation.condition)
+        self._functions = OpenedFunctions((*calculation.expressions, calculation.condition))
+
+    def open(self) -> None:
+        """Opens the functions of users."""
+        self._functions.open(self.context)
+
+    def close(self) -> None:
+        self._functions.close()
+
+    def metrics(self) -> dict[str, Any]:
+        counts = {"numRecordsIn": self.records_in, "numRecordsOut": self.output.records_out}
+        return counts | self._functions.metrics()
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on what is computed of the rows that are kept."""
         self.records_in += len(batch)
-        if batch.data.schema != self._input:
-            # Streams know fewer types than tables: timestamps and decimals of one size each.
-            batch = batch.with_data(batch.data.cast(self._input, safe=False))
+        batch = as_schema(batch, self._input)
         if self._condition is not None:
             batch = _kept(batch, self._condition(batch.data))
         if len(batch):
@@ -63,6 +74,11 @@ class CalculateOperator(Operator):
     @staticmethod
     def _as_array(column: Any, length: int) -> Any:
         return pa.repeat(column, length) if isinstance(column, pa.Scalar) else column
+
+
+def as_schema(batch: ColumnBatch, schema: Any) -> ColumnBatch:
+    """The same rows with the types of a table: streams know timestamps and decimals of one size each."""
+    return batch if batch.data.schema == schema else batch.with_data(batch.data.cast(schema, safe=False))
 
 
 def schema_of(columns: Sequence[Column]) -> Any:

@@ -1,36 +1,40 @@
-"""Tables of connectors as relations: what the connector reads, then what is computed of it."""
+"""Tables of connectors as relations: what the connector reads, then what is computed of it, then event time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.config.option_values import parse_duration
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression
-from funke.engine.sql.binding.relations import Calculation, Column, Relation, Scan
-from funke.engine.sql.binding.scope import Scope, ScopeColumn
-from funke.engine.sql.catalog.objects import CatalogTable, Identifier
+from funke.engine.sql.binding.relations import Relation
+from funke.engine.sql.binding.scope import Scope
+from funke.engine.sql.catalog.objects import CatalogTable, Identifier, SchemaDefinition
 from funke.engine.sql.connectors.table_factories import create_table_source
 from funke.engine.sql.connectors.table_factory import TableContext
-from funke.engine.sql.connectors.table_source import TableSource
-from funke.engine.sql.statements.resolved_table import ResolvedTable, bound_computed, resolved
+from funke.engine.sql.connectors.table_option import OptionValues
+from funke.engine.sql.connectors.table_scan import BinderFactory, table_relation
+from funke.engine.sql.statements.resolved_table import ResolvedTable, resolved, written_expression
 
 if TYPE_CHECKING:
-    from funke.engine.sql.binding.query_binder import QueryBinder
     from funke.engine.sql.statements.table_session import TableSession
 
-__all__ = ["scan_of", "table_context"]
+__all__ = ["binder_factory", "idle_timeout_ms", "scan_of", "table_context", "written_schema"]
 
 
 def scan_of(session: TableSession, identifier: Identifier, table: CatalogTable, options: Mapping[str, str]) -> Relation:
     """The rows of a table with all its columns."""
-    binder = session.binder()
-    columns = resolved(table.schema, binder)
+    columns = resolved(table.schema, session.binder())
     context = table_context(session, identifier, table, columns, options)
-    source = _with_metadata(create_table_source(context), columns)
-    scan = Scan(source.columns, source, (identifier.catalog, identifier.database, identifier.name))
-    return with_declared_columns(scan, columns, binder)
+    return table_relation(
+        identifier,
+        written_schema(table.schema, columns),
+        create_table_source(context),
+        OptionValues(context.options),
+        binder_factory(session),
+        idle_timeout_ms(session),
+    )
 
 
 def table_context(
@@ -53,28 +57,30 @@ def table_context(
     )
 
 
-def with_declared_columns(scan: Relation, columns: ResolvedTable, binder: QueryBinder) -> Relation:
-    """The columns of a table in their declared order, with those that are computed of what was read."""
-    relation = scan
-    if [each.name for each in scan.columns] != [each.name for each in columns.columns]:
-        scope = Scope(tuple(ScopeColumn(each.name, each.type, None, each.time) for each in scan.columns))
-        expressions = ExpressionBinder(scope, binder.session, binder.find_function)
-        bound = tuple(_bound(each, scan, expressions) for each in columns.columns)
-        relation = Calculation(
-            tuple(Column(c.name, c.type, None if c.time is None else c.time) for c in columns.columns), scan, bound
-        )
-    if columns.watermark is not None:
-        raise UnsupportedFeatureError("WATERMARK in a table")
-    return relation
+def written_schema(schema: SchemaDefinition, columns: ResolvedTable) -> SchemaDefinition:
+    """A schema whose types are known, and whose expressions are no texts any more."""
+    definitions = (
+        replace(each.definition, expression=written_expression(each.definition.expression))
+        if each.definition.expression is not None
+        else replace(each.definition, type=each.type)
+        for each in columns.columns
+    )
+    watermark = schema.watermark
+    if watermark is not None:
+        watermark = replace(watermark, expression=written_expression(watermark.expression))
+    return replace(schema, columns=tuple(definitions), watermark=watermark)
 
 
-def _bound(column: Any, scan: Relation, binder: ExpressionBinder) -> BoundExpression:
-    if column.is_computed:
-        return bound_computed(column.definition, binder)
-    index = next(place for place, each in enumerate(scan.columns) if each.name == column.name)
-    return BoundColumn(scan.columns[index].type, index, column.name, scan.columns[index].time)
+def binder_factory(session: TableSession) -> BinderFactory:
+    """What binds the expressions of a schema."""
+    binder = session.binder()
+
+    def make(scope: Scope) -> ExpressionBinder:
+        return ExpressionBinder(scope, binder.session, binder.find_function)
+
+    return make
 
 
-def _with_metadata(source: TableSource, columns: ResolvedTable) -> TableSource:
-    wanted = [(each.metadata_key, each.name) for each in columns.metadata]
-    return source.with_metadata(wanted) if wanted else source
+def idle_timeout_ms(session: TableSession) -> int | None:
+    """How long a source may be silent before it holds back nobody's event time."""
+    return parse_duration(session.settings.get("table.exec.source.idle-timeout", "0 ms")).to_millis() or None

@@ -104,18 +104,23 @@ class _ExtremeKernel(RunningKernel):
 
     def accumulate(self, before: Fields, rows: AggregateRows) -> Fields:
         numbers = rows.arguments[0].numbers
-        if rows.counting is None and before[1].all() and not self._has_odd(numbers, before[0]):
-            return rows.segments.total(self._operation, before[0], numbers), rows.total_count(before[1])
-        return super().accumulate(before, rows)
+        if self._has_odd(numbers, before[0]):
+            return super().accumulate(before, rows)
+        start, values = self._filled_up(before, rows, numbers)
+        return rows.segments.total(self._operation, start, values), rows.total_count(before[1])
 
     def _with_gaps(self, before: Fields, rows: AggregateRows, numbers: Any) -> Any:
-        known, counts = before
-        if self._has_odd(numbers, known):
+        if self._has_odd(numbers, before[0]):
             return self._one_by_one(before, rows, numbers)
+        return rows.segments.running(self._operation, *self._filled_up(before, rows, numbers))
+
+    def _filled_up(self, before: Fields, rows: AggregateRows, numbers: Any) -> tuple[Any, Any]:
+        """What was known and the values, with numbers that change nothing where there are none."""
+        known, counts = before
         least = self._beyond(numbers, known)
         values = numbers if rows.counting is None else np.where(rows.counting, numbers, least)
         start = np.where(counts > 0, known, least)
-        return rows.segments.running(self._operation, start.astype(self._dtype), values.astype(self._dtype))
+        return start.astype(self._dtype), values.astype(self._dtype)
 
     def _beyond(self, numbers: Any, known: Any) -> Any:
         """A number that every other one is preferred to."""

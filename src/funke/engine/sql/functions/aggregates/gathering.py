@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funke.engine.errors import TypeMismatchError
+from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import Argument, bind, symbol
@@ -115,7 +116,7 @@ class _JsonArrayBody(_ListBody):
 
 
 class _JsonObjectBody(AggregateBody):
-    """The last value of each key."""
+    """The value of each key, in the order in which keys came; Flink's order is that of their hashes."""
 
     def __init__(self, call: AggregateCall) -> None:
         self._keeps_nulls = call.arguments[0].value == "NULL"
@@ -128,9 +129,18 @@ class _JsonObjectBody(AggregateBody):
     def accumulate(self, accumulator: dict[str, str], *arguments: Any) -> None:
         _, key, value = arguments
         if key is None:
-            raise ValueError("Key of JSON object cannot be NULL")
+            raise TableException("Map views don't support null keys.")
         if self._keeps_nulls or value is not None:
+            self._require_new(accumulator, self._key(key), key)
             accumulator[self._key(key)] = self._text(value)
+
+    @staticmethod
+    def _require_new(accumulator: dict[str, str], written: str, key: str) -> None:
+        if written in accumulator:
+            raise TableException(
+                f"Key '{key}' is already present. Duplicate keys are not allowed in JSON_OBJECTAGG. "
+                "Please ensure that keys are unique."
+            )
 
     def retract(self, accumulator: dict[str, str], *arguments: Any) -> None:
         _, key, value = arguments

@@ -1,0 +1,1 @@
+"""Files as columns with the types of a table."""

@@ -1,0 +1,65 @@
+"""What all formats of a table's files share: fields with the types of tables, read as columns."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from funke.engine.formats.column_types import to_type_info
+from funke.engine.formats.file_format import FileFormat
+from funke.engine.types.columns.arrow_rows import ArrowRows
+from funke.engine.types.composite_types import RowTypeInfo
+from funke.engine.types.logical.column_types import column_schema
+from funke.engine.types.type_catalog import Types
+
+if TYPE_CHECKING:
+    from funke.engine.formats.input_file import InputFile
+    from funke.engine.types.logical.row_type import RowField
+
+__all__ = ["TableFileFormat", "row_type_info", "schema_of"]
+
+
+class TableFileFormat(FileFormat):
+    """Reads columns. A file is read by one subtask, in the order of its rows, as Flink's tables read it."""
+
+    @property
+    @abstractmethod
+    def fields(self) -> tuple[RowField, ...]:
+        """The columns that it reads."""
+
+    @abstractmethod
+    def selecting(self, indexes: Sequence[int]) -> TableFileFormat:
+        """Return the format that reads only some of these columns, in this order."""
+
+    @abstractmethod
+    def columns_of(self, file: InputFile) -> Iterator[Any]:
+        """Yield the rows of a file as record batches with the fields as columns."""
+
+    @property
+    def produced_type(self) -> RowTypeInfo:
+        return row_type_info(self.fields)
+
+    def read_columns(self, file: InputFile, start: int, end: int) -> Iterator[Any]:
+        """Yield all rows of a file."""
+        return self.columns_of(file)
+
+    def read(self, file: InputFile, start: int, end: int) -> Iterator[list[Any]]:
+        """Yield the same as rows, for those who do not take columns."""
+        to_rows = ArrowRows(self.produced_type)
+        for batch in self.columns_of(file):
+            yield to_rows.rows(batch)
+
+
+def row_type_info(fields: Sequence[RowField]) -> RowTypeInfo:
+    """Return the type that streams give to rows with these fields."""
+    made = Types.ROW_NAMED([each.name for each in fields], [to_type_info(each.data_type) for each in fields])
+    assert isinstance(made, RowTypeInfo)
+    return made
+
+
+def schema_of(fields: Sequence[RowField]) -> pa.Schema:
+    """Return the Arrow schema of fields."""
+    return column_schema([each.name for each in fields], [each.data_type for each in fields])

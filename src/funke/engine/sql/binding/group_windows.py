@@ -1,0 +1,139 @@
+"""Group windows: GROUP BY TUMBLE(time, size) with TUMBLE_START and its kin, as window table functions would say it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+from funke.engine.errors import SqlValidationError, UnsupportedFeatureError
+from funke.engine.sql.binding.relations import Column, Relation
+from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
+from funke.engine.sql.binding.window_relations import WindowTable
+from funke.engine.sql.binding.window_tables import window_table, window_time, windows_of
+from funke.engine.sql.functions.function import Session
+from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.sql.syntax import queries
+from funke.engine.types.logical.atomic_types import BigIntType
+from funke.engine.types.logical.sql_text import to_sql_text
+
+__all__ = ["with_group_window"]
+
+# How many lengths each function takes.
+_SIZES = {"tumble": 1, "hop": 2, "session": 1}
+_PARTS = {f"{kind}_{part}": (kind, part) for kind in _SIZES for part in ("start", "end", "rowtime", "proctime")}
+# Names that no query can write.
+_START, _END, _TIME = (syntax.Name((f"\x00window_{part}",)) for part in ("start", "end", "time"))
+
+
+def with_group_window(
+    select: queries.Select, source: Relation, scope: Scope, session: Session
+) -> tuple[queries.Select, Relation, Scope]:
+    """A query whose groups are windows, over rows that have windows; any other query as it is."""
+    window = _window_of(select)
+    if window is None:
+        return select, source, scope
+    table = _table(window, source, scope, session)
+    bounds = [ScopeColumn(column.name, column.type, None, column.time) for column in table.columns[-3:]]
+    written = _Properties(window, table.time.is_event_time)
+    items = tuple(
+        syntax.Alias(written.out(item), (f"EXPR${place}",)) if _is_property(item) else written.out(item)
+        for place, item in enumerate(select.items)
+    )
+    assert select.group_by is not None
+    sets = tuple(_group_keys(keys, window) for keys in select.group_by.sets)
+    having = None if select.having is None else written.out(select.having)
+    changed = replace(select, items=items, group_by=queries.GroupBy(sets), having=having)
+    return changed, table, Scope((*scope.columns, *bounds))
+
+
+def _window_of(select: queries.Select) -> syntax.Call | None:
+    keys = [] if select.group_by is None else [key for each in select.group_by.sets for key in each]
+    found = list(dict.fromkeys(key for key in keys if _is_window(key)))
+    if len(found) > 1:
+        raise refused("Only a single group window function may stand in GROUP BY", found[1].position)
+    return found[0] if found else None  # type: ignore[return-value]
+
+
+def _is_window(expression: syntax.Expression) -> bool:
+    return isinstance(expression, syntax.Call) and expression.name in _SIZES and expression.function is None
+
+
+def _is_property(expression: syntax.Expression) -> bool:
+    return isinstance(expression, syntax.Call) and expression.name in _PARTS
+
+
+def _group_keys(keys: tuple[syntax.Expression, ...], window: syntax.Call) -> tuple[syntax.Expression, ...]:
+    others = tuple(key for key in keys if key != window)
+    return (*others, _START, _END, _TIME) if window in keys else others
+
+
+def _table(window: syntax.Call, source: Relation, scope: Scope, session: Session) -> WindowTable:
+    time, *sizes = window.arguments or (None,)
+    if len(sizes) != _SIZES[window.name] or not isinstance(time, syntax.Name):
+        raise refused(f"{window.name.upper()} in GROUP BY needs a time column and intervals", window.position)
+    if any(isinstance(each, syntax.Literal) and isinstance(each.type, BigIntType) for each in sizes):
+        raise UnsupportedFeatureError("a group window that counts rows")
+    found, nested = scope.find(time)
+    if found.time is None or nested:
+        raise SqlValidationError(
+            "Window aggregate can only be defined over a time attribute column, but "
+            f"{to_sql_text(found.type)} encountered."
+        )
+    column = source.columns[found.index]
+    named = [Column(own.name, each.type, each.time) for own, each in zip(scope.columns, source.columns)]
+    made = window_table(source, named, windows_of(window.name, sizes), window_time(column, found.index, session), None)
+    *rest, start, end, last = made.columns
+    hidden = (
+        replace(start, name=_START.parts[0]),
+        replace(end, name=_END.parts[0]),
+        # As in Flink it may be NULL as far as its type goes.
+        replace(last, name=_TIME.parts[0], type=column.type),
+    )
+    return replace(made, columns=(*rest, *hidden))
+
+
+class _Properties:
+    """Writes the functions of a window as columns."""
+
+    def __init__(self, window: syntax.Call, is_event_time: bool) -> None:
+        self._window = window
+        self._is_event_time = is_event_time
+
+    def out(self, expression: syntax.Expression) -> syntax.Expression:
+        """The same expression over the columns of the window."""
+        if isinstance(expression, syntax.Call) and expression.function is None:
+            if expression.name in _SIZES:
+                raise refused(
+                    f"Group function '${expression.name.upper()}' can only appear in GROUP BY clause",
+                    expression.position,
+                )
+            if expression.name in _PARTS:
+                return self._property(expression)
+        return _with_parts(expression, self.out)
+
+    def _property(self, call: syntax.Call) -> syntax.Expression:
+        kind, part = _PARTS[call.name]
+        if (kind, call.arguments) != (self._window.name, self._window.arguments):
+            raise refused(
+                f"Call to auxiliary group function '{call.name.upper()}' must have matching call to group function "
+                f"'${kind.upper()}' in GROUP BY clause",
+                call.position,
+            )
+        if part == "proctime":
+            return syntax.Call("proctime", position=call.position)
+        if part == "rowtime" and not self._is_event_time:
+            raise SqlValidationError("A proctime window cannot provide a rowtime attribute.")
+        return {"start": _START, "end": _END, "rowtime": _TIME}[part]
+
+
+def _with_parts(expression: Any, change: Callable[[syntax.Expression], syntax.Expression]) -> Any:
+    """A node with all expressions in it changed, sub-queries left aside."""
+    changes = {each.name: _changed(getattr(expression, each.name), change) for each in fields(expression)}
+    return replace(expression, **changes)
+
+
+def _changed(value: Any, change: Callable[[syntax.Expression], syntax.Expression]) -> Any:
+    if isinstance(value, syntax.Expression):
+        return change(value)
+    return tuple(_changed(each, change) for each in value) if isinstance(value, tuple) else value

@@ -1,0 +1,210 @@
+"""Gives OVER its meaning: aggregates of the rows before each row, in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from funke.engine.errors import SqlValidationError, TypeMismatchError, UnsupportedFeatureError
+from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.expressions import (
+    BoundColumn,
+    BoundExpression,
+    BoundFunction,
+    BoundSymbol,
+    time_of,
+)
+from funke.engine.sql.binding.relations import BoundAggregate, Calculation, Column, Relation
+from funke.engine.sql.binding.scope import Scope, refused
+from funke.engine.sql.binding.syntax_parts import parts_of
+from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowTime
+from funke.engine.sql.binding.window_tables import interval_ms
+from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate
+from funke.engine.sql.functions.aggregates.ranking import RANKING
+from funke.engine.sql.functions.function import Function, Session
+from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.sql.syntax import queries
+
+__all__ = ["OverBinder", "has_over"]
+
+_RANKING = {function.name: function for function in RANKING}
+_NOT_IN_STREAMS = ("lead", "ntile", "cume_dist", "percent_rank")
+# Results stand behind all columns of the input, whose number is known once everything is bound.
+_RESULTS = 1 << 40
+
+
+def has_over(select: queries.Select) -> bool:
+    """Whether a query has OVER aggregates."""
+    parts = (part for item in select.items for part in parts_of(item))
+    return any(isinstance(each, syntax.Call) and each.over is not None for each in parts)
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """The rows that an aggregate sees."""
+
+    partition_by: tuple[int, ...]
+    time: BoundColumn
+    is_rows: bool
+    preceding: int | None
+
+
+class OverBinder(ExpressionBinder):
+    """Binds the items of a query with OVER aggregates, all of which have the same window."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        session: Session,
+        find: Callable[[str], Function | None],
+        find_aggregate: Callable[[syntax.Call], AggregateFunction | None],
+        windows: Mapping[str, syntax.OverWindow],
+    ) -> None:
+        super().__init__(scope, session, find)
+        self._plain = ExpressionBinder(scope, session, find)
+        self._find_aggregate = find_aggregate
+        self._windows = windows
+        # Expressions that are computed before, behind the columns of the source.
+        self._computed: list[BoundExpression] = []
+        self._first = len(scope.columns)
+        self._frame: _Frame | None = None
+        self._aggregates: list[BoundAggregate] = []
+
+    def bind(self, expression: syntax.Expression) -> BoundExpression:
+        if isinstance(expression, syntax.Call) and expression.over is not None:
+            return self._bind_over(expression)
+        return super().bind(expression)
+
+    def relation(self, source: Relation, where: BoundExpression | None) -> Relation:
+        """The rows with all aggregates that were bound."""
+        assert self._frame is not None
+        added = [Column(f"${place}", each.type) for place, each in enumerate(self._computed)]
+        own = [BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(source.columns)]
+        computed = Calculation((*source.columns, *added), source, (*own, *self._computed), where)
+        results = [Column(f"over${place}", each.call.result) for place, each in enumerate(self._aggregates)]
+        time = WindowTime(self._frame.time.index, self._frame.time.time is TimeAttribute.ROWTIME)
+        return OverAggregation(
+            (*computed.columns, *results),
+            computed,
+            self._frame.partition_by,
+            time,
+            self._frame.is_rows,
+            self._frame.preceding,
+            tuple(self._aggregates),
+        )
+
+    def placed(self, expression: BoundExpression) -> BoundExpression:
+        """An expression that was bound, over the columns of the relation."""
+        if isinstance(expression, BoundColumn) and expression.index >= _RESULTS:
+            return replace(expression, index=expression.index - _RESULTS + self._first + len(self._computed))
+        if isinstance(expression, BoundFunction):
+            return replace(expression, arguments=tuple(map(self.placed, expression.arguments)))
+        return expression
+
+    def _bind_over(self, call: syntax.Call) -> BoundExpression:
+        function = self._function(call)
+        frame = self._frame_of(call, self._window(call))
+        if function.name == "row_number":
+            frame = replace(frame, is_rows=True)
+        if self._frame not in (None, frame):
+            raise UnsupportedFeatureError(
+                "Over Agg: Unsupported use of OVER windows. All aggregates must be computed on the same window. "
+                "please re-check the over window statement."
+            )
+        self._frame = frame
+        made = self._aggregate(function, call, frame)
+        if made not in self._aggregates:
+            self._aggregates.append(made)
+        number = self._aggregates.index(made)
+        return BoundColumn(made.call.result, _RESULTS + number, f"over${number}")
+
+    def _function(self, call: syntax.Call) -> AggregateFunction:
+        if call.name in _NOT_IN_STREAMS:
+            raise UnsupportedFeatureError(f"{call.name.upper()} Function is not supported in stream mode.")
+        function = _RANKING.get(call.name) or self._find_aggregate(call)
+        if function is None:
+            raise refused(f"No match found for function signature {call.name.upper()}", call.position)
+        return function
+
+    def _aggregate(self, function: AggregateFunction, call: syntax.Call, frame: _Frame) -> BoundAggregate:
+        given = call.arguments
+        if [type(each) for each in given] == [syntax.Star]:
+            given = ()
+        arguments = [self._plain.bind_argument(each) for each in given]
+        if function.name in ("rank", "dense_rank"):
+            arguments = [frame.time]
+        condition = None
+        if call.condition is not None:
+            condition = self._place(self._plain.bind_condition(call.condition, "FILTER"))
+        try:
+            made = bind_aggregate(
+                function,
+                [each.as_argument() for each in arguments],
+                may_be_empty=condition is not None,
+                is_distinct=call.is_distinct and not function.ignores_repeats,
+                session=self._session,
+            )
+        except TypeMismatchError as error:
+            raise refused(str(error), call.position) from error
+        places = tuple(-1 if isinstance(each, BoundSymbol) else self._place(each) for each in arguments)
+        return BoundAggregate(made, places, condition)
+
+    def _place(self, expression: BoundExpression) -> int:
+        if isinstance(expression, BoundColumn):
+            return expression.index
+        if expression not in self._computed:
+            self._computed.append(expression)
+        return self._first + self._computed.index(expression)
+
+    # Windows
+
+    def _window(self, call: syntax.Call) -> syntax.OverWindow:
+        assert call.over is not None
+        if isinstance(call.over, str):
+            return self._named(call.over, call)
+        if call.over.base is None:
+            return call.over
+        base = self._named(call.over.base, call)
+        return replace(call.over, partition_by=base.partition_by, order_by=call.over.order_by or base.order_by)
+
+    def _named(self, name: str, call: syntax.Call) -> syntax.OverWindow:
+        if name not in self._windows:
+            raise refused(f"Window '{name}' not found", call.position)
+        return self._windows[name]
+
+    def _frame_of(self, call: syntax.Call, window: syntax.OverWindow) -> _Frame:
+        if len(window.order_by) != 1:
+            raise SqlValidationError("The window can only be ordered by a single time column.")
+        (order,) = window.order_by
+        if not order.is_ascending:
+            raise SqlValidationError("The window can only be ordered in ASCENDING mode.")
+        preceding = self._preceding(window, call)
+        time = self._plain.bind(order.operand)
+        if not isinstance(time, BoundColumn) or time_of(time) is None:
+            if preceding is not None:
+                raise SqlValidationError("Non-time attribute sort is not supported for bounded OVER window.")
+            raise UnsupportedFeatureError("OVER with an ORDER BY that is no time attribute")
+        partition_by = tuple(self._place(self._plain.bind(each)) for each in window.partition_by)
+        return _Frame(partition_by, time, window.is_rows, preceding)
+
+    def _preceding(self, window: syntax.OverWindow, call: syntax.Call) -> int | None:
+        upper, lower = window.upper, window.lower
+        if upper is not None and not _is_current(upper):
+            raise UnsupportedFeatureError("OVER RANGE FOLLOWING windows are not supported yet.")
+        if lower is None or (lower.is_preceding and lower.distance is None):
+            return None
+        if _is_current(lower):
+            return 0
+        assert lower.distance is not None
+        if not lower.is_preceding:
+            raise UnsupportedFeatureError("OVER RANGE FOLLOWING windows are not supported yet.")
+        if not window.is_rows:
+            return interval_ms(lower.distance)
+        if isinstance(lower.distance, syntax.Literal) and isinstance(lower.distance.value, int):
+            return lower.distance.value
+        raise refused("OVER needs a constant number of rows", call.position)
+
+
+def _is_current(bound: syntax.WindowBound) -> bool:
+    return isinstance(bound.distance, syntax.Literal) and bound.distance.value == 0

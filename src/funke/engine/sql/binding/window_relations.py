@@ -1,0 +1,81 @@
+"""Relations with windows: rows that carry their windows, and aggregates of the rows of each window."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import Literal
+
+from funke.engine.sql.binding.relations import BoundAggregate, Relation
+
+__all__ = ["OverAggregation", "WindowAggregation", "WindowTable", "WindowTime", "Windows"]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How windows lie; times are milliseconds.
+
+    tumble (size), hop (size, and slide from start to start), cumulate (size of the largest, and step as slide),
+    session (gap as size).
+    """
+
+    kind: Literal["tumble", "hop", "cumulate", "session"]
+    size_ms: int
+    slide_ms: int = 0
+    offset_ms: int = 0
+
+
+@dataclass(frozen=True)
+class WindowTime:
+    """The column that windows are made by; windows of instants lie in the zone of the session."""
+
+    column: int
+    is_event_time: bool
+    # None: the values are local times, or instants in UTC.
+    zone: datetime.tzinfo | None = None
+
+
+@dataclass(frozen=True)
+class WindowTable(Relation):
+    """The rows of the input, once for each of their windows.
+
+    The last columns are window_start, window_end and window_time. Sessions are those of rows with the same values of
+    `partition_by`; with None they are those of whatever the rows are grouped by.
+    """
+
+    input: Relation
+    windows: Windows
+    time: WindowTime
+    partition_by: tuple[int, ...] | None = ()
+
+
+@dataclass(frozen=True)
+class WindowAggregation(Relation):
+    """Aggregates of the rows of each window and key.
+
+    The columns are the keys, the aggregates, and window_start, window_end, window_time. Without `windows` the rows
+    carry them already: `window_columns` are window_start and window_end then.
+    """
+
+    input: Relation
+    keys: tuple[int, ...]
+    aggregates: tuple[BoundAggregate, ...]
+    windows: Windows | None
+    time: WindowTime
+    window_columns: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class OverAggregation(Relation):
+    """The rows of the input, each with aggregates of the rows before it and itself, in the order of time.
+
+    `preceding` are rows, or milliseconds, before each row; None is everything before it. By time, rows of the same time
+    count for each other.
+    """
+
+    input: Relation
+    partition_by: tuple[int, ...]
+    time: WindowTime
+    is_rows: bool
+    preceding: int | None
+    aggregates: tuple[BoundAggregate, ...]

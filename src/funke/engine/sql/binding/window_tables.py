@@ -1,0 +1,131 @@
+"""Window table functions: TUMBLE, HOP, CUMULATE and SESSION behind FROM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from zoneinfo import ZoneInfo
+
+from funke.engine.errors import SqlValidationError
+from funke.engine.sql.binding.expressions import BoundColumn
+from funke.engine.sql.binding.relations import Column, Relation
+from funke.engine.sql.binding.scope import Scope, refused
+from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.window_relations import Windows, WindowTable, WindowTime
+from funke.engine.sql.functions.function import Session
+from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.sql.syntax import queries
+from funke.engine.types.logical.families import with_nullable
+from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
+from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType
+
+__all__ = ["bind_window_table", "interval_ms", "window_table", "window_time", "windows_of"]
+
+_SIGNATURES = {
+    "tumble": "TUMBLE(TABLE table_name, DESCRIPTOR(timecol), datetime interval[, datetime interval])",
+    "hop": "HOP(TABLE table_name, DESCRIPTOR(timecol), datetime interval, datetime interval[, datetime interval])",
+    "cumulate": (
+        "CUMULATE(TABLE table_name, DESCRIPTOR(timecol), datetime interval, datetime interval[, datetime interval])"
+    ),
+    "session": (
+        "SESSION(TABLE table_name [PARTITION BY (colNames)] [, col2, ...)], DESCRIPTOR(timecol), datetime interval)"
+    ),
+}
+
+
+def bind_window_table(
+    function: queries.WindowFunction,
+    bind_source: Callable[[queries.Relation], tuple[Relation, Scope]],
+    session: Session,
+) -> WindowTable:
+    """The meaning of a window table function."""
+    source, scope = bind_source(function.input)
+    names = [column.name for column in scope.columns]
+    if function.time_column not in names:
+        raise refused(f"Unknown identifier '{function.time_column}'", function.position)
+    place = names.index(function.time_column)
+    if not isinstance(source.columns[place].type, (TimestampType, LocalZonedTimestampType)):
+        raise SqlValidationError(
+            f"SQL validation failed. The window function {_SIGNATURES[function.kind]} requires the timecol to be "
+            f"TIMESTAMP or TIMESTAMP_LTZ, but is {to_sql_text(source.columns[place].type)}."
+        )
+    if source.columns[place].time is None:
+        raise SqlValidationError(
+            "The window function requires the timecol is a time attribute type, but is "
+            f"{to_sql_text(source.columns[place].type)}."
+        )
+    windows = windows_of(function.kind, function.sizes, function.offset)
+    if function.kind == "cumulate" and windows.size_ms % windows.slide_ms:
+        raise SqlValidationError(
+            "CUMULATE table function based aggregate requires maxSize must be an integral multiple of step, but got "
+            f"maxSize {windows.size_ms} ms and step {windows.slide_ms} ms."
+        )
+    partition_by = tuple(_column_of(each, scope) for each in function.partition_by)
+    named = [Column(name, column.type, column.time) for name, column in zip(names, source.columns)]
+    return window_table(source, named, windows, window_time(source.columns[place], place, session), partition_by)
+
+
+def window_table(
+    source: Relation,
+    names: Sequence[Column],
+    windows: Windows,
+    time: WindowTime,
+    partition_by: tuple[int, ...] | None,
+) -> WindowTable:
+    """The rows of a source, with other names, and their windows."""
+    column = source.columns[time.column]
+    bound = TimestampType(3, False)
+    added = (
+        Column("window_start", bound),
+        Column("window_end", bound),
+        Column("window_time", with_nullable(column.type, False), column.time),
+    )
+    return WindowTable((*names, *added), source, windows, time, partition_by)
+
+
+def window_time(column: Column, place: int, session: Session) -> WindowTime:
+    """What windows on a column go by."""
+    is_event_time = column.time is TimeAttribute.ROWTIME
+    is_local = is_event_time and isinstance(column.type, TimestampType)
+    zone = None if is_local or session.zone == ZoneInfo("UTC") else session.zone
+    return WindowTime(place, is_event_time, zone)
+
+
+def windows_of(kind: str, sizes: Sequence[syntax.Expression], offset: syntax.Expression | None = None) -> Windows:
+    """How windows lie, by the arguments of a function in Flink's order: the size comes last."""
+    *slide, size = [interval_ms(each) for each in sizes]
+    offset_ms = 0 if offset is None else interval_ms(offset)
+    for name, value in zip(_SIZE_NAMES[kind], (*slide, size)):
+        if value <= 0:
+            raise SqlValidationError(
+                f"{kind.upper()} table function based aggregate requires {name} to be positive, but got {value} ms."
+            )
+    return Windows(kind, size, slide[0] if slide else 0, offset_ms)  # type: ignore[arg-type]
+
+
+_SIZE_NAMES = {
+    "tumble": ("size",),
+    "hop": ("slide", "size"),
+    "cumulate": ("step", "maxSize"),
+    "session": ("gap",),
+}
+
+
+def interval_ms(expression: syntax.Expression) -> int:
+    """The milliseconds of a constant length of time."""
+    if isinstance(expression, syntax.Literal) and isinstance(expression.type, DayTimeIntervalType):
+        return int(expression.value)
+    if isinstance(expression, syntax.Literal) and isinstance(expression.type, YearMonthIntervalType):
+        raise SqlValidationError(
+            "Window aggregate only support SECOND, MINUTE, HOUR, DAY as the time unit. MONTH and YEAR time unit are "
+            "not supported yet."
+        )
+    raise refused("A window needs constant lengths of time, as in INTERVAL '5' SECOND", expression.position)
+
+
+def _column_of(expression: syntax.Expression, scope: Scope) -> int:
+    if isinstance(expression, syntax.Name):
+        found, fields = scope.find(expression)
+        if isinstance(found, BoundColumn) and not fields:
+            return found.index
+    raise refused("PARTITION BY of a window table function needs columns", expression.position)

@@ -1,0 +1,54 @@
+"""Reads the tables of the connector filesystem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from funke.engine.connectors.files.file_source import FileSource
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.connectors.filesystem.table_files import FILE_METADATA, MetadataColumn, TableFiles
+from funke.engine.sql.connectors.table_source import TableSource
+from funke.engine.types.logical.row_type import RowField
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.data_type import DataType
+
+__all__ = ["FileTableSource"]
+
+
+@dataclass(frozen=True)
+class FileTableSource(TableSource):
+    """Files below a path."""
+
+    path: str
+    files: TableFiles
+    monitor_interval_ms: int | None = None
+    path_pattern: str | None = None
+    summary = "filesystem"
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(Column(each.name, each.data_type) for each in self.files.fields)
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.monitor_interval_ms is None
+
+    def create_source(self) -> FileSource:
+        return FileSource([self.path], self.files, self.monitor_interval_ms, path_pattern=self.path_pattern)
+
+    @property
+    def metadata(self) -> Mapping[str, DataType]:
+        return FILE_METADATA
+
+    def with_metadata(self, columns: Sequence[tuple[str, str]]) -> FileTableSource:
+        added = [MetadataColumn(RowField(name, FILE_METADATA[key]), key) for key, name in columns]
+        return replace(self, files=self.files.with_metadata(added))
+
+    def with_columns(self, indexes: Sequence[int]) -> FileTableSource:
+        return replace(self, files=self.files.selecting(indexes))
+
+    def with_limit(self, limit: int) -> FileTableSource:
+        return replace(self, files=replace(self.files, limit=limit))

@@ -1,0 +1,122 @@
+"""A table's files: the columns inside of them, and those that their places tell (partitions and metadata)."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from funke.engine.formats.table.table_format import TableFileFormat, schema_of
+from funke.engine.formats.table.text_cells import cell_reader
+from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical.data_types import DataTypes
+from funke.engine.types.logical.row_type import RowField
+
+if TYPE_CHECKING:
+    from funke.engine.formats.input_file import InputFile
+    from funke.engine.types.logical.data_type import DataType
+
+__all__ = ["FILE_METADATA", "MetadataColumn", "PartitionColumn", "TableFiles"]
+
+FILE_METADATA: Mapping[str, DataType] = {
+    "file.path": DataTypes.STRING(False),
+    "file.name": DataTypes.STRING(False),
+    "file.size": DataTypes.BIGINT(False),
+    "file.modification-time": DataTypes.TIMESTAMP_LTZ(3, False),
+}
+_METADATA: Mapping[str, Callable[[InputFile], Any]] = {
+    "file.path": lambda file: file.path,
+    "file.name": lambda file: file.path.rpartition("/")[2],
+    "file.size": lambda file: file.size,
+    "file.modification-time": lambda file: _with_milliseconds(file.modified()),
+}
+
+
+@dataclass(frozen=True)
+class PartitionColumn:
+    """A column whose value is part of the file's path: …/day=2020-12-31/…"""
+
+    field: RowField
+    default_name: str
+
+    def value_in(self, file: InputFile) -> Any:
+        """Return the value that holds for all rows of a file."""
+        start = f"{self.field.name}="
+        found = [part for part in file.path.split("/")[:-1] if part.startswith(start)]
+        if not found:
+            raise ValueError(f"its path names no partition '{self.field.name}'")
+        text = unquote(found[-1][len(start) :])
+        return None if text == self.default_name else cell_reader(self.field.data_type)(text)
+
+
+@dataclass(frozen=True)
+class MetadataColumn:
+    """A column that tells something about the file."""
+
+    field: RowField
+    key: str
+
+    def value_in(self, file: InputFile) -> Any:
+        """Return the value that holds for all rows of a file."""
+        return _METADATA[self.key](file)
+
+
+# A number is the place of a column inside of the files.
+FileColumn = int | PartitionColumn | MetadataColumn
+
+
+@dataclass(frozen=True)
+class TableFiles(TableFileFormat):
+    """Reads files into the columns of a table."""
+
+    inside: TableFileFormat
+    columns: tuple[FileColumn, ...]
+    # Enough rows of one file.
+    limit: int | None = None
+
+    @property
+    def fields(self) -> tuple[RowField, ...]:
+        inside = self.inside.fields
+        return tuple(inside[each] if isinstance(each, int) else each.field for each in self.columns)
+
+    def selecting(self, indexes: Sequence[int]) -> TableFiles:
+        chosen = [self.columns[index] for index in indexes]
+        # A batch without any column has no rows: one is read in any case.
+        places = sorted({each for each in chosen if isinstance(each, int)}) or [0]
+        numbers = {place: number for number, place in enumerate(places)}
+        columns = tuple(numbers[each] if isinstance(each, int) else each for each in chosen)
+        return replace(self, inside=self.inside.selecting(places), columns=columns)
+
+    def with_metadata(self, columns: Sequence[MetadataColumn]) -> TableFiles:
+        """Return the same with more columns."""
+        return replace(self, columns=(*self.columns, *columns))
+
+    def columns_of(self, file: InputFile) -> Iterator[Any]:
+        """Yield the rows of a file."""
+        schema, left = schema_of(self.fields), self.limit
+        constants = [None if isinstance(each, int) else _scalar(each, file) for each in self.columns]
+        for batch in self.inside.columns_of(file):
+            if left is not None:
+                batch = batch.slice(0, left)
+                left -= len(batch)
+            if not len(batch):
+                return
+            yield pa.RecordBatch.from_arrays(
+                [
+                    batch.column(each) if isinstance(each, int) else pa.repeat(constant, len(batch))
+                    for each, constant in zip(self.columns, constants)
+                ],
+                schema=schema,
+            )
+
+
+def _scalar(column: PartitionColumn | MetadataColumn, file: InputFile) -> Any:
+    return pa.scalar(column.value_in(file), to_column_type(column.field.data_type))
+
+
+def _with_milliseconds(moment: datetime.datetime) -> datetime.datetime:
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

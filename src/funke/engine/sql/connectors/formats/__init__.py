@@ -1,0 +1,1 @@
+"""Formats of tables: their options, and what they read and write files with."""

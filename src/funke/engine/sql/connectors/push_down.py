@@ -1,0 +1,98 @@
+"""Lets sources read only what a query looks at: columns nobody wants are not read, nor computed on the way.
+
+A pass over the tree of relations between binding and building streams. Where a relation of a kind it does not know
+stands in between, that one gets everything, and the pass goes on below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction
+from funke.engine.sql.binding.relations import Calculation, Relation, Scan
+from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
+from funke.engine.sql.connectors.table_source import TableSource
+
+__all__ = ["push_down"]
+
+R = TypeVar("R", bound=Relation)
+
+
+def push_down(relation: R) -> R:
+    """Return a relation with the same rows and columns that reads less."""
+    if isinstance(relation, Calculation):
+        wanted = _columns_in(relation.expressions, relation.condition)
+        narrow, numbers = _narrowed(relation.input, wanted)
+        return replace(
+            relation,
+            input=narrow,
+            expressions=tuple(_renumbered(each, numbers) for each in relation.expressions),
+            condition=None if relation.condition is None else _renumbered(relation.condition, numbers),
+        )
+    changed = {field.name: _pushed(getattr(relation, field.name)) for field in fields(relation)}
+    return replace(relation, **{name: new for name, (new, is_new) in changed.items() if is_new})
+
+
+def _pushed(value: Any) -> tuple[Any, bool]:
+    if isinstance(value, Relation):
+        return push_down(value), True
+    if isinstance(value, tuple) and value and all(isinstance(each, Relation) for each in value):
+        return tuple(map(push_down, value)), True
+    return value, False
+
+
+def _narrowed(relation: Relation, wanted: set[int]) -> tuple[Relation, dict[int, int]]:
+    """A relation with at least the wanted columns, and where those of the old one stand now."""
+    # A batch without columns has no rows.
+    kept = sorted(wanted) or [0]
+    numbers = {old: new for new, old in enumerate(kept)}
+    if isinstance(relation, Scan) and isinstance(relation.table, TableSource) and len(kept) < len(relation.columns):
+        table = relation.table.with_columns(kept)
+        if table is not None:
+            return replace(relation, columns=_chosen(relation.columns, kept), table=table), numbers
+    if isinstance(relation, Calculation):
+        chosen = replace(
+            relation,
+            columns=_chosen(relation.columns, kept),
+            expressions=_chosen(relation.expressions, kept),
+        )
+        return push_down(chosen), numbers
+    if isinstance(relation, WatermarkAssigner):
+        return _narrowed_watermarks(relation, wanted)
+    return push_down(relation), {place: place for place in range(len(relation.columns))}
+
+
+def _narrowed_watermarks(relation: WatermarkAssigner, wanted: set[int]) -> tuple[Relation, dict[int, int]]:
+    needed = wanted | {relation.rowtime} | _columns_in([relation.expression])
+    narrow, numbers = _narrowed(relation.input, needed)
+    olds = {new: old for old, new in numbers.items()}
+    columns = tuple(relation.columns[olds[place]] for place in range(len(narrow.columns)))
+    expression = _renumbered(relation.expression, numbers)
+    changed = replace(relation, columns=columns, input=narrow, rowtime=numbers[relation.rowtime], expression=expression)
+    return changed, numbers
+
+
+def _chosen(values: tuple[Any, ...], places: Sequence[int]) -> tuple[Any, ...]:
+    return tuple(values[place] for place in places)
+
+
+def _columns_in(expressions: Iterable[BoundExpression], condition: BoundExpression | None = None) -> set[int]:
+    found: set[int] = set()
+    waiting = [*expressions, *([] if condition is None else [condition])]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, BoundColumn):
+            found.add(each.index)
+        elif isinstance(each, BoundFunction):
+            waiting += each.arguments
+    return found
+
+
+def _renumbered(expression: BoundExpression, numbers: dict[int, int]) -> BoundExpression:
+    if isinstance(expression, BoundColumn):
+        return replace(expression, index=numbers[expression.index])
+    if isinstance(expression, BoundFunction):
+        return replace(expression, arguments=tuple(_renumbered(each, numbers) for each in expression.arguments))
+    return expression

@@ -1,0 +1,100 @@
+"""Functions that have a meaning in OVER windows alone: the number, the rank, and the rows before the current one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
+from funke.engine.sql.functions.aggregates.counting import COUNT
+from funke.engine.sql.functions.function import Argument
+from funke.engine.types.logical.atomic_types import BigIntType
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import with_nullable
+
+__all__ = ["RANKING"]
+
+
+class _LagBody(AggregateBody):
+    """Keeps the values that may still be asked for, and what stands for rows that are not there."""
+
+    def create(self) -> list[Any]:
+        return [1, None, []]
+
+    def accumulate(self, accumulator: list[Any], *arguments: Any) -> None:
+        value, offset, default = (*arguments, 1, None)[:3] if len(arguments) < 2 else (*arguments, None)[:3]
+        accumulator[0], accumulator[1] = offset, default
+        accumulator[2] = [*accumulator[2][-offset:], value] if offset else [value]
+
+    def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+        # What is kept reaches back no further than it is asked for.
+        pass
+
+    def merge(self, accumulator: list[Any], other: list[Any]) -> None:
+        raise NotImplementedError("LAG has no meaning in windows that are put together")
+
+    def value(self, accumulator: list[Any]) -> Any:
+        offset, default, values = accumulator
+        return values[0] if len(values) > offset else default
+
+
+class _RankBody(AggregateBody):
+    """Counts the rows before the first one of the same time, or the times before it."""
+
+    def __init__(self, is_dense: bool) -> None:
+        self._is_dense = is_dense
+
+    def create(self) -> list[Any]:
+        return [0, None, 0]
+
+    def accumulate(self, accumulator: list[Any], *arguments: Any) -> None:
+        count, last, rank = accumulator
+        if count == 0 or arguments[0] != last:
+            rank = rank + 1 if self._is_dense else count + 1
+        accumulator[:] = count + 1, arguments[0], rank
+
+    def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+        raise NotImplementedError("ranks have no lower bound")
+
+    def merge(self, accumulator: list[Any], other: list[Any]) -> None:
+        raise NotImplementedError("ranks have no meaning in windows that are put together")
+
+    def value(self, accumulator: list[Any]) -> Any:
+        return accumulator[2]
+
+
+def _lag_type(arguments: Sequence[Argument]) -> DataType:
+    has_default = len(arguments) > 2 and not arguments[2].type._nullable
+    return arguments[0].type if has_default else with_nullable(arguments[0].type, True)
+
+
+def _lag_body(call: AggregateCall) -> AggregateBody:
+    return _LagBody()
+
+
+def _rank_body(call: AggregateCall) -> AggregateBody:
+    return _RankBody(call.function.name == "dense_rank")
+
+
+def _number(arguments: Sequence[Argument]) -> DataType:
+    return BigIntType(False)
+
+
+RANKING: tuple[AggregateFunction, ...] = (
+    AggregateFunction(
+        ("row_number",),
+        "",
+        _number,
+        COUNT.body_for,
+        COUNT.kernel_for,
+        has_value_when_empty=True,
+        purpose="The number of the row.",
+    ),
+    AggregateFunction(
+        ("rank",), "any", _number, _rank_body, has_value_when_empty=True, purpose="One more than the rows before."
+    ),
+    AggregateFunction(
+        ("dense_rank",), "any", _number, _rank_body, has_value_when_empty=True, purpose="The number of the time."
+    ),
+    AggregateFunction(("lag",), "any, integer?, any?", _lag_type, _lag_body, purpose="The value some rows before."),
+)

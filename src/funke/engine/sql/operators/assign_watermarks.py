@@ -1,0 +1,188 @@
+"""Gives rows the event time of a column, and sends the watermarks that an expression computes of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.operators.operator import MAX_WATERMARK, Operator, OperatorContext, TaskInfo
+from funke.engine.sql.binding.expressions import BoundExpression, column_of
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
+from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.types.columns.column_batch import ColumnBatch
+
+__all__ = ["AssignWatermarks", "AssignWatermarksOperator"]
+
+_PER_MILLISECOND = {"ms": 1, "us": 1_000, "ns": 1_000_000}
+_NONE = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True)
+class AssignWatermarks:
+    """Makes the operator for a subtask."""
+
+    columns: tuple[Column, ...]
+    rowtime: int
+    expression: BoundExpression
+    idle_timeout_ms: int | None
+    rows_per_watermark: int | None
+
+    @staticmethod
+    def of(relation: WatermarkAssigner) -> AssignWatermarks:
+        """What a subtask has to know of the relation."""
+        return AssignWatermarks(
+            relation.input.columns,
+            relation.rowtime,
+            relation.expression,
+            relation.idle_timeout_ms,
+            relation.rows_per_watermark,
+        )
+
+    def __call__(self, task: TaskInfo) -> AssignWatermarksOperator:
+        return AssignWatermarksOperator(self)
+
+
+class AssignWatermarksOperator(Operator):
+    """Sends a watermark behind the row with which it has come further than the auto-watermark interval since the last.
+
+    So Flink does it: rows stand on the same side of a watermark however they came in. What remains is sent when the
+    interval has passed on the clock. Upstream watermarks mean nothing here but the end of input.
+    """
+
+    takes_rows = False
+    takes_columns = True
+
+    def __init__(self, assigner: AssignWatermarks) -> None:
+        self._schema = schema_of(assigner.columns)
+        self._rowtime = assigner.rowtime
+        self._watermarks = column_of(assigner.expression)
+        self._idle_timeout_ms = assigner.idle_timeout_ms
+        self._rows_per_watermark = assigner.rows_per_watermark
+        self._rows = 0
+        self._current = self._sent = 0
+        self._is_idle = False
+        self._last_row_ms = 0
+        self._next_turn_ms: int | None = None
+
+    def setup(self, context: OperatorContext) -> None:
+        super().setup(context)
+        self._now_ms = context.task.clock.now_ms
+        self._interval_ms = context.task.auto_watermark_interval_ms
+        # In batch mode only the end of input makes progress.
+        self._is_generating = not context.task.is_batch
+
+    def open(self) -> None:
+        self._last_row_ms = self._now_ms()
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Sends on the rows, cut where watermarks stand."""
+        self.records_in += len(batch)
+        if batch.data.schema != self._schema:
+            batch = batch.with_data(batch.data.cast(self._schema, safe=False))
+        batch = batch.with_timestamps(self._event_times(batch.data))
+        if not self._is_generating:
+            self.output.emit_columns(batch)
+            return
+        self._see_rows()
+        reached = self._reached(batch.data)
+        start = 0
+        for end in self._ends(reached):
+            self.output.emit_columns(batch.slice(start, end - start))
+            self._current = int(reached[end - 1])
+            self._advance()
+            start = end
+        if start < len(batch):
+            self.output.emit_columns(batch.slice(start) if start else batch)
+            self._current = int(reached[-1])
+        if self._current > self._sent and self._next_turn_ms is None and self._interval_ms > 0:
+            self._next_turn_ms = self._now_ms() + self._interval_ms
+
+    def _event_times(self, data: Any) -> Any:
+        column = data.column(self._rowtime)
+        if column.null_count:
+            raise ValueError("RowTime field should not be null, please convert it to a non-null long value.")
+        return _milliseconds(column)
+
+    def _reached(self, data: Any) -> Any:
+        """How far event time has come behind each row."""
+        found = self._watermarks(data)
+        if isinstance(found, pa.Scalar):
+            found = pa.repeat(found, len(data))
+        values = _milliseconds(found)
+        if found.null_count:
+            values = np.where(np.asarray(found.is_null()), _NONE, values)
+        return np.maximum(np.maximum.accumulate(values), self._current)
+
+    def _ends(self, reached: Any) -> Iterator[int]:
+        """Where to cut: behind the rows that a watermark follows."""
+        if self._rows_per_watermark is not None:
+            yield from self._ends_by_rows(reached, self._rows_per_watermark)
+            return
+        sent = self._sent
+        while True:
+            # What is reached never falls.
+            place = int(np.searchsorted(reached, sent + self._interval_ms, side="right"))
+            if place == len(reached):
+                return
+            yield place + 1
+            sent = int(reached[place])
+
+    def _ends_by_rows(self, reached: Any, gap: int) -> Iterator[int]:
+        before, self._rows = self._rows, self._rows + len(reached)
+        sent = self._sent
+        for end in range(gap - before % gap, len(reached) + 1, gap):
+            if reached[end - 1] > sent:
+                sent = int(reached[end - 1])
+                yield end
+
+    def _see_rows(self) -> None:
+        self._last_row_ms = self._now_ms()
+        if self._is_idle:
+            self._is_idle = False
+            self.output.emit_status(False)
+
+    def _advance(self) -> None:
+        if self._current > self._sent:
+            self._sent = self._current
+            self.output.emit_watermark(self._current)
+
+    def process_watermark(self, watermark: int) -> None:
+        if watermark == MAX_WATERMARK:
+            self.output.emit_watermark(watermark)
+
+    def process_status(self, is_idle: bool) -> None:
+        self._is_idle = is_idle
+        self.output.emit_status(is_idle)
+
+    def next_wakeup_ms(self) -> int | None:
+        idle_at = self._idle_at()
+        times = [each for each in (self._next_turn_ms, idle_at) if each is not None]
+        return min(times, default=None)
+
+    def on_processing_time(self, now_ms: int) -> None:
+        if self._next_turn_ms is not None and now_ms >= self._next_turn_ms:
+            self._next_turn_ms = None
+            self._advance()
+        idle_at = self._idle_at()
+        if idle_at is not None and now_ms >= idle_at:
+            self._is_idle = True
+            self.output.emit_status(True)
+
+    def _idle_at(self) -> int | None:
+        if self._idle_timeout_ms is None or self._is_idle or not self._is_generating:
+            return None
+        return self._last_row_ms + self._idle_timeout_ms
+
+    def metrics(self) -> dict[str, Any]:
+        return {"numRecordsIn": self.records_in, "currentOutputWatermark": self._sent}
+
+
+def _milliseconds(column: Any) -> Any:
+    """Milliseconds since the epoch, rounded down; of nulls anything."""
+    moments = np.asarray(column.fill_null(0).view(pa.int64()) if column.null_count else column.view(pa.int64()))
+    return moments * 1000 if column.type.unit == "s" else moments // _PER_MILLISECOND[column.type.unit]

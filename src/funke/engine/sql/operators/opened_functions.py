@@ -1,0 +1,62 @@
+"""The functions of users in the expressions of an operator, which opens and closes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from funke.engine.operators.functions.table_functions import FunctionContext, UserDefinedFunction
+from funke.engine.operators.operator import OperatorContext
+from funke.engine.operators.runtime_context import StreamingRuntimeContext
+from funke.engine.sql.binding.expressions import BoundExpression, BoundFunction
+from funke.engine.sql.functions.user_scalars import UserScalar
+
+__all__ = ["OpenedFunctions"]
+
+
+class OpenedFunctions:
+    """Opens functions, each once, and closes those that were opened."""
+
+    def __init__(self, expressions: Iterable[BoundExpression | None]) -> None:
+        found = (each for expression in expressions for each in _functions_in(expression))
+        # One object may be called at several places.
+        self._functions = list({id(each): each for each in found}.values())
+        self._opened: list[UserDefinedFunction] = []
+        self._runtime: StreamingRuntimeContext | None = None
+
+    def open(self, context: OperatorContext) -> None:
+        if not self._functions:
+            return
+        self._runtime = runtime = StreamingRuntimeContext(context)
+        task = context.task
+        told = FunctionContext(
+            runtime.get_metrics_group(),
+            task.job_parameters,
+            runtime.get_task_name(),
+            runtime.get_task_name_with_subtasks(),
+            task.parallelism,
+            task.max_parallelism,
+            task.subtask,
+            task.attempt,
+        )
+        for function in self._functions:
+            self._opened.append(function)
+            function.open(told)
+
+    def close(self) -> None:
+        while self._opened:
+            self._opened.pop().close()
+
+    def metrics(self) -> dict[str, Any]:
+        """What functions count."""
+        return {} if self._runtime is None else self._runtime.get_metrics_group().report()
+
+
+def _functions_in(expression: BoundExpression | None) -> Iterator[UserDefinedFunction]:
+    if not isinstance(expression, BoundFunction):
+        return
+    function = expression.call.function
+    if isinstance(function, UserScalar) and function.user is not None:
+        yield function.user.function
+    for each in expression.arguments:
+        yield from _functions_in(each)

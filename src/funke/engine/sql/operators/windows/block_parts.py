@@ -1,0 +1,59 @@
+"""Blocks of aggregates as keyed state: split by key group for a snapshot, and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock
+from funke.engine.state.snapshot.file_format import GroupPart, TableId
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns.column_hash import hash_columns
+from funke.engine.types.type_information import TypeInformation
+
+__all__ = ["blocks_of_parts", "parts_of_blocks"]
+
+_TABLE = TableId("window-aggregates", None, False, "value")
+
+
+def parts_of_blocks(
+    blocks: Iterable[tuple[Any, AggregateBlock]], key_types: Sequence[TypeInformation], max_parallelism: int
+) -> Iterator[tuple[int, GroupPart]]:
+    """The entries of blocks by key group; each block has a name, such as the end of its slice.
+
+    `key_types` are those of the first columns of the key, by which rows were sent here.
+    """
+    for name, block in blocks:
+        for group, part in _by_group(block, key_types, max_parallelism):
+            yield group, GroupPart({_TABLE: {name: _stored(part)}}, [], [])
+
+
+def blocks_of_parts(parts: Iterable[tuple[int, GroupPart]]) -> Iterator[tuple[Any, AggregateBlock]]:
+    """What was split, in pieces, with their names."""
+    for _, part in parts:
+        for name, stored in part.tables.get(_TABLE, {}).items():
+            keys, counts, fields = stored
+            columns = () if keys is None else tuple(keys.data.columns)
+            yield name, AggregateBlock(columns, counts, fields)
+
+
+def _by_group(
+    block: AggregateBlock, key_types: Sequence[TypeInformation], max_parallelism: int
+) -> Iterator[tuple[int, AggregateBlock]]:
+    if not key_types:
+        yield 0, block
+        return
+    groups = hash_columns(block.keys[: len(key_types)], key_types) % max_parallelism
+    order = groups.argsort(kind="stable")
+    cuts: Any = np.flatnonzero(np.diff(groups[order])) + 1
+    for places in np.split(order, cuts) if len(order) else ():
+        yield int(groups[places[0]]), block.take(places)
+
+
+def _stored(block: AggregateBlock) -> tuple[Any, ...]:
+    names = [str(place) for place in range(len(block.keys))]
+    keys = ColumnBatch(pa.RecordBatch.from_arrays(list(block.keys), names=names)) if block.keys else None
+    return keys, block.counts, block.fields

@@ -1,0 +1,72 @@
+"""Event times as the wall clock of a zone shows them: windows of instants begin at local midnight."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["LocalTime"]
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_MILLISECOND = datetime.timedelta(milliseconds=1)
+# Sums of times stay below 64 bits.
+_FOREVER = 1 << 61
+_LONGEST_REPEAT = 24 * 3_600_000
+# The years that Python knows, less a day for the offset.
+_LEAST, _MOST = -62_135_510_400_000, 253_402_214_399_999
+
+
+class LocalTime:
+    """Turns milliseconds since the epoch into those of a wall clock, and back."""
+
+    def __init__(self, zone: datetime.tzinfo | None) -> None:
+        self._zone = zone
+
+    def to_local(self, stamps: Any) -> Any:
+        """What the clock shows at each of many instants (int64)."""
+        if self._zone is None:
+            return stamps
+        instants = pa.array(stamps).view(pa.timestamp("ms", _zone_name(self._zone)))
+        return np.asarray(pc.local_timestamp(instants).view(pa.int64()))
+
+    def last_shown(self, instant_ms: int) -> int:
+        """The latest time that the clock has shown for the last time."""
+        instant_ms = max(min(instant_ms, _FOREVER), -_FOREVER)
+        if self._zone is None or not _LEAST <= instant_ms <= _MOST:
+            return instant_ms
+        shown = int(self.to_local(np.array([instant_ms]))[0])
+        if self.to_instant(shown) <= instant_ms:
+            return shown
+        # The clock will be set back: what it shows now comes again.
+        past, coming = shown - _LONGEST_REPEAT, shown
+        while coming - past > 1:
+            middle = (past + coming) // 2
+            past, coming = (middle, coming) if self.to_instant(middle) <= instant_ms else (past, middle)
+        return past
+
+    def to_instant(self, local_ms: int) -> int:
+        """When the clock shows a time; the last time it does, if it is set back then."""
+        if self._zone is None or not _LEAST <= local_ms <= _MOST:
+            return local_ms
+        shown = (_EPOCH + datetime.timedelta(milliseconds=local_ms)).replace(tzinfo=self._zone, fold=1)
+        return (shown.astimezone(datetime.timezone.utc).replace(tzinfo=None) - _EPOCH) // _MILLISECOND
+
+    def to_instants(self, local: Any) -> Any:
+        """The same for many times (int64)."""
+        if self._zone is None:
+            return local
+        found, places = np.unique(local, return_inverse=True)
+        return np.array([self.to_instant(each) for each in found.tolist()], np.int64)[places]
+
+
+def _zone_name(zone: datetime.tzinfo) -> str:
+    """The zone as Arrow names it: Europe/Berlin, or +08:00."""
+    if isinstance(zone, ZoneInfo):
+        return zone.key
+    distance = datetime.datetime.now(zone).strftime("%z")
+    return f"{distance[:3]}:{distance[3:5]}"

@@ -1,0 +1,252 @@
+"""OVER aggregates: for each row the aggregates of the rows before it in time, and of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.formats.column_types import to_type_info
+from funke.engine.operators.operator import MIN_WATERMARK, OperatorContext, TaskInfo
+from funke.engine.sql.binding.relations import BoundAggregate, Column
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowTime
+from funke.engine.sql.functions.aggregates.catalog import create_kernel
+from funke.engine.sql.functions.aggregates.kernel import Fields
+from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
+from funke.engine.sql.functions.aggregates.segments import Segments
+from funke.engine.sql.operators.calculate import as_schema, schema_of
+from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.operators.windows.frames import frame_events, last_peers
+from funke.engine.sql.operators.windows.local_time import LocalTime
+from funke.engine.sql.operators.windows.row_buffer import RowBuffer
+from funke.engine.sql.operators.windows.time_column import with_times
+from funke.engine.sql.state.keyed_columns import ColumnLayout
+from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
+from funke.engine.state.operator_state import OperatorStateSnapshot
+from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.types.columns.column_batch import ColumnBatch
+
+__all__ = ["OverAggregate", "OverOperator"]
+
+
+@dataclass(frozen=True)
+class OverAggregate:
+    """Makes the operator of OVER aggregates for a subtask."""
+
+    inputs: tuple[Column, ...]
+    columns: tuple[Column, ...]
+    partition_by: tuple[int, ...]
+    aggregates: tuple[BoundAggregate, ...]
+    time: WindowTime
+    is_rows: bool
+    preceding: int | None
+
+    @staticmethod
+    def of(over: OverAggregation) -> OverAggregate:
+        """What a subtask has to know of an aggregation."""
+        return OverAggregate(
+            over.input.columns,
+            over.columns,
+            over.partition_by,
+            over.aggregates,
+            over.time,
+            over.is_rows,
+            over.preceding,
+        )
+
+    def __call__(self, task: TaskInfo) -> OverOperator:
+        return OverOperator(self)
+
+
+class OverOperator(KeyedColumnsOperator):
+    """Rows wait for the watermark, and are processed in the order of their times; by the clock, as they come."""
+
+    def __init__(self, spec: OverAggregate) -> None:
+        self._spec = spec
+        self._input = schema_of(spec.inputs)
+        self._output_schema = schema_of(spec.columns)
+        types = [spec.inputs[each].type for each in spec.partition_by]
+        self._keys = KeyColumns(spec.partition_by, types)
+        key_types = list(map(to_type_info, types))
+        is_bounded = spec.preceding is not None
+        self._kernels = [create_kernel(each.call, is_bounded) for each in spec.aggregates]
+        self._waiting = RowBuffer("waiting-rows", spec.partition_by, key_types)
+        # Rows that are in accumulators, and will leave them again.
+        self._inside = RowBuffer("rows-inside", spec.partition_by, key_types)
+        self._watermark = MIN_WATERMARK
+        self._has_peers = not spec.is_rows and (spec.time.is_event_time or is_bounded)
+        self._late = self._without_time = 0
+        self._swept = 0
+
+    def layout(self) -> ColumnLayout:
+        return ColumnLayout("over-aggregates", self._create)
+
+    def _create(self, count: int) -> Fields:
+        return tuple(field for kernel in self._kernels for field in kernel.create(count))
+
+    def setup(self, context: OperatorContext) -> None:
+        super().setup(context)
+        self._clock = context.task.clock
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Takes in rows; those that the watermark has passed are dropped."""
+        self.records_in += len(batch)
+        time, now = self._spec.time, self._clock.now_ms()
+        timed, times = with_times(as_schema(batch, self._input), time, LocalTime(None), now)
+        if not time.is_event_time:
+            if len(timed):
+                self._process(timed.with_timestamps(times), batch.timestamps)
+            return
+        self._without_time += len(batch) - len(timed)
+        is_late = times <= self._watermark
+        if is_late.any():
+            self._late += int(np.count_nonzero(is_late))
+            timed, times = timed.take(np.flatnonzero(~is_late)), times[~is_late]
+        self._waiting.add(timed.with_timestamps(times))
+
+    def process_watermark(self, watermark: int) -> None:
+        """Processes the rows that it has passed, then passes it on."""
+        if self._spec.time.is_event_time:
+            self._watermark = watermark
+            first = self._waiting.first_time()
+            if first is not None and first <= watermark:
+                rows = self._waiting.all()
+                assert rows is not None and rows.timestamps is not None
+                due = self._waiting.take_out(rows.timestamps <= watermark)
+                assert due.timestamps is not None
+                due = due.take(np.argsort(due.timestamps, kind="stable"))
+                self._process(due, due.timestamps)
+            self._sweep(watermark)
+        self.output.emit_watermark(watermark)
+
+    def _process(self, rows: ColumnBatch, timestamps: Any) -> None:
+        """Sends rows, which are in the order of their times, with their results."""
+        results = self._unbounded(rows) if self._spec.preceding is None else self._bounded(rows, self._spec.preceding)
+        data = pa.RecordBatch.from_arrays([*rows.data.columns, *results], schema=self._output_schema)
+        self.output.emit_columns(ColumnBatch(data, timestamps))
+
+    def _unbounded(self, rows: ColumnBatch) -> list[Any]:
+        codes, keys = self._keys.encode(rows.data)
+        order, segments = Segments.of_codes(codes, len(keys))
+        shown = np.arange(len(rows))
+        if self._has_peers:
+            assert rows.timestamps is not None
+            shown = last_peers(codes[order], rows.timestamps[order])
+        results = self._run(keys, rows.data, order, segments, None)
+        # Back in the order of the rows.
+        places: Any = np.empty(len(rows), np.int64)
+        places[order] = shown
+        return [each.take(pa.array(places)) for each in results]
+
+    def _bounded(self, rows: ColumnBatch, preceding: int) -> list[Any]:
+        codes, keys = self._keys.encode(rows.data)
+        both, codes, is_new = self._with_earlier(rows, codes)
+        times = both.timestamps
+        assert times is not None
+        order = np.lexsort((times, codes))
+        codes, times, is_new = codes[order], times[order], is_new[order]
+        events = frame_events(codes, times, is_new, preceding, self._spec.is_rows)
+        results = self._run(keys, both.data, order[events.rows], events.segments, events.signs)
+        self._inside.add(both.take(np.sort(order[events.is_inside])))
+        # The event that shows the result of each of the sorted rows.
+        shown: Any = np.zeros(len(codes), np.int64)
+        shown[events.rows[events.entries]] = events.entries
+        if self._has_peers:
+            shown = shown[last_peers(codes, times)]
+        places: Any = np.empty(len(codes), np.int64)
+        places[order] = shown
+        new = places[len(codes) - len(rows) :]
+        return [each.take(pa.array(new)) for each in results]
+
+    def _with_earlier(self, rows: ColumnBatch, codes: Any) -> tuple[ColumnBatch, Any, Any]:
+        """Takes the rows that are in the accumulators of these keys, and puts the new ones behind them."""
+        inside = self._inside.all()
+        if inside is None:
+            return rows, codes, np.ones(len(rows), bool)
+        together = pa.concat_batches([rows.data, inside.data])
+        numbers, _ = self._keys.encode(together)
+        count = int(codes.max()) + 1
+        # Numbers are given in the order of first rows, so that those of the new rows stay the same.
+        mine = numbers[len(rows) :] < count
+        earlier = self._inside.take_out(mine)
+        both = ColumnBatch.concat([earlier, rows]) if len(earlier) else rows
+        is_new: Any = np.ones(len(both), bool)
+        is_new[: len(earlier)] = False
+        return both, np.concatenate([numbers[len(rows) :][mine], codes]), is_new
+
+    def _run(self, keys: list[Any], data: Any, order: Any, segments: Segments, signs: Any) -> list[Any]:
+        """The results after each of some rows in the order of their keys; the state goes on from there."""
+        fetched = self.state.fetch(keys)
+        places = pa.array(order)
+        columns: dict[int, ArgumentColumn] = {-1: ArgumentColumn(pa.nulls(0))}
+
+        def column(place: int) -> ArgumentColumn:
+            if place not in columns:
+                columns[place] = ArgumentColumn(data.column(place).take(places))
+            return columns[place]
+
+        after: list[Any] = []
+        results = []
+        start = 0
+        for kernel, use in zip(self._kernels, self._spec.aggregates):
+            before = fetched.columns[start : start + len(kernel.dtypes)]
+            start += len(kernel.dtypes)
+            mask = None if use.condition is None else np.asarray(column(use.condition).array.fill_null(False))
+            rows = AggregateRows(segments, [column(each) for each in use.arguments], signs, mask)
+            fields, running = kernel.running(before, rows)
+            after += fields
+            results.append(running)
+        self.state.store(fetched, tuple(after))
+        return results
+
+    def _sweep(self, watermark: int) -> None:
+        """Now and then, forgets keys whose rows have all left their range of time."""
+        preceding = self._spec.preceding
+        if preceding is None or self._spec.is_rows or len(self._inside) < 2 * self._swept + 1024:
+            return
+        rows = self._inside.all()
+        assert rows is not None and rows.timestamps is not None
+        codes, keys = self._keys.encode(rows.data)
+        latest: Any = np.full(len(keys), MIN_WATERMARK)
+        np.maximum.at(latest, codes, rows.timestamps)
+        is_gone = latest + preceding <= watermark
+        if is_gone.any():
+            self._inside.take_out(is_gone[codes])
+            gone = [key for key, each in zip(keys, is_gone.tolist()) if each]
+            fetched = self.state.fetch(gone)
+            self.state.store(fetched, fetched.columns, np.zeros(len(gone), bool))
+        self._swept = len(self._inside)
+
+    # Snapshots
+
+    def snapshot(self) -> OperatorStateSnapshot:
+        """How far event time is: what is late stays late after a restart."""
+        return OperatorStateSnapshot(unions={"watermark": [self._watermark]})
+
+    def restore(self, state: OperatorStateSnapshot) -> None:
+        self._watermark = min(state.unions["watermark"])
+
+    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
+        yield from super().snapshot_keyed()
+        yield from self.snapshot_timers()
+
+    def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
+        """The rows, which are never in the files of a backend."""
+        for buffer in (self._waiting, self._inside):
+            yield from buffer.snapshot_parts(self.context.task.max_parallelism)
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        every = list(parts)
+        for buffer in (self._waiting, self._inside):
+            buffer.restore(every)
+        own = self.layout().name
+        super().restore_keyed(
+            (group, GroupPart({name: table for name, table in part.tables.items() if name.name == own}, [], []))
+            for group, part in every
+        )
+
+    def metrics(self) -> dict[str, Any]:
+        return {"numLateRecordsDropped": self._late, "numNullRowTimeRecordsDropped": self._without_time}

@@ -1,0 +1,73 @@
+"""Rows that wait, or are looked back at: kept as columns, snapshot by key group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from funke.engine.state.snapshot.file_format import GroupPart, TableId
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns.column_hash import hash_columns
+from funke.engine.types.type_information import TypeInformation
+
+__all__ = ["RowBuffer"]
+
+
+class RowBuffer:
+    """Batches of rows in the order in which they came, with a time each."""
+
+    def __init__(self, name: str, keys: Sequence[int], key_types: Sequence[TypeInformation]) -> None:
+        self._table = TableId(name, None, False, "value")
+        self._keys = list(keys)
+        self._key_types = list(key_types)
+        self._batches: list[ColumnBatch] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self._batches))
+
+    def add(self, batch: ColumnBatch) -> None:
+        """Keeps rows; their times are the timestamps of the batch."""
+        if len(batch):
+            self._batches.append(batch)
+
+    def first_time(self) -> int | None:
+        """The earliest time of a row."""
+        return min(
+            (int(batch.timestamps.min()) for batch in self._batches if batch.timestamps is not None), default=None
+        )
+
+    def all(self) -> ColumnBatch | None:
+        """All rows as one batch; None if there are none."""
+        if len(self._batches) > 1:
+            self._batches = [ColumnBatch.concat(self._batches)]
+        return self._batches[0] if self._batches else None
+
+    def take_out(self, chosen: Any) -> ColumnBatch:
+        """Removes some of the rows (an array of booleans over all of them) and gives them."""
+        rows = self.all()
+        assert rows is not None
+        self._batches = []
+        self.add(rows.take(np.flatnonzero(~chosen)))
+        return rows.take(np.flatnonzero(chosen))
+
+    def snapshot_parts(self, max_parallelism: int) -> Iterator[tuple[int, GroupPart]]:
+        """The rows by key group."""
+        rows = self.all()
+        if rows is None:
+            return
+        if not self._keys:
+            yield 0, GroupPart({self._table: {0: rows}}, [], [])
+            return
+        groups = hash_columns([rows.data.column(key) for key in self._keys], self._key_types) % max_parallelism
+        order: Any = groups.argsort(kind="stable")
+        cuts: Any = np.flatnonzero(np.diff(groups[order])) + 1
+        for places in np.split(order, cuts):
+            yield int(groups[places[0]]), GroupPart({self._table: {0: rows.take(places)}}, [], [])
+
+    def restore(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        """Takes back what `snapshot_parts` gave."""
+        for _, part in parts:
+            for rows in part.tables.get(self._table, {}).values():
+                self.add(rows)

@@ -1,0 +1,66 @@
+"""Sessions: intervals of the same key that overlap or touch are one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from funke.engine.sql.functions.aggregates.segments import Segments
+
+__all__ = ["Sessions", "find_sessions", "is_within_sessions"]
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """Intervals in the order of keys and starts, and the sessions that they form."""
+
+    # The places of the intervals in their order, and where the sessions begin in it.
+    order: Any
+    first: Any
+    starts: Any
+    ends: Any
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def lengths(self) -> Any:
+        """How many intervals each session has."""
+        return np.diff(np.append(self.first, len(self.order)))
+
+
+def find_sessions(codes: Any, starts: Any, ends: Any) -> Sessions:
+    """The sessions of intervals (at least one) whose keys have numbers."""
+    order = np.lexsort((starts, codes))
+    codes, starts, ends = codes[order], starts[order], ends[order]
+    keys: Any = np.append(0, np.flatnonzero(codes[1:] != codes[:-1]) + 1)
+    # The latest end so far of the same key.
+    reached = Segments(keys, len(codes)).running(np.maximum, ends[keys], ends)
+    is_first: Any = np.ones(len(codes), bool)
+    is_first[1:] = starts[1:] > reached[:-1]
+    is_first[keys] = True
+    first = np.flatnonzero(is_first)
+    return Sessions(order, first, starts[first], np.maximum.reduceat(ends, first))
+
+
+def is_within_sessions(codes: Any, times: Any, gap_ms: int, closed: int, known: tuple[Any, Any, Any]) -> Any:
+    """Which rows belong to a session that is open when they come, one by one; `known` are the intervals before them.
+
+    A row whose own session would be closed already (its time plus the gap is not behind `closed`) needs another one.
+    """
+    kept = times + gap_ms > closed
+    wanted = {*codes[~kept].tolist()}
+    intervals: dict[int, list[tuple[int, int]]] = {each: [] for each in wanted}
+    for code, start, end in zip(*(each.tolist() for each in known)):
+        if code in wanted:
+            intervals[code].append((start, end))
+    for row in np.flatnonzero(np.isin(codes, list(wanted))).tolist():
+        start, mine = int(times[row]), intervals[int(codes[row])]
+        end = start + gap_ms
+        if not kept[row]:
+            kept[row] = any(start <= other_end and other_start <= end for other_start, other_end in mine)
+        if kept[row]:
+            mine.append((start, end))
+    return kept

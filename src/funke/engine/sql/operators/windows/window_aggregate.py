@@ -1,0 +1,264 @@
+"""Aggregates of tumbling, hopping and cumulating windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.formats.column_types import to_type_info
+from funke.engine.operators.operator import TaskInfo
+from funke.engine.sql.binding.relations import BoundAggregate, Column
+from funke.engine.sql.binding.window_relations import WindowAggregation, Windows, WindowTime
+from funke.engine.sql.changelog.change_kinds import has_retractions
+from funke.engine.sql.operators.calculate import as_schema, schema_of
+from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
+from funke.engine.sql.operators.windows.block_parts import blocks_of_parts, parts_of_blocks
+from funke.engine.sql.operators.windows.key_codes import dense, key_codes
+from funke.engine.sql.operators.windows.open_sessions import OpenSessions
+from funke.engine.sql.operators.windows.slice_store import SliceStore
+from funke.engine.sql.operators.windows.slices import AttachedWindows, Slices
+from funke.engine.sql.operators.windows.time_column import with_times
+from funke.engine.sql.operators.windows.window_operator import WindowOperator
+from funke.engine.sql.operators.windows.window_results import WindowResults
+from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.types.columns.column_batch import ColumnBatch
+
+__all__ = ["WindowAggregate", "WindowAggregateOperator"]
+
+
+@dataclass(frozen=True)
+class WindowAggregate:
+    """Makes the operator of an aggregation for a subtask."""
+
+    inputs: tuple[Column, ...]
+    columns: tuple[Column, ...]
+    keys: tuple[int, ...]
+    aggregates: tuple[BoundAggregate, ...]
+    windows: Windows | None
+    time: WindowTime
+    window_columns: tuple[int, int] | None = None
+    has_retractions: bool = False
+
+    @staticmethod
+    def of(aggregation: WindowAggregation) -> WindowAggregate:
+        """What a subtask has to know of an aggregation."""
+        return WindowAggregate(
+            aggregation.input.columns,
+            aggregation.columns,
+            aggregation.keys,
+            aggregation.aggregates,
+            aggregation.windows,
+            aggregation.time,
+            aggregation.window_columns,
+            has_retractions(aggregation.input),
+        )
+
+    def __call__(self, task: TaskInfo) -> WindowAggregateOperator:
+        if self.windows is None:
+            return AttachedWindowOperator(self)
+        if self.windows.kind == "session":
+            return SessionWindowOperator(self, self.windows)
+        return SliceWindowOperator(self, self.windows)
+
+
+class WindowAggregateOperator(WindowOperator):
+    """Computes aggregates of windows and keys."""
+
+    def __init__(self, spec: WindowAggregate, keys: tuple[int, ...]) -> None:
+        super().__init__(spec.time)
+        self._input = schema_of(spec.inputs)
+        self._aggregates = Aggregates(keys, spec.aggregates, spec.has_retractions)
+        self._has_retractions = spec.has_retractions
+        self._results = WindowResults(spec.columns, spec.time.is_event_time)
+        self._key_types = [to_type_info(spec.inputs[each].type) for each in spec.keys]
+
+    def timed(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
+        """The rows that have a time, and their local times."""
+        timed, stamps = with_times(batch, self.time, self.local, now_ms)
+        self.without_time += len(batch) - len(timed)
+        return timed, stamps
+
+    def blocks(self) -> Iterator[tuple[Any, AggregateBlock]]:
+        """The state, as blocks with names."""
+        raise NotImplementedError
+
+    def restore_blocks(self, blocks: Iterable[tuple[Any, AggregateBlock]]) -> None:
+        """Takes back what `blocks` gave."""
+        raise NotImplementedError
+
+    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
+        return parts_of_blocks(self.blocks(), self._key_types, self.context.task.max_parallelism)
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        self.restore_blocks(blocks_of_parts(parts))
+
+
+class _SliceOperator(WindowAggregateOperator):
+    """Gathers the rows of each slice and key; a window is put together of its slices once time has passed its end."""
+
+    def __init__(self, spec: WindowAggregate, slices: Slices | AttachedWindows, keys: tuple[int, ...]) -> None:
+        super().__init__(spec, keys)
+        self._slices = slices
+        self._store = SliceStore(self._aggregates)
+
+    def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
+        batch, ends = self._on_time(*self._with_slices(as_schema(batch, self._input), now_ms))
+        if len(batch):
+            self._add(batch, ends)
+
+    def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
+        """The rows that have a time, and the ends of their slices."""
+        raise NotImplementedError
+
+    def _add(self, batch: ColumnBatch, ends: Any) -> None:
+        codes, count = key_codes(self._aggregates.key_columns(batch.data), len(batch))
+        first, last = int(ends.min()), int(ends.max())
+        if last > first:
+            # The numbers of groups, and so their entries, are in the order of slices.
+            width = self._slices.width
+            codes, count = dense((ends - first) // width * count + codes, ((last - first) // width + 1) * count)
+        block, firsts = self._aggregates.of_rows(batch, codes, count)
+        self._add_by_slice(block, ends[firsts])
+
+    def _add_by_slice(self, block: AggregateBlock, ends: Any) -> None:
+        if ends[0] == ends[-1]:
+            self._store.add(int(ends[0]), block)
+            return
+        cuts = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), len(ends)]
+        for start, end in pairwise(cuts):
+            self._store.add(int(ends[start]), block.slice(start, end))
+
+    def _on_time(self, batch: ColumnBatch, ends: Any) -> tuple[ColumnBatch, Any]:
+        if not len(ends) or (not self._slices.has_gaps and self._slices.last_window(int(ends.min())) > self.closed):
+            return batch, ends
+        last = self._slices.last_window(ends)
+        is_late = last <= self.closed
+        between = last < self._slices.first_window(ends)
+        self.late += int(np.count_nonzero(is_late & ~between))
+        kept = np.flatnonzero(~is_late & ~between)
+        return batch.take(kept), ends[kept]
+
+    def close_windows(self, before: int) -> None:
+        end = self._next_window(before)
+        while end is not None and end <= self.closed:
+            self._send(end)
+            for each in self._store.ends():
+                if self._slices.last_window(each) > end:
+                    break
+                self._store.drop(each)
+            end = self._next_window(end)
+
+    def next_end(self) -> int | None:
+        return self._next_window(self.closed)
+
+    def _next_window(self, closed: int) -> int | None:
+        first = self._store.first_end()
+        return None if first is None else self._slices.next_window(first, closed)
+
+    def _send(self, end: int) -> None:
+        block = self._window(end)
+        if self._has_retractions:
+            block = block.take(np.flatnonzero(block.counts > 0))
+        if len(block):
+            self.output.emit_columns(self._rows(block, end, self.local.to_instant(end - 1)))
+
+    def _window(self, end: int) -> AggregateBlock:
+        """The aggregates of a window."""
+        return self._store.merged([end])
+
+    def _rows(self, block: AggregateBlock, end: int, time: int) -> ColumnBatch:
+        """The results of a window as rows."""
+        raise NotImplementedError
+
+    def blocks(self) -> Iterator[tuple[Any, AggregateBlock]]:
+        return self._store.blocks()
+
+    def restore_blocks(self, blocks: Iterable[tuple[Any, AggregateBlock]]) -> None:
+        for slice_end, block in blocks:
+            self._store.add(slice_end, block)
+
+
+class SliceWindowOperator(_SliceOperator):
+    """Windows of rows by their time."""
+
+    _slices: Slices
+
+    def __init__(self, spec: WindowAggregate, windows: Windows) -> None:
+        super().__init__(spec, Slices(windows), spec.keys)
+        self._is_cumulative = windows.kind == "cumulate"
+
+    def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
+        timed, stamps = self.timed(batch, now_ms)
+        return timed, self._slices.end_of(stamps)
+
+    def _window(self, end: int) -> AggregateBlock:
+        ends = self._store.ends_between(self._slices.start_of(end), end)
+        block = self._store.merged(ends)
+        if self._is_cumulative:
+            # The next window begins with the same slices.
+            self._store.replace(ends, block)
+        return block
+
+    def _rows(self, block: AggregateBlock, end: int, time: int) -> ColumnBatch:
+        columns = [*block.keys, *self._aggregates.results(block)]
+        return self._results.window(columns, len(block), self._slices.start_of(end), end, time)
+
+
+class AttachedWindowOperator(_SliceOperator):
+    """Windows that rows carry; their starts are part of the key."""
+
+    def __init__(self, spec: WindowAggregate) -> None:
+        assert spec.window_columns is not None
+        start, self._end = spec.window_columns
+        super().__init__(spec, AttachedWindows(), (*spec.keys, start))
+
+    def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
+        return batch, np.asarray(batch.data.column(self._end).view(pa.int64()))
+
+    def _rows(self, block: AggregateBlock, end: int, time: int) -> ColumnBatch:
+        *keys, starts = block.keys
+        columns = [*keys, *self._aggregates.results(block)]
+        bounds: list[Any] = [np.full(len(block), each, np.int64) for each in (end, time)]
+        return self._results.batch(columns, np.asarray(starts.view(pa.int64())), *bounds)
+
+
+class SessionWindowOperator(WindowAggregateOperator):
+    """Windows that a pause ends."""
+
+    def __init__(self, spec: WindowAggregate, windows: Windows) -> None:
+        super().__init__(spec, spec.keys)
+        self._sessions = OpenSessions(self._aggregates, windows.size_ms)
+
+    def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
+        batch, stamps = self.timed(as_schema(batch, self._input), now_ms)
+        kept = self._sessions.on_time(batch, stamps, self.closed)
+        if kept is not None:
+            self.late += int(np.count_nonzero(~kept))
+            batch, stamps = batch.take(np.flatnonzero(kept)), stamps[kept]
+        if len(batch):
+            self._sessions.add(batch, stamps)
+
+    def close_windows(self, before: int) -> None:
+        due = self._sessions.close(self.closed)
+        if due is None:
+            return
+        if self._has_retractions:
+            due = due.take(np.flatnonzero(due.block.counts > 0))
+        if len(due):
+            columns = [*due.block.keys, *self._aggregates.results(due.block)]
+            times = self.local.to_instants(due.ends - 1)
+            self.output.emit_columns(self._results.batch(columns, due.starts, due.ends, times))
+
+    def next_end(self) -> int | None:
+        return self._sessions.first_end()
+
+    def blocks(self) -> Iterator[tuple[Any, AggregateBlock]]:
+        return self._sessions.blocks()
+
+    def restore_blocks(self, blocks: Iterable[tuple[Any, AggregateBlock]]) -> None:
+        self._sessions.restore(blocks)

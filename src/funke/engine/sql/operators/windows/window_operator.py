@@ -1,0 +1,87 @@
+"""What operators with windows share: how far time is, what that closes, and what is remembered of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorContext
+from funke.engine.sql.binding.window_relations import WindowTime
+from funke.engine.sql.operators.windows.local_time import LocalTime
+from funke.engine.state.operator_state import OperatorStateSnapshot
+from funke.engine.types.columns.column_batch import ColumnBatch
+
+__all__ = ["WindowOperator"]
+
+
+class WindowOperator(Operator):
+    """Closes windows when the watermark, or the clock, has passed their ends; times are those of the wall clock."""
+
+    takes_rows = False
+    takes_columns = True
+
+    def __init__(self, time: WindowTime) -> None:
+        self.time = time
+        self.local = LocalTime(time.zone)
+        self._watermark = MIN_WATERMARK
+        # Windows that end here or before are closed.
+        self.closed = self.local.last_shown(MIN_WATERMARK) + 1
+        self.late = self.without_time = 0
+
+    def setup(self, context: OperatorContext) -> None:
+        super().setup(context)
+        self._clock = context.task.clock
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Takes in rows; those that have no open window are dropped."""
+        self.records_in += len(batch)
+        now = 0
+        if not self.time.is_event_time:
+            now = self._clock.now_ms()
+            self.on_processing_time(now)
+        self.add_rows(batch, now)
+
+    def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
+        """Takes in rows that come now."""
+        raise NotImplementedError
+
+    def close_windows(self, before: int) -> None:
+        """Sends the results of windows that end behind `before` and are closed now."""
+        raise NotImplementedError
+
+    def next_end(self) -> int | None:
+        """When the first open window ends."""
+        raise NotImplementedError
+
+    def process_watermark(self, watermark: int) -> None:
+        """Sends the results of the windows that end before it, then the watermark."""
+        if self.time.is_event_time:
+            self._watermark = watermark
+            self._advance(watermark)
+        self.output.emit_watermark(watermark)
+
+    def on_processing_time(self, now_ms: int) -> None:
+        if not self.time.is_event_time:
+            self._advance(now_ms - 1)
+
+    def _advance(self, reached_ms: int) -> None:
+        before, self.closed = self.closed, max(self.closed, self.local.last_shown(reached_ms) + 1)
+        self.close_windows(before)
+
+    def next_wakeup_ms(self) -> int | None:
+        end = None if self.time.is_event_time else self.next_end()
+        return None if end is None else self.local.to_instant(end - 1) + 1
+
+    def end_input(self) -> None:
+        """Sends what is due; as in Flink, windows that the clock has not passed give no results."""
+        self.on_processing_time(self._clock.now_ms())
+
+    def snapshot(self) -> OperatorStateSnapshot:
+        """How far event time is: what is late stays late after a restart."""
+        return OperatorStateSnapshot(unions={"watermark": [self._watermark]})
+
+    def restore(self, state: OperatorStateSnapshot) -> None:
+        self._watermark = min(state.unions["watermark"])
+        self.closed = self.local.last_shown(self._watermark) + 1
+
+    def metrics(self) -> dict[str, Any]:
+        return {"numLateRecordsDropped": self.late, "numNullRowTimeRecordsDropped": self.without_time}

@@ -1,0 +1,47 @@
+"""Turns relations with windows into streams: rows of a key meet in one subtask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from funke.engine.graph.column_key import ColumnKey
+from funke.engine.graph.operations import ColumnOperator
+from funke.engine.graph.partitioners import Global, Hash
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.changelog.change_kinds import INSERTS
+from funke.engine.sql.changelog.requirements import require_kinds
+from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
+from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
+from funke.engine.sql.operators.windows.window_table import AddWindows
+from funke.engine.sql.stream_types import row_type_of
+
+if TYPE_CHECKING:
+    from funke.datastream.data_stream import DataStream
+
+__all__ = ["window_stream"]
+
+
+def window_stream(upstream: DataStream, relation: WindowTable | WindowAggregation | OverAggregation) -> DataStream:
+    """The stream of a relation, from that of its input."""
+    if isinstance(relation, WindowTable):
+        operation = ColumnOperator(AddWindows.of(relation))
+        made = upstream._transform(operation, "WindowTableFunction", row_type_of(relation.columns))
+        return upstream._keeping_parallelism(made)
+    if isinstance(relation, OverAggregation):
+        require_kinds(relation.input, INSERTS, "OverAggregate")
+        return _by_key(upstream, relation, relation.partition_by, OverAggregate.of(relation), "OverAggregate")
+    return _by_key(upstream, relation, relation.keys, WindowAggregate.of(relation), "WindowAggregate")
+
+
+def _by_key(
+    upstream: DataStream,
+    relation: WindowAggregation | OverAggregation,
+    keys: tuple[int, ...],
+    create: WindowAggregate | OverAggregate,
+    name: str,
+) -> DataStream:
+    """What an operator makes of rows that meet by their keys, or all in one subtask if there are none."""
+    names = tuple(relation.input.columns[key].name for key in keys)
+    exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
+    made = exchanged._transform(ColumnOperator(create), name, row_type_of(relation.columns))
+    return made if names else made.force_non_parallel()

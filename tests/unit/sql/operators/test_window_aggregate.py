@@ -1,0 +1,150 @@
+"""Aggregates of windows: on columns the same as row by row, however the input is cut and dealt out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from funke.engine.graph.operations import ColumnOperator
+from funke.engine.sql.binding.relations import BoundAggregate, Column
+from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.window_relations import Windows, WindowTime
+from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
+from funke.engine.sql.functions.aggregates.catalog import find_aggregate
+from funke.engine.sql.functions.function import Argument
+from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns.column_hash import hash_columns
+from funke.engine.types.type_catalog import Types
+from funke.table.types import DataTypes
+from tests.harness.operator_harness import OperatorHarness
+from tests.unit.sql.operators.window_model import WindowModel
+
+STAMP = DataTypes.TIMESTAMP(3)
+INPUTS = (
+    Column("key", DataTypes.STRING()),
+    Column("ts", STAMP, TimeAttribute.ROWTIME),
+    Column("v", DataTypes.BIGINT()),
+)
+RESULTS = (
+    Column("key", DataTypes.STRING()),
+    Column("n", DataTypes.BIGINT().not_null()),
+    Column("total", DataTypes.BIGINT()),
+    Column("most", DataTypes.BIGINT()),
+    Column("window_start", STAMP.not_null()),
+    Column("window_end", STAMP.not_null()),
+    Column("window_time", STAMP.not_null(), TimeAttribute.ROWTIME),
+)
+
+
+def use(name: str, *places: int) -> BoundAggregate:
+    function = find_aggregate(name)
+    assert function is not None
+    return BoundAggregate(bind_aggregate(function, [Argument(INPUTS[each].type) for each in places]), places)
+
+
+def aggregate(windows: Windows, is_event_time: bool = True) -> WindowAggregate:
+    uses = (use("count"), use("sum", 2), use("max", 2))
+    return WindowAggregate(INPUTS, RESULTS, (0,), uses, windows, WindowTime(1, is_event_time))
+
+
+def batch_of(rows: list[tuple[Any, int, Any]]) -> ColumnBatch:
+    keys, times, values = zip(*rows) if rows else ((), (), ())
+    arrays = [pa.array(keys, pa.string()), pa.array(times, pa.timestamp("ms")), pa.array(values, pa.int64())]
+    return ColumnBatch(pa.RecordBatch.from_arrays(arrays, schema=schema_of(INPUTS)))
+
+
+def results_of(harness: OperatorHarness) -> list[tuple[Any, ...]]:
+    found = []
+    for element in harness.recorder.elements:
+        if isinstance(element, ColumnBatch):
+            lists = [
+                (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+                for column in element.data.columns
+            ]
+            found += zip(*lists)
+    return found
+
+
+def harness_of(spec: Any, **options: Any) -> OperatorHarness:
+    return OperatorHarness(ColumnOperator(spec), keeps_columns=True, **options)
+
+
+WINDOWS = [
+    Windows("tumble", 10),
+    Windows("tumble", 10, offset_ms=3),
+    Windows("hop", 10, 5),
+    Windows("hop", 12, 5, 1),
+    Windows("hop", 3, 7),
+    Windows("cumulate", 12, 4),
+    Windows("cumulate", 12, 3, 2),
+    Windows("session", 4),
+]
+ROWS = st.lists(
+    st.tuples(st.sampled_from(["a", "b", None]), st.integers(-40, 60), st.one_of(st.none(), st.integers(-9, 9))),
+    max_size=25,
+)
+# Batches, each with the watermark that follows it.
+INPUT = st.lists(st.tuples(ROWS, st.integers(-50, 70)), max_size=6)
+
+
+@pytest.mark.parametrize("windows", WINDOWS, ids=str)
+@settings(max_examples=12, deadline=None)
+@given(batches=INPUT, cut=st.integers(1, 30), parallelism=st.sampled_from([1, 2]), restart=st.booleans())
+def test_windows_are_those_of_a_row_by_row_model(
+    windows: Windows, batches: list[Any], cut: int, parallelism: int, restart: bool
+) -> None:
+    model, spec = WindowModel(windows), aggregate(windows)
+    found: list[tuple[Any, ...]] = []
+    subtasks = [harness_of(spec, parallelism=parallelism, subtask=each) for each in range(parallelism)]
+    watermark = -100
+    for place, (rows, reached) in enumerate(batches):
+        for row in rows:
+            model.row(*row)
+        for start in range(0, len(rows), cut):
+            for subtask, part in enumerate(dealt(rows[start : start + cut], parallelism)):
+                subtasks[subtask].operator.process_columns(batch_of(part))
+        watermark = max(watermark, reached)
+        model.watermark(watermark)
+        for each in subtasks:
+            each.watermark(watermark)
+        if restart and place == 1:
+            found += [row for each in subtasks for row in results_of(each)]
+            snapshots = [each.snapshot() for each in subtasks]
+            parallelism = 3 - parallelism
+            subtasks = [
+                harness_of(spec, parallelism=parallelism, subtask=each, restored=snapshots)
+                for each in range(parallelism)
+            ]
+    model.watermark(1 << 60)
+    for each in subtasks:
+        each.end_input()
+        found += results_of(each)
+    wanted = [
+        (key, len(values), sum_of(values), max((v for v in values if v is not None), default=None), start, end, end - 1)
+        for key, start, end, values in model.results
+    ]
+    assert sorted(found, key=str) == sorted(wanted, key=str)
+    if not restart:
+        assert sum(each.operator.metrics()["numLateRecordsDropped"] for each in subtasks) == model.late
+
+
+def sum_of(values: list[Any]) -> Any:
+    present = [each for each in values if each is not None]
+    return sum(present) if present else None
+
+
+def dealt(rows: list[Any], parallelism: int) -> list[list[Any]]:
+    """Rows by the subtask of their key."""
+    if not rows:
+        return [[] for _ in range(parallelism)]
+    groups = hash_columns([pa.array([row[0] for row in rows], pa.string())], [Types.STRING()]) % 128
+    parts: list[list[Any]] = [[] for _ in range(parallelism)]
+    for row, group in zip(rows, groups.tolist()):
+        parts[group * parallelism // 128].append(row)
+    return parts
