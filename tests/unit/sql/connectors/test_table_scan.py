@@ -82,6 +82,18 @@ def test_a_query_for_no_column_reads_one() -> None:
     assert [each.name for each in scan.columns] == ["a"]
 
 
+def test_a_source_reads_no_more_rows_than_a_limit() -> None:
+    def limit_of(text: str) -> int | None:
+        table = scan_of(push_down(bound(text, bids()))).table
+        assert isinstance(table, FileTableSource)
+        return table.files.limit
+
+    assert limit_of("SELECT channel FROM bids LIMIT 3 OFFSET 2") == 5
+    assert limit_of("SELECT channel FROM bids LIMIT 3") == 3
+    assert limit_of("SELECT channel FROM bids WHERE price > 3 LIMIT 3") is None
+    assert limit_of("SELECT channel FROM bids") is None
+
+
 def test_partitions_and_metadata_stand_in_the_path(tmp_path: Path) -> None:
     folder = tmp_path / "day=2020-12-31" / "shop=a%20b"
     folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Lets sources read only what a query looks at: columns nobody wants are not read, nor computed on the way.
+"""Lets sources read only what a query looks at: columns nobody wants are not read, nor rows behind a limit.
 
 A pass over the tree of relations between binding and building streams. Where a relation of a kind it does not know
 stands in between, that one gets everything, and the pass goes on below it.
@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction
-from funke.engine.sql.binding.relations import Calculation, Relation, Scan
+from funke.engine.sql.binding.relations import Calculation, Limit, Relation, Scan
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.connectors.table_source import TableSource
 
@@ -31,8 +31,22 @@ def push_down(relation: R) -> R:
             expressions=tuple(_renumbered(each, numbers) for each in relation.expressions),
             condition=None if relation.condition is None else _renumbered(relation.condition, numbers),
         )
+    if isinstance(relation, Limit) and relation.limit is not None:
+        return replace(relation, input=_limited(push_down(relation.input), relation.offset + relation.limit))
     changed = {field.name: _pushed(getattr(relation, field.name)) for field in fields(relation)}
     return replace(relation, **{name: new for name, (new, is_new) in changed.items() if is_new})
+
+
+def _limited(relation: Relation, rows: int) -> Relation:
+    """A relation of which the first rows are enough: its source need not read more."""
+    if isinstance(relation, Calculation) and relation.condition is None:
+        return replace(relation, input=_limited(relation.input, rows))
+    if isinstance(relation, WatermarkAssigner):
+        return replace(relation, input=_limited(relation.input, rows))
+    if isinstance(relation, Scan) and isinstance(relation.table, TableSource):
+        table = relation.table.with_limit(rows)
+        return relation if table is None else replace(relation, table=table)
+    return relation
 
 
 def _pushed(value: Any) -> tuple[Any, bool]:
