@@ -13,6 +13,7 @@ from funke.common import Row
 from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.table import DataTypes, EnvironmentSettings, Table, TableEnvironment
 from funke.table.expressions import call_sql, col, lit, range_, row, with_columns, without_columns
+from funke.table.udf import udtf
 
 
 @pytest.fixture
@@ -79,6 +80,23 @@ def test_steps_that_are_refused(table: Table, step: Callable[[Table], Any], mess
     with pytest.raises(ValidationException) as caught:
         step(table)
     assert message in str(caught.value)
+
+
+def test_rows_of_functions(t_env: TableEnvironment, table: Table) -> None:
+    split = udtf(lambda text: text.split(), result_types=[DataTypes.STRING()])
+    pairs = udtf(lambda text: [(text, 1)], result_types="ROW<word STRING, n INT>")
+    assert names(table.flat_map(split)) == ["f0"]
+    assert names(table.flat_map(pairs(col("b"))).alias("x", "y")) == ["x", "y"]
+    assert names(table.join_lateral(split(col("b")).alias("word"))) == ["a", "b", "k", "word"]
+    t_env.create_temporary_function("pairs", pairs)
+    t_env.create_temporary_view("t", table)
+    joined = t_env.sql_query("SELECT a, word, n FROM t LEFT JOIN LATERAL TABLE(pairs(b)) AS p(word, n) ON TRUE")
+    assert joined.get_schema().get_field_data_types()[1:] == [DataTypes.STRING(), DataTypes.INT()]
+    assert names(t_env.sql_query("SELECT a, x, o FROM t, UNNEST(ARRAY[1, 2]) WITH ORDINALITY AS u(x, o)")) == [
+        "a",
+        "x",
+        "o",
+    ]
 
 
 def test_a_stream_is_not_sorted(table: Table) -> None:

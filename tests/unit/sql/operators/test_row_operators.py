@@ -11,7 +11,9 @@ import pytest
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
 from funke.engine.graph.operations import ColumnOperator
+from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.relations import Column, SortKey
+from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.final_rows import keep_final_rows
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
@@ -19,6 +21,7 @@ from funke.engine.sql.operators.stream_columns import StreamColumns
 from funke.engine.sql.table_rows import to_batches, to_rows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.data_types import DataTypes
+from funke.table.udf import udtf
 from tests.harness.operator_harness import OperatorHarness
 
 COLUMNS = (Column("id", DataTypes.INT()), Column("name", DataTypes.STRING()))
@@ -93,3 +96,21 @@ def test_event_time_becomes_a_column() -> None:
     assert results(create, batch((7, "a"), timestamps=[1000]), columns=columns) == [(moment, 7)]
     with pytest.raises(ValueError, match="Rowtime timestamp is not defined"):
         results(create, batch((7, "a")), columns=columns)
+
+
+def test_rows_are_made_of_each_row() -> None:
+    word = Column("word", DataTypes.STRING())
+    name = BoundColumn(DataTypes.STRING(), 1, "name")
+    split = udtf(_parts, result_types=[DataTypes.STRING()])._to_user_function()
+    rows = batch((1, "a b"), (2, None), (3, "one"), kinds="iid")
+    columns = (*COLUMNS, word)
+    made = Correlate(COLUMNS, columns, split, (name,), False, False)
+    assert results(made, rows, columns=columns) == [(1, "a b", "a"), (1, "a b", "b"), (3, "one", "ONE")]
+    kept = Correlate(COLUMNS, columns, split, (name,), True, False)
+    assert results(kept, rows, columns=columns)[2] == (2, None, None)
+
+
+def _parts(text: str | None) -> Any:
+    if text is None:
+        return None
+    return (part for part in text.split()) if " " in text else text.upper()

@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
+from funke.engine.sql.binding.correlations import plain_table_function
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Relation
@@ -81,7 +82,9 @@ class TableSession:
     def binder(self) -> QueryBinder:
         """What binds the queries of one statement: they all see the same time."""
         session = Session(self.zone, datetime.datetime.now(datetime.timezone.utc))
-        return QueryBinder(self.find_relation, session, self.find_function, self.find_aggregate)
+        return QueryBinder(
+            self.find_relation, session, self.find_function, self.find_aggregate, self.find_table_function
+        )
 
     def expression_type(self, expression: Expression, columns: Sequence[Column]) -> DataType:
         """The type of an expression on some columns."""
@@ -119,6 +122,13 @@ class TableSession:
         if isinstance(found, UserFunction):
             return as_aggregate(found) if found.kind == "aggregate" else None
         return found
+
+    def find_table_function(self, call: Call) -> UserFunction | None:
+        """The table function that a call means; None if it means none."""
+        if call.function is not None:
+            return plain_table_function(call)
+        found = self._find(".".join(call.path) or call.name, lambda name: None)
+        return found if found is not None and found.kind == "table" else None
 
     def _find(self, name: str, built_in: Callable[[str], F | None]) -> F | UserFunction | None:
         """The function of a name: temporary ones of the system, built-in ones, of modules, of the database."""
