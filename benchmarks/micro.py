@@ -45,6 +45,21 @@ def _ten_elements() -> float:
     return time.perf_counter() - started
 
 
+def first_select_s() -> float:
+    """Seconds from a query's text to the last of ten rows, with a session that is up."""
+    from funke.table import EnvironmentSettings, TableEnvironment
+
+    def first() -> float:
+        t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        started = time.perf_counter()
+        table = t_env.from_elements([(number, f"row {number}") for number in range(10)], ["id", "name"])
+        with t_env.sql_query(f"SELECT id, UPPER(name) FROM {table} WHERE id >= 0").execute().collect() as results:
+            assert len(list(results)) == 10
+        return time.perf_counter() - started
+
+    return statistics.median(first() for _ in range(5))
+
+
 def epoch_latency_ms() -> float:
     """Milliseconds of an epoch with one exchange that carries a few records."""
     from funke.common import Configuration, WatermarkStrategy

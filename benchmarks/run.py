@@ -14,13 +14,15 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+from auction_events import auction_files
 from data import event_files, text_files
-from micro import epoch_latency_ms, memory_per_key, ten_elements_s
+from micro import epoch_latency_ms, first_select_s, memory_per_key, ten_elements_s
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".bench"
@@ -38,6 +40,11 @@ START_RUNS = 5
 LATENCY_RUNS = 3
 LATENCY_S = "5"
 EVENTS = 3_000_000
+AUCTION_EVENTS = 10_000_000
+# PyFlink takes minutes for user functions over all of them.
+PYFLINK_FUNCTION_EVENTS = 500_000
+BY_FUNCTION = ("q21_udf", "q21_pandas", "udaf")
+MINI_BATCH = tuple(f"table.exec.mini-batch.{key}" for key in ("enabled=true", "allow-latency=2 s", "size=50000"))
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,8 @@ class Bench:
     def __init__(self, rows: int) -> None:
         self._rows = rows
         self.speeds: dict[str, float] = {}
+        # Of the whole process tree, in microseconds per row; small machines lie about time.
+        self.cpu_us: dict[str, float] = {}
         self._state_figures: dict[tuple[str, ...], dict[str, float]] = {}
 
     def input(self, keys: int = 1_000, rows: int | None = None) -> str:
@@ -122,6 +131,15 @@ class Bench:
         for form, each in seconds.items():
             self.speeds[f"funke projection and filter, {form}"] = EVENTS / statistics.median(each)
         return EVENTS / statistics.median(seconds["columns"]), EVENTS / statistics.median(seconds["rows"])
+
+    def nexmark(self, query: str, on_pyflink: bool = False, options: Sequence[str] = ()) -> float:
+        """Events per second of a query of Nexmark's; processor seconds are kept beside them."""
+        events = PYFLINK_FUNCTION_EVENTS if on_pyflink and query in BY_FUNCTION else AUCTION_EVENTS
+        engine = [self._pyflink_python()] if on_pyflink else [sys.executable, "-m", "funke", "run"]
+        paths = [str(auction_files(FOLDER / "data", number)) for number in (events, WARM_UP_ROWS)]
+        name = f"{'flink' if on_pyflink else 'funke'} {query}{' mini-batch' if options else ''}"
+        command = [*engine, "nexmark.py", query, paths[0], "2", paths[1], *options]
+        return self._measure(name, command, events)
 
     def bytes_per_window(self) -> float:
         """Memory of an open incremental window: the larger of tumbling and session windows."""
@@ -208,21 +226,24 @@ class Bench:
         if name in self.speeds:
             return self.speeds[name]
         print(f"  {name} ...", end="", flush=True)
-        speed = rows / statistics.median(self._seconds(name, command) for _ in range(runs))
+        figures = [self._figures(name, command) for _ in range(runs)]
+        speed = rows / statistics.median(each["SECONDS"] for each in figures)
+        if "CPU" in figures[0]:
+            self.cpu_us[name] = statistics.median(each["CPU"] for each in figures) / rows * 1e6
         print(f" {speed:,.0f} rows/s")
         self.speeds[name] = speed
         return speed
 
-    def _seconds(self, name: str, command: list[str]) -> float:
+    def _figures(self, name: str, command: list[str]) -> dict[str, float]:
         # PyFlink starts its workers as `python`, which must be the one of its own environment; and left to itself it
         # runs all of a local job's workers as threads of the client, which is slower still.
         path = os.path.dirname(command[0]) + os.pathsep + os.environ.get("PATH", "")
         environment = {**os.environ, "PATH": path, "_python_worker_execution_mode": "process"}
         result = subprocess.run(command, cwd=PROGRAMS, capture_output=True, text=True, check=False, env=environment)
-        line = next((line for line in result.stdout.splitlines() if line.startswith("SECONDS")), None)
-        if line is None:
+        found = [line.split() for line in result.stdout.splitlines() if line.startswith(("SECONDS", "CPU"))]
+        if not found:
             raise SystemExit(f"\n{name} failed:\n{result.stdout}\n{result.stderr}")
-        return float(line.split()[1])
+        return {word: float(value) for word, value in found}
 
     def _pyflink_python(self) -> str:
         python = os.environ.get("PYFLINK_PYTHON")
@@ -374,8 +395,37 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
             5,
             "with the default restart delay of 1 s",
         ),
+        "first-select": lambda: under(
+            "a first SELECT in a warm session, ten rows (s)", first_select_s(), 1, "median of 5"
+        ),
+        **nexmark_measures(bench),
         "memory": lambda: under("memory per key, int value state, 1 M keys (bytes)", memory_per_key(), 300, "hashmap"),
     }
+
+
+def nexmark_measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
+    """Nexmark's queries beside Flink SQL, which runs in the JVM."""
+    bars = dict.fromkeys(("q0", "q1", "q2", "q14", "q21", "q22"), 2.5)
+    bars |= {"q17": 1.5, **dict.fromkeys(("q5_windows", "q7_windows", "q11", "q12"), 2.0)}
+    bars |= {"q21_udf": 6.0, "q21_pandas": 6.0, "udaf": 20.0}
+
+    def plain(query: str, bar: float) -> Ratio:
+        return ratio(f"Nexmark {query}: Funke / Flink SQL", bench.nexmark(query), bench.nexmark(query, True), bar)
+
+    def best(query: str, bar: float) -> Ratio:
+        ours, theirs = (
+            max(bench.nexmark(query, on_pyflink, options) for options in ((), MINI_BATCH))
+            for on_pyflink in (False, True)
+        )
+        return ratio(f"Nexmark {query}: Funke / Flink SQL, the better mode of each", ours, theirs, bar)
+
+    def folded() -> Ratio:
+        ours, theirs = (bench.nexmark("q17", on_pyflink, MINI_BATCH) for on_pyflink in (False, True))
+        return ratio("Nexmark q17, mini-batches: Funke / Flink SQL", ours, theirs, 2.5)
+
+    found: dict[str, Callable[[], Ratio]] = {f"nexmark-{q}": partial(plain, q, bar) for q, bar in bars.items()}
+    found |= {f"nexmark-{query}": partial(best, query, 1.3) for query in ("q15", "q16")}
+    return {**found, "nexmark-q17-folded": folded}
 
 
 def machine() -> str:
@@ -408,8 +458,10 @@ def report(results: list[Ratio], bench: Bench) -> str:
         f"| {r.name} | **{r.measured:,.2f}** | {r.wanted} | {r.detail}{'' if r.is_met else ' (not reached)'} |"
         for r in results
     ]
-    lines += ["", "| program | rows/s |", "|---|--:|"]
-    lines += [f"| {name} | {speed:,.0f} |" for name, speed in bench.speeds.items()]
+    lines += ["", "| program | rows/s | CPU of all processes, µs per row |", "|---|--:|--:|"]
+    for name, speed in bench.speeds.items():
+        cpu = f"{bench.cpu_us[name]:.2f}" if name in bench.cpu_us else ""
+        lines.append(f"| {name} | {speed:,.0f} | {cpu} |")
     return "\n".join(lines) + "\n"
 
 

@@ -21,7 +21,7 @@ from tools.killable_job import KillableJob
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.timeout(240),
+    pytest.mark.timeout(480),
     pytest.mark.cluster,
     pytest.mark.slow,
     pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc"),
@@ -99,7 +99,7 @@ def test_a_job_moves_to_a_cluster_with_a_savepoint(
     cluster: StandaloneCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    before = KillableJob(tmp_path / "before", 2000, "100/checkpoint", {})
+    before = KillableJob(tmp_path / "before", 6000, "100/checkpoint", {})
     before.start()
     try:
         record = wait_for_checkpoint(before)
@@ -109,11 +109,11 @@ def test_a_job_moves_to_a_cluster_with_a_savepoint(
         before.close()
     (savepoint,) = (tmp_path / "savepoints").iterdir()
     options = {**options_of(cluster), "execution.state-recovery.path": str(savepoint)}
-    after = KillableJob(tmp_path / "after", 2000, "1000/checkpoint", options)
+    after = KillableJob(tmp_path / "after", 6000, "2000/checkpoint", options)
     after.start()
     try:
         after.run_to_the_end(120)
     finally:
         after.close()
     written = [soak_job.committed(job.output) for job in (before, after)]
-    assert all(written) and written[0] + written[1] == soak_job.expected(2000)
+    assert all(written) and written[0] + written[1] == soak_job.expected(6000)

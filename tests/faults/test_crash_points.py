@@ -145,7 +145,7 @@ def test_without_faults_the_output_is_what_is_expected(spark: Any, tmp_path: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(480)
 @pytest.mark.parametrize(
     ("point", "victim"),
     [

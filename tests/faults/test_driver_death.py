@@ -17,7 +17,7 @@ from tools.killable_job import KillableJob
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.timeout(240),
+    pytest.mark.timeout(480),
     pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc"),
 ]
 

@@ -217,7 +217,7 @@ def sums_of_windows() -> Counter[str]:
     return Counter(str(total) for total in sums.values())
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(480)
 def test_the_result_does_not_depend_on_how_often_the_parallelism_changes(spark: Any, tmp_path: Path) -> None:
     path, read = None, 0
     for step, parallelism in enumerate((1, 3, 7, 4, 2)):

@@ -50,7 +50,7 @@ class SinksJob(KillableJob):
         return Counter(value for table in tables for value in table.column("id").to_pylist())
 
 
-@pytest.mark.timeout(280)
+@pytest.mark.timeout(480)
 @pytest.mark.parametrize("point", ["between-commits"])
 def test_a_driver_that_dies_around_its_commits(tmp_path: Path, point: str) -> None:
     faults = tmp_path / "faults"

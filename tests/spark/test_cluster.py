@@ -15,7 +15,7 @@ import pytest
 from tests.harness.certificates import PASSWORD, Authority
 from tests.harness.standalone_cluster import StandaloneCluster
 
-pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.timeout(480)]
 
 PROGRAM = """
 import json, os, sys
@@ -84,7 +84,7 @@ def run(cluster: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[An
         [sys.executable, "-m", "funke", str(program), *arguments],
         capture_output=True,
         text=True,
-        timeout=220,
+        timeout=400,
         env=environment,
         check=False,
     )

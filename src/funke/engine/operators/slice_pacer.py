@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Iterator
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ _QUICK_S = 0.02
 _SLOW_S = 0.1
 _FIRST_RECORDS = 1
 _FACTOR = 4
+_THREAD: int | None = getattr(resource, "RUSAGE_THREAD", None)
+_MORE = count()
 
 
 class SlicePacer:
@@ -26,18 +30,20 @@ class SlicePacer:
 
     def __init__(self) -> None:
         self._records = _FIRST_RECORDS
+        self._began = (0.0, 0.0, 0)
+        self._took_s: float | None = None
 
     def slices(self, values: list[Any], timestamps: list[int] | None) -> Iterator[tuple[list[Any], list[int] | None]]:
-        """The batch in pieces; the time until the next piece is asked for is taken as the time of the last."""
+        """The batch in pieces; the time until `done`, or until the next piece is asked for, is that of the last."""
         start = 0
         while start < len(values):
             end = start + self._records
-            began = time.perf_counter()
+            self._begin()
             if start == 0 and end >= len(values):
                 yield values, timestamps
             else:
                 yield values[start:end], None if timestamps is None else timestamps[start:end]
-            self._learn(min(end, len(values)) - start, time.perf_counter() - began)
+            self._learn(min(end, len(values)) - start)
             start = end
 
     def column_slices(self, batch: ColumnBatch) -> Iterator[ColumnBatch]:
@@ -45,13 +51,33 @@ class SlicePacer:
         start = 0
         while start < len(batch):
             length = min(self._records, len(batch) - start)
-            began = time.perf_counter()
+            self._begin()
             yield batch if length == len(batch) else batch.slice(start, length)
-            self._learn(length, time.perf_counter() - began)
+            self._learn(length)
             start += length
 
-    def _learn(self, records: int, seconds: float) -> None:
+    def done(self) -> None:
+        """The last piece has been processed, and something else may come before the next."""
+        wall, cpu, waits = self._began
+        # A thread that others kept from running was not slow itself; one that waited for something was.
+        has_waited = _waits() > waits
+        self._took_s = time.perf_counter() - wall if has_waited else time.thread_time() - cpu
+
+    def _begin(self) -> None:
+        self._took_s = None
+        self._began = time.perf_counter(), time.thread_time(), _waits()
+
+    def _learn(self, records: int) -> None:
+        if self._took_s is None:
+            self.done()
+        seconds = self._took_s
+        assert seconds is not None
         if seconds > _SLOW_S:
             self._records = max(1, int(records * _QUICK_S / seconds))
         elif seconds < _QUICK_S and records >= self._records:
             self._records *= _FACTOR
+
+
+def _waits() -> int:
+    """How often this thread has given up the processor of its own accord; without such a count, always."""
+    return resource.getrusage(_THREAD).ru_nvcsw if _THREAD is not None else next(_MORE)

@@ -157,6 +157,7 @@ class SourceOperator(Operator):
                     self._marks.process_columns(piece)
                 else:
                     self._marks.process_batch(*piece)
+                self._pacer.done()
                 yield
         if split.is_last:
             self._marks.end_split(split.id)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pickle
 import socket
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.runtime.frames import FrameSocket
 from funke.engine.runtime.slot_address import SlotAddress
 from funke.engine.trust.credentials import Credentials
 from funke.engine.trust.peers import connect_to_own, prepare_for_hosts, prove_to_listener
-from funke.engine.trust.tls import TlsSettings
+
+if TYPE_CHECKING:
+    from funke.engine.trust.tls import TlsSettings
 
 __all__ = ["connect", "reach_host"]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from funke.engine.trust.tls import TlsSettings
+if TYPE_CHECKING:
+    from funke.engine.trust.tls import TlsSettings
 
 __all__ = ["Credentials"]
 

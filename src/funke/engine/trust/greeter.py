@@ -8,10 +8,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
 
 from funke.engine.trust.credentials import Credentials
 from funke.engine.trust.peers import prepare_for_hosts, prove_to_caller, require_same_user
-from funke.engine.trust.tls_socket import TlsSocket
+
+if TYPE_CHECKING:
+    from funke.engine.trust.tls_socket import TlsSocket
 
 __all__ = ["Greeter"]
 
@@ -81,8 +84,8 @@ class Greeter:
             connection.settimeout(_GREETING_S)
             if connection.family == socket.AF_UNIX:
                 require_same_user(connection)
-            if isinstance(connection, TlsSocket):
-                connection.do_handshake()
+            elif self._credentials.tls is not None:
+                cast("TlsSocket", connection).do_handshake()
             prove_to_caller(connection, self._credentials.secret)
             go_on = self._on_call(connection)
             connection.settimeout(None)

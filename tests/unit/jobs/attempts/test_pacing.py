@@ -31,6 +31,9 @@ class FakeTime:
     def perf_counter(self) -> float:
         return self.now
 
+    def thread_time(self) -> float:
+        return self.now
+
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:

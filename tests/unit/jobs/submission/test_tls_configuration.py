@@ -12,6 +12,7 @@ from funke.engine.config.secret_keys import masked
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.submission.ignored_settings import warn_of_ignored
+from funke.engine.jobs.submission.job_code import new_credentials
 from funke.engine.jobs.submission.tls_configuration import tls_settings
 from funke.engine.trust.credentials import Credentials
 from tests.harness.certificates import PASSWORD, Authority, tls_pair
@@ -40,7 +41,6 @@ def configuration(tmp_path: Path) -> dict[str, str]:
 def used(configuration: dict[str, str]) -> tuple[str | None, str]:
     """The version and the cipher suite of a connection."""
     settings = tls_settings(Settings(configuration))
-    assert settings is not None
     left, right = tls_pair(settings)
     cipher = left.cipher()
     version = left.version()
@@ -51,11 +51,12 @@ def used(configuration: dict[str, str]) -> tuple[str | None, str]:
 
 
 def test_without_the_switch_there_is_no_tls(configuration: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert tls_settings(Settings()) is None
+    assert new_credentials(Settings()).tls is None
+    assert new_credentials(Settings(configuration)).tls is not None
     warn_of_ignored(Settings(configuration))
     assert capsys.readouterr().err == ""
     del configuration[f"{PREFIX}enabled"]
-    assert tls_settings(Settings(configuration)) is None
+    assert new_credentials(Settings(configuration)).tls is None
     warn_of_ignored(Settings(configuration))
     assert capsys.readouterr().err.endswith("have no effect: security.ssl.internal.enabled is not true\n")
 
@@ -142,7 +143,7 @@ def test_what_cannot_work_is_refused(configuration: dict[str, str], key: str, va
     if value is not None:
         configuration[key] = value
     with pytest.raises(ConfigurationError, match=message) as raised:
-        tls_settings(Settings(configuration))
+        new_credentials(Settings(configuration))
     assert PASSWORD not in str(raised.value)
 
 

@@ -14,7 +14,6 @@ from funke.engine.jobs.checkpoints.backend_settings import backend_choice
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import local_copy_folders
 from funke.engine.jobs.settings import JobSettings
-from funke.engine.jobs.submission.tls_configuration import tls_settings
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.dependencies import Dependencies
 from funke.engine.runtime.pipelined.network_settings import DebloatSettings, NetworkSettings
@@ -23,7 +22,7 @@ from funke.engine.runtime.snapshot_files import join_path
 from funke.engine.runtime.worker_setup import JobPackage, pack_code
 from funke.engine.trust.credentials import Credentials
 
-__all__ = ["heartbeat_settings", "pack_job", "pack_plan"]
+__all__ = ["heartbeat_settings", "new_credentials", "pack_job", "pack_plan"]
 
 
 def pack_job(
@@ -35,7 +34,7 @@ def pack_job(
         job_id=job_id,
         job_name=settings.job_name,
         attempt=settings.record.attempt if settings.record is not None else 0,
-        credentials=Credentials.new(tls_settings(configured)),
+        credentials=new_credentials(configured),
         code=pack_plan(plan),
         startup=settings.startup,
         python_paths=tuple(path for path in dict.fromkeys((*dependencies.python_paths, *sys.path)) if path),
@@ -54,6 +53,16 @@ def pack_job(
         buffer_timeout_ms=settings.buffer_timeout_ms,
         fault=configured.get(options.FAULT),
     )
+
+
+def new_credentials(configured: Settings) -> Credentials:
+    """A secret of the job's own, and TLS if that is wanted."""
+    if not configured.get(options.SSL_ENABLED):
+        return Credentials.new()
+    # Loading OpenSSL takes tens of milliseconds, which only those pay who use it.
+    from funke.engine.jobs.submission.tls_configuration import tls_settings
+
+    return Credentials.new(tls_settings(configured))
 
 
 def network_settings(configured: Settings) -> NetworkSettings:

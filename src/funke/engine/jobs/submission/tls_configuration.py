@@ -21,10 +21,8 @@ _SUITES_OF_1_3 = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACH
 _FEWEST_BITS = 112
 
 
-def tls_settings(configured: Settings) -> TlsSettings | None:
-    """How connections between hosts are secured, if they are; what is wrong with it is said before anything starts."""
-    if not configured.get(options.SSL_ENABLED):
-        return None
+def tls_settings(configured: Settings) -> TlsSettings:
+    """How connections between hosts are secured; what is wrong with it is said before anything starts."""
     versions, ciphers = _versions_and_ciphers(configured)
     settings = TlsSettings(
         _store(configured, options.SSL_KEYSTORE, options.SSL_KEYSTORE_PASSWORD, options.SSL_KEY_PASSWORD),

@@ -7,9 +7,10 @@ import socket
 import struct
 from collections import deque
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from funke.engine.trust.tls_socket import TlsSocket
+if TYPE_CHECKING:
+    from funke.engine.trust.tls_socket import TlsSocket
 
 __all__ = ["BARRIER", "BLOCK", "CREDIT", "END", "MESSAGE", "PROBE", "Connection", "Packet", "head_of", "size_of"]
 
@@ -41,7 +42,7 @@ class Connection:
             with contextlib.suppress(OSError):
                 own.setsockopt(socket.SOL_SOCKET, option, _SOCKET_BUFFER)
         self._socket = own
-        self._tls = own if isinstance(own, TlsSocket) else None
+        self._tls = None if type(own) is socket.socket else cast("TlsSocket", own)
         # TLS may hold bytes that no poll shows. Whoever asks when something can be sent comes back at once, and reads.
         self._has_unread = self._tls is not None and self._tls.has_unread
         # What has come of a frame, and how much makes it complete.

@@ -1,0 +1,144 @@
+"""Makes the events of Nexmark's auction house as CSV files, the same every time: 14 columns shared by the three kinds.
+
+Person: id, name, e-mail, credit card, city, state. Auction: id, first bid, reserve, seller, category, end, item,
+description. Bid: auction, bidder, price, channel, url. All have a kind (0, 1, 2), a time and some padding.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
+FILES = 2
+START_MS = 1_700_000_000_000
+EVENTS_PER_SECOND = 10_000
+_CHUNK = 500_000
+_FIRST_ID, _FIRST_CATEGORY = 1000, 10
+_ACTIVE_PEOPLE, _ACTIVE_AUCTIONS, _AHEAD, _HOT_BLOCK = 1000, 100, 10, 100
+_STATES = ("AZ", "CA", "ID", "OR", "WA", "WY")
+_CITIES = (
+    "Phoenix",
+    "Los Angeles",
+    "San Francisco",
+    "Boise",
+    "Portland",
+    "Bend",
+    "Redmond",
+    "Seattle",
+    "Kent",
+    "Cheyenne",
+)
+_FIRST = ("Peter", "Paul", "Luke", "John", "Saul", "Vicky", "Kate", "Julie", "Sarah", "Deiter", "Walter")
+_LAST = ("Shultz", "Abrams", "Spencer", "White", "Bartels", "Walton", "Smith", "Jones", "Noris")
+_HOT_CHANNELS = ("Google", "Facebook", "Baidu", "Apple")
+
+
+def auction_files(folder: Path, events: int) -> Path:
+    """A folder with two files, whose events have the same clock and alternating numbers; made once."""
+    target = folder / f"{events}-auction-events"
+    if (target / "_done").exists():
+        return target
+    target.mkdir(parents=True, exist_ok=True)
+    generator = _Events(np.random.default_rng(42))
+    options = csv.WriteOptions(include_header=False, quoting_style="none")
+    files = [pa.OSFile(str(target / f"part-{number}.csv"), "wb") for number in range(FILES)]
+    for start in range(0, events, _CHUNK):
+        numbers = np.arange(start, min(events, start + _CHUNK))
+        table = generator.table(numbers)
+        for place, file in enumerate(files):
+            csv.write_csv(table.take(np.flatnonzero(numbers % FILES == place)), file, options)
+    for file in files:
+        file.close()
+    (target / "_done").touch()
+    return target
+
+
+class _Events:
+    def __init__(self, chance: np.random.Generator) -> None:
+        self._chance = chance
+        letters = chance.choice(np.frombuffer(b"abcdefghijklmnopqrstuvwxyz ", np.uint8), 1 << 20)
+        self._letters = letters.tobytes().decode()
+        self._urls = [f"https://www.nexmark.com/{self._word(5)}/{self._word(5)}/{self._word(5)}" for _ in range(10_000)]
+
+    def table(self, numbers: Any) -> pa.Table:
+        """The events with these numbers."""
+        kinds = np.where(numbers % 50 == 0, 0, np.where(numbers % 50 < 4, 1, 2))
+        times = START_MS + numbers * 1000 // EVENTS_PER_SECOND
+        longs = np.zeros((5, len(numbers)), np.int64)
+        texts = np.full((5, len(numbers)), "", object)
+        ends = times.copy()
+        for kind, fill in enumerate((self._people, self._auctions, self._bids)):
+            places = np.flatnonzero(kinds == kind)
+            fill(numbers[places], places, longs, texts, ends)
+        extra = self._paddings(np.choose(kinds, (200, 500, 100)) // 5)
+        stamps = [pa.array(each).cast(pa.timestamp("ms")).cast(pa.string()) for each in (times, ends)]
+        columns = [kinds, stamps[0], *longs, stamps[1], *(pa.array(each, pa.string()) for each in texts), extra]
+        return pa.table(columns, [f"c{place}" for place in range(len(columns))])
+
+    def _people(self, numbers: Any, places: Any, longs: Any, texts: Any, ends: Any) -> None:
+        longs[0, places] = _FIRST_ID + numbers // 50
+        first, last = (self._choice(names, len(places)) for names in (_FIRST, _LAST))
+        texts[0, places] = first + " " + last
+        texts[1, places] = first + "@" + last + ".com"
+        cards = self._chance.integers(0, 10**16, len(places))
+        texts[2, places] = [f"{card:016d}" for card in cards.tolist()]
+        texts[3, places], texts[4, places] = self._choice(_CITIES, len(places)), self._choice(_STATES, len(places))
+
+    def _auctions(self, numbers: Any, places: Any, longs: Any, texts: Any, ends: Any) -> None:
+        longs[0, places] = _FIRST_ID + _last_auction(numbers)
+        longs[1, places] = first = self._prices(len(places))
+        longs[2, places] = first + self._prices(len(places))
+        longs[3, places] = _FIRST_ID + self._person(numbers, 0)
+        longs[4, places] = _FIRST_CATEGORY + self._chance.integers(0, 5, len(places))
+        horizon_ms = _ACTIVE_AUCTIONS * 50 // 3 * 1000 // EVENTS_PER_SECOND
+        ends[places] += 1 + self._chance.integers(0, 2 * horizon_ms, len(places))
+        texts[0, places] = [self._word(20) for _ in range(len(places))]
+        texts[1, places] = [self._word(60) for _ in range(len(places))]
+
+    def _bids(self, numbers: Any, places: Any, longs: Any, texts: Any, ends: Any) -> None:
+        count = len(places)
+        last = _last_auction(numbers)
+        hot = last // _HOT_BLOCK * _HOT_BLOCK
+        fresh = np.maximum(0, last - _ACTIVE_AUCTIONS) + self._chance.integers(0, _ACTIVE_AUCTIONS + 1 + _AHEAD, count)
+        longs[0, places] = _FIRST_ID + np.where(self._chance.random(count) < 0.5, hot, fresh)
+        longs[1, places] = _FIRST_ID + self._person(numbers, 1)
+        longs[2, places] = self._prices(count)
+        channels = self._chance.integers(0, 10_000, count).tolist()
+        is_hot = (self._chance.random(count) < 0.5).tolist()
+        has_id = (self._chance.random(count) < 0.9).tolist()
+        texts[0, places] = [_HOT_CHANNELS[c % 4] if h else f"channel-{c}" for c, h in zip(channels, is_hot)]
+        texts[1, places] = [
+            f"{self._urls[c % 4 if h else c]}/item.htm?query=1{f'&channel_id={c * 7919}' if i and not h else ''}"
+            for c, h, i in zip(channels, is_hot, has_id)
+        ]
+
+    def _person(self, numbers: Any, hot_place: int) -> Any:
+        last = numbers // 50
+        active = np.minimum(last, _ACTIVE_PEOPLE)
+        fresh = last - active + (self._chance.random(len(numbers)) * (active + 1 + _AHEAD)).astype(np.int64)
+        return np.where(self._chance.random(len(numbers)) < 0.75, last // _HOT_BLOCK * _HOT_BLOCK + hot_place, fresh)
+
+    def _prices(self, count: int) -> Any:
+        return np.round(100 * 10 ** (6 * self._chance.random(count))).astype(np.int64)
+
+    def _choice(self, words: tuple[str, ...], count: int) -> Any:
+        return self._chance.choice(np.array(words, object), count)
+
+    def _word(self, longest: int) -> str:
+        start, length = self._chance.integers(0, 1 << 19), self._chance.integers(3, longest + 1)
+        return self._letters[start : start + length].strip() or "x"
+
+    def _paddings(self, lengths: Any) -> pa.Array:
+        lengths = (lengths * (0.8 + 0.4 * self._chance.random(len(lengths)))).astype(np.int64)
+        starts = self._chance.integers(0, 1 << 19, len(lengths))
+        letters = self._letters
+        return pa.array([letters[s : s + n] for s, n in zip(starts.tolist(), lengths.tolist())], pa.string())
+
+
+def _last_auction(numbers: Any) -> Any:
+    block, place = numbers // 50, numbers % 50
+    return np.maximum(0, np.where(place < 1, block * 3 - 1, block * 3 + np.minimum(place - 1, 2)))

@@ -1,0 +1,63 @@
+"""How many records a slice has: by the time that was spent on the last ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from funke.engine.operators import slice_pacer
+from funke.engine.operators.slice_pacer import SlicePacer
+
+
+@dataclass
+class Clocks:
+    """What a thread sees of time."""
+
+    wall: float = 0.0
+    cpu: float = 0.0
+    waits: int = 0
+
+    def perf_counter(self) -> float:
+        return self.wall
+
+    def thread_time(self) -> float:
+        return self.cpu
+
+
+@pytest.fixture
+def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
+    found = Clocks()
+    monkeypatch.setattr(slice_pacer, "time", found)
+    monkeypatch.setattr(slice_pacer, "_waits", lambda: found.waits)
+    return found
+
+
+def lengths(pacer: SlicePacer, clocks: Clocks, wall: float, cpu: float, waits: int = 0) -> list[int]:
+    """The lengths of the slices of 5 000 records of which each takes so long."""
+    found = []
+    for values, _ in pacer.slices(list(range(5000)), None):
+        found.append(len(values))
+        clocks.wall += wall * len(values)
+        clocks.cpu += cpu * len(values)
+        clocks.waits += waits
+    return found
+
+
+def test_a_function_that_waits_gets_few_records_at_a_time(clocks: Clocks) -> None:
+    assert set(lengths(SlicePacer(), clocks, wall=0.05, cpu=0, waits=1)) == {1}
+
+
+def test_a_thread_that_others_keep_from_running_is_not_slow(clocks: Clocks) -> None:
+    assert max(lengths(SlicePacer(), clocks, wall=0.05, cpu=1e-7)) > 1000
+
+
+def test_what_others_do_between_two_slices_does_not_count(clocks: Clocks) -> None:
+    pacer = SlicePacer()
+    found = []
+    for values, _ in pacer.slices(list(range(5000)), None):
+        found.append(len(values))
+        pacer.done()
+        clocks.wall += 1
+        clocks.cpu += 1
+    assert max(found) > 1000
