@@ -104,3 +104,20 @@ def test_what_has_no_meaning(text: str, message: str) -> None:
 def test_what_is_not_there_yet_says_so(text: str) -> None:
     with pytest.raises(UnsupportedFeatureError):
         bound(text)
+
+
+@pytest.mark.parametrize(
+    ("expression", "wanted"),
+    [
+        ("CASE WHEN id = 1 THEN 0 WHEN id = 2 THEN 10 / (id - 1) ELSE 12 / (id - 1) END", [0, 10, 6]),
+        ("CASE WHEN item = 'beer' THEN 1 WHEN item IS NULL THEN CAST(NULL AS INT) ELSE 6 / (id - 1) END", [1, None, 3]),
+        ("IF(id > 1, 6 / (id - 1), -1)", [-1, 6, 3]),
+        ("id > 1 AND 6 / (id - 1) > 3", [False, True, False]),
+        ("id = 1 OR 6 / (id - 1) > 3", [True, True, False]),
+        ("CAST(NULL AS BOOLEAN) OR 6 / id > 4", [True, None, None]),
+        ("COALESCE(CAST(price AS INT), 9 / (id - 3 + 1))", [3, 5, 9]),
+        ("CASE WHEN id > 0 THEN id ELSE 1 / 0 END", [1, 2, 3]),
+    ],
+)
+def test_what_is_not_needed_is_not_computed(expression: str, wanted: list[Any]) -> None:
+    assert rows_of(bound(f"SELECT {expression} FROM orders")) == [(each,) for each in wanted]

@@ -44,6 +44,7 @@ SAMPLES: dict[str, list[str]] = {
 }
 WORDS = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "BOTH", "LEADING", "TRAILING"]
 TARGETS = ["STRING", "VARCHAR(3)", "INT", "TINYINT", "DOUBLE", "FLOAT", "DECIMAL(12, 3)", "TIMESTAMP(6)", "DATE"]
+PATTERNS = ["(a|^)b([^c]*)", "a+", "(a)?b", "[0-9]{1,2}(.)", r"\s(\w+)", "(?:a|é)+?(b*)x?", r"€|(\d)", ".*", "b$"]
 # Arguments that kernels want to be constants, by their places.
 CONSTANTS: dict[str, dict[int, list[Any]]] = {
     "like": {1: ["a%", "_", "%a_%", "", "a%b", "100"]},
@@ -51,6 +52,9 @@ CONSTANTS: dict[str, dict[int, list[Any]]] = {
     "split_index": {1: ["a", " ", "ab"], 2: [0, 1, 3]},
     "get": {1: [0, "a"]},
     "substring": {1: [1, 2, 9], 2: [0, 1, 4]},
+    "regexp": {1: PATTERNS},
+    "regexp_extract": {1: PATTERNS, 2: [0, 1, 2]},
+    "regexp_replace": {1: PATTERNS, 2: ["", "-", r"$1\1"]},
     "date_format": {1: ["yyyy-MM-dd", "yyyy-MM-dd HH:mm", "HH", "dd.MM.yyyy"]},
 }
 BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}

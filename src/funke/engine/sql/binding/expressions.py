@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from funke.engine.sql.binding.partial_columns import PARTIAL, arguments_in_turn
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.evaluation import column_function
 from funke.engine.sql.functions.function import Argument, BoundCall, SymbolType
 from funke.engine.sql.functions.values import from_values
+from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import CHARACTER
 
 __all__ = [
     "BoundColumn",
@@ -20,11 +25,14 @@ __all__ = [
     "BoundExpression",
     "BoundFunction",
     "BoundSymbol",
+    "RepeatedExpressions",
     "column_of",
     "symbol_of",
     "time_of",
 ]
 
+# Division by zero is an error.
+_RISKY = ("/", "%")
 # An Arrow array for a batch, or a scalar for what is the same in every row.
 ColumnGetter = Callable[[pa.RecordBatch], Any]
 
@@ -77,7 +85,7 @@ class BoundFunction(BoundExpression):
     arguments: tuple[BoundExpression, ...]
 
 
-def column_of(expression: BoundExpression) -> ColumnGetter:
+def column_of(expression: BoundExpression, repeated: RepeatedExpressions | None = None) -> ColumnGetter:
     """What computes an expression; made once, where it is used."""
     if isinstance(expression, BoundColumn):
         index = expression.index
@@ -90,8 +98,72 @@ def column_of(expression: BoundExpression) -> ColumnGetter:
         return lambda batch: word
     assert isinstance(expression, BoundFunction)
     evaluate = column_function(expression.call)
-    getters = [column_of(each) for each in expression.arguments]
-    return lambda batch: evaluate([get(batch) for get in getters], batch.num_rows)
+    kind = PARTIAL.get(expression.call.function.name)
+    if kind is not None and any(map(_may_fail, expression.arguments[1:])):
+        # Each is computed for other rows, so that nothing is remembered.
+        getters = [column_of(each) for each in expression.arguments]
+        arguments = arguments_in_turn(kind, getters, [to_column_type(each.type) for each in expression.arguments])
+        return lambda batch: evaluate(arguments(batch), batch.num_rows)
+    getters = [column_of(each, repeated) for each in expression.arguments]
+
+    def compute(batch: pa.RecordBatch) -> Any:
+        return evaluate([get(batch) for get in getters], batch.num_rows)
+
+    return compute if repeated is None else repeated.remembering(expression, compute)
+
+
+class RepeatedExpressions:
+    """Computes what occurs several times among some expressions once for each batch."""
+
+    def __init__(self, expressions: Iterable[BoundExpression | None]) -> None:
+        counts = Counter(part for each in expressions if each is not None for part in _calls_in(each))
+        self._repeated = {part for part, count in counts.items() if count > 1}
+        self._columns: dict[BoundExpression, Any] = {}
+
+    def begin(self) -> None:
+        """Another batch comes."""
+        self._columns.clear()
+
+    def keep(self, mask: Any) -> None:
+        """Of the batch under way only some rows are left."""
+        for part, column in self._columns.items():
+            if isinstance(column, pa.Array):
+                self._columns[part] = column.filter(mask)
+
+    def remembering(self, expression: BoundFunction, compute: ColumnGetter) -> ColumnGetter:
+        """What computes an expression, unless that has been done."""
+        if expression not in self._repeated:
+            return compute
+
+        def get(batch: pa.RecordBatch) -> Any:
+            found = self._columns.get(expression)
+            if found is None:
+                found = self._columns[expression] = compute(batch)
+            return found
+
+        return get
+
+
+def _may_fail(expression: BoundExpression) -> bool:
+    """Whether computing it for a row that does not need it may raise, or do what a user sees, or just takes long."""
+    if not isinstance(expression, BoundFunction):
+        return False
+    name, types = expression.call.function.name, expression.call.types
+    is_risky = (
+        name in _RISKY or (name == "cast" and isinstance(types[0], CHARACTER)) or expression.call.kernel() is None
+    )
+    return is_risky or any(map(_may_fail, expression.arguments))
+
+
+def _calls_in(expression: BoundExpression) -> Iterator[BoundFunction]:
+    """All calls that give the same for the same arguments, and can be told from others."""
+    if isinstance(expression, BoundFunction):
+        if expression.call.function.is_deterministic:
+            with contextlib.suppress(TypeError):  # a constant that cannot be hashed
+                hash(expression)
+                yield expression
+        for each in expression.arguments:
+            yield from _calls_in(each)
 
 
 def time_of(expression: BoundExpression) -> TimeAttribute | None:

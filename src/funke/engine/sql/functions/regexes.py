@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from funke.engine.sql.functions.function import BoundCall, Function
+from funke.engine.sql.functions.regex_kernels import extract_kernel, match_kernel, replace_kernel
 from funke.engine.types.logical.atomic_types import BooleanType, IntType, VarCharType
 from funke.engine.types.logical.collection_types import ArrayType
 from funke.engine.types.logical.families import LONGEST
@@ -158,12 +159,20 @@ REGEXES: tuple[Function, ...] = (
     _matching("not like", _not(_like), _not_like_kernel, "Whether a text does not have the form of a pattern."),
     _matching("similar to", _similar, None, "Whether a text has the form of SQL's regular expression."),
     _matching("not similar to", _not(_similar), None, "Whether it does not have that form."),
-    Function(("regexp",), "text, text", _BOOLEAN, _regexp, purpose="Whether a part of a text matches a pattern."),
+    Function(
+        ("regexp",),
+        "text, text",
+        _BOOLEAN,
+        _regexp,
+        kernel_for=lambda call: match_kernel(call, java_regex),
+        purpose="Whether a part of a text matches a pattern.",
+    ),
     Function(
         ("regexp_extract",),
         "text, text, integer?",
         _STRING,
         _extract,
+        kernel_for=lambda call: extract_kernel(call, java_regex),
         may_give_null=True,
         purpose="A group of the first match, the whole match by default; NULL without one.",
     ),
@@ -180,6 +189,7 @@ REGEXES: tuple[Function, ...] = (
         "text, text, text",
         _STRING,
         _replace,
+        kernel_for=lambda call: replace_kernel(call, java_regex),
         purpose="A text with every match replaced by a plain text.",
     ),
     Function(("regexp_count",), "text, text", _INT, _count, may_give_null=True, purpose="How often a pattern matches."),

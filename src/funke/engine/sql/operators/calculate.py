@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from funke.engine.operators.operator import Operator, TaskInfo
-from funke.engine.sql.binding.expressions import BoundExpression, column_of
+from funke.engine.sql.binding.expressions import BoundExpression, RepeatedExpressions, column_of
 from funke.engine.sql.binding.relations import Calculation, Column
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -45,8 +45,10 @@ class CalculateOperator(Operator):
     def __init__(self, calculation: Calculate) -> None:
         self._input = schema_of(calculation.inputs)
         self._output_schema = schema_of(calculation.columns)
-        self._getters = [column_of(expression) for expression in calculation.expressions]
-        self._condition = None if calculation.condition is None else column_of(calculation.condition)
+        self._repeated = RepeatedExpressions((*calculation.expressions, calculation.condition))
+        self._getters = [column_of(expression, self._repeated) for expression in calculation.expressions]
+        condition = calculation.condition
+        self._condition = None if condition is None else column_of(condition, self._repeated)
         self._functions = OpenedFunctions((*calculation.expressions, calculation.condition))
 
     def open(self) -> None:
@@ -64,12 +66,20 @@ class CalculateOperator(Operator):
         """Sends on what is computed of the rows that are kept."""
         self.records_in += len(batch)
         batch = as_schema(batch, self._input)
+        self._repeated.begin()
         if self._condition is not None:
-            batch = _kept(batch, self._condition(batch.data))
+            batch = self._kept(batch, self._condition(batch.data))
         if len(batch):
             columns = [self._as_array(get(batch.data), len(batch)) for get in self._getters]
             data = pa.RecordBatch.from_arrays(columns, schema=self._output_schema)
             self.output.emit_columns(batch.with_data(data))
+
+    def _kept(self, batch: ColumnBatch, mask: Any) -> ColumnBatch:
+        if isinstance(mask, pa.Scalar):
+            return batch if mask.as_py() else batch.slice(0, 0)
+        mask = mask.fill_null(False)
+        self._repeated.keep(mask)
+        return batch.filter(mask)
 
     @staticmethod
     def _as_array(column: Any, length: int) -> Any:
@@ -84,9 +94,3 @@ def as_schema(batch: ColumnBatch, schema: Any) -> ColumnBatch:
 def schema_of(columns: Sequence[Column]) -> Any:
     """The Arrow schema of columns."""
     return column_schema([column.name for column in columns], [column.type for column in columns])
-
-
-def _kept(batch: ColumnBatch, mask: Any) -> ColumnBatch:
-    if isinstance(mask, pa.Scalar):
-        return batch if mask.as_py() else batch.slice(0, 0)
-    return batch.filter(mask.fill_null(False))
