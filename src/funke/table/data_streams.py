@@ -11,6 +11,7 @@ from funke.engine.flink_exceptions import ValidationException
 from funke.engine.graph.operations import BuiltInMap, ColumnOperator
 from funke.engine.sql.binding.relations import Column, Relation, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK
 from funke.engine.sql.catalog.objects import SchemaDefinition
 from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS
 from funke.engine.sql.connectors.table_option import OptionValues
@@ -94,14 +95,14 @@ def changelog_relation(
 def plain_stream(session: TableSession, env: StreamExecutionEnvironment, relation: Relation) -> DataStream:
     """The stream of a table whose rows are only added."""
     consumer = "Table sink '*anonymous_datastream_sink$1*'"
-    return stream_of(env, planned_rows(session, relation, INSERTS, consumer))
+    return stream_of(env, planned_rows(session, relation, INSERTS, consumer, EVERY_WATERMARK))
 
 
 def append_stream(
     session: TableSession, env: StreamExecutionEnvironment, relation: Relation, type_info: TypeInformation
 ) -> DataStream:
     """The same with elements of a type."""
-    rows = stream_of(env, planned_rows(session, relation, INSERTS, "toAppendStream"))
+    rows = stream_of(env, planned_rows(session, relation, INSERTS, "toAppendStream", EVERY_WATERMARK))
     return _typed(session, rows, relation, type_info)
 
 
@@ -118,14 +119,15 @@ def typed_stream(
         if columns.columns:
             relation = cast_rows(session, relation, columns.persisted, "*anonymous_datastream_sink$1*")
     kinds = ALL_KINDS if mode is None else mode._kinds
-    return stream_of(env, planned_rows(session, relation, kinds, "Table sink '*anonymous_datastream_sink$1*'"))
+    consumer = "Table sink '*anonymous_datastream_sink$1*'"
+    return stream_of(env, planned_rows(session, relation, kinds, consumer, EVERY_WATERMARK))
 
 
 def retract_stream(
     session: TableSession, env: StreamExecutionEnvironment, relation: Relation, type_info: TypeInformation
 ) -> DataStream:
     """The stream of pairs: whether a row is added or taken back, and the row."""
-    rows = _typed(session, stream_of(env, planned_rows(session, relation)), relation, type_info)
+    rows = _typed(session, stream_of(env, planned_rows(session, relation, step=EVERY_WATERMARK)), relation, type_info)
     pair_type = Types.TUPLE([Types.BOOLEAN(), type_info])
     return rows._keeping_parallelism(rows._transform(BuiltInMap(_as_pair), "Retract", pair_type))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.operator import MAX_WATERMARK
-from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
+from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
 from funke.engine.sql.functions.values import from_values
 from funke.engine.sql.operators.assign_watermarks import AssignWatermarks
 from funke.engine.sql.operators.calculate import schema_of
@@ -29,9 +30,16 @@ EPOCH = datetime.datetime(1970, 1, 1)
 class Columns(OperatorHarness):
     """The operator of a table's watermarks, fed with event times in milliseconds."""
 
-    def __init__(self, expression: str = "ts - INTERVAL '1' SECOND", options: str = "", **settings: Any) -> None:
+    def __init__(
+        self,
+        expression: str = "ts - INTERVAL '1' SECOND",
+        options: str = "",
+        step: WatermarkStep | None = EVERY_WATERMARK,
+        **settings: Any,
+    ) -> None:
         relation = relation_of(TABLE.format(expression=expression, options=options))
         assert isinstance(relation, WatermarkAssigner)
+        relation = replace(relation, step=step)
         self.columns = relation.input.columns
         super().__init__(ColumnOperator(AssignWatermarks.of(relation)), **settings)
         self.recorder.takes_columns = True
@@ -64,6 +72,23 @@ def test_a_watermark_stands_behind_the_row_that_brings_it_far_enough() -> None:
         1402,
         Watermark(402),
         1000,
+    ]
+
+
+def test_rows_are_not_cut_where_nobody_looks() -> None:
+    times = (900, 1300, 1700, 2100, 2400)
+    assert Columns(step=None).rows(*times) == list(times)
+    # A window that ends at 1000 closes with the watermark 999.
+    seen = Columns(step=WatermarkStep(1000)).rows(*times)
+    assert seen == [900, 1300, 1700, 2100, Watermark(1100), 2400]
+    assert Columns(step=WatermarkStep(1000, 400)).rows(*times) == [
+        900,
+        1300,
+        1700,
+        Watermark(700),
+        2100,
+        2400,
+        Watermark(1400),
     ]
 
 

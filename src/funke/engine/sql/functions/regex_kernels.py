@@ -99,7 +99,8 @@ def _node(code: Any, argument: Any, group: int | None) -> str:
     if code is codes.BRANCH:
         return f"(?:{'|'.join(_sequence(_without(each, group), group) for each in argument[1])})"
     if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
-        return _repeated(code, *argument, group)
+        least, most, inside = argument
+        return _repeated(code, least, most, inside, group)
     raise _DiffersError
 
 

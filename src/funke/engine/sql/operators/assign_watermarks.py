@@ -12,7 +12,7 @@ import pyarrow as pa
 from funke.engine.operators.operator import MAX_WATERMARK, Operator, OperatorContext, TaskInfo
 from funke.engine.sql.binding.expressions import BoundExpression, column_of
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
+from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.types.columns.column_batch import ColumnBatch
 
@@ -31,6 +31,7 @@ class AssignWatermarks:
     expression: BoundExpression
     idle_timeout_ms: int | None
     rows_per_watermark: int | None
+    step: WatermarkStep | None = EVERY_WATERMARK
 
     @staticmethod
     def of(relation: WatermarkAssigner) -> AssignWatermarks:
@@ -41,6 +42,7 @@ class AssignWatermarks:
             relation.expression,
             relation.idle_timeout_ms,
             relation.rows_per_watermark,
+            relation.step,
         )
 
     def __call__(self, task: TaskInfo) -> AssignWatermarksOperator:
@@ -64,7 +66,10 @@ class AssignWatermarksOperator(Operator):
         self._idle_timeout_ms = assigner.idle_timeout_ms
         self._rows_per_watermark = assigner.rows_per_watermark
         self._rows = 0
+        self._step = assigner.step
         self._current = self._sent = 0
+        # Up to where watermarks were due, sent or not.
+        self._due = 0
         self._is_idle = False
         self._last_row_ms = 0
         self._next_turn_ms: int | None = None
@@ -91,7 +96,7 @@ class AssignWatermarksOperator(Operator):
         self._see_rows()
         reached = self._reached(batch.data)
         start = 0
-        for end in self._ends(reached):
+        for end in self._seen_ends(reached):
             self.output.emit_columns(batch.slice(start, end - start))
             self._current = int(reached[end - 1])
             self._advance()
@@ -118,12 +123,22 @@ class AssignWatermarksOperator(Operator):
             values = np.where(np.asarray(found.is_null()), _NONE, values)
         return np.maximum(np.maximum.accumulate(values), self._current)
 
+    def _seen_ends(self, reached: Any) -> Iterator[int]:
+        """Those among the ends that somebody sees a difference at."""
+        step = self._step
+        for end in self._ends(reached):
+            self._due = int(reached[end - 1])
+            if step is not None and (
+                (self._due + 1 - step.offset_ms) // step.size_ms > (self._sent + 1 - step.offset_ms) // step.size_ms
+            ):
+                yield end
+
     def _ends(self, reached: Any) -> Iterator[int]:
         """Where to cut: behind the rows that a watermark follows."""
         if self._rows_per_watermark is not None:
             yield from self._ends_by_rows(reached, self._rows_per_watermark)
             return
-        sent = self._sent
+        sent = self._due
         while True:
             # What is reached never falls.
             place = int(np.searchsorted(reached, sent + self._interval_ms, side="right"))
@@ -134,7 +149,7 @@ class AssignWatermarksOperator(Operator):
 
     def _ends_by_rows(self, reached: Any, gap: int) -> Iterator[int]:
         before, self._rows = self._rows, self._rows + len(reached)
-        sent = self._sent
+        sent = self._due
         for end in range(gap - before % gap, len(reached) + 1, gap):
             if reached[end - 1] > sent:
                 sent = int(reached[end - 1])
@@ -148,7 +163,7 @@ class AssignWatermarksOperator(Operator):
 
     def _advance(self) -> None:
         if self._current > self._sent:
-            self._sent = self._current
+            self._sent = self._due = self._current
             self.output.emit_watermark(self._current)
 
     def process_watermark(self, watermark: int) -> None:

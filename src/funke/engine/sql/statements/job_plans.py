@@ -12,10 +12,12 @@ from funke.engine.sql.binding.merged_calculations import merged
 from funke.engine.sql.binding.not_nulls import NotNulls
 from funke.engine.sql.binding.relations import Aggregation, Relation, Sort
 from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.watermark_assigner import WatermarkStep
 from funke.engine.sql.changelog.change_kinds import ALL_KINDS, Kinds, inputs_of, kinds_of
 from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer, require_kinds
 from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.rules.unused_columns import without_unused
+from funke.engine.sql.rules.watermark_steps import with_watermark_steps
 
 if TYPE_CHECKING:
     from funke.engine.sql.statements.outcome import InsertPlan
@@ -25,15 +27,20 @@ __all__ = ["inputs_of", "planned_insert", "planned_rows"]
 
 
 def planned_rows(
-    session: TableSession, relation: Relation, accepted: Kinds = ALL_KINDS, consumer: str = "collect"
+    session: TableSession,
+    relation: Relation,
+    accepted: Kinds = ALL_KINDS,
+    consumer: str = "collect",
+    step: WatermarkStep | None = None,
 ) -> Relation:
-    """A relation for somebody who takes changes of some kinds; refuses what cannot be had so."""
+    """A relation for somebody who takes changes of some kinds, and watermarks; refuses what cannot be had so."""
     if session.is_streaming:
         _refuse_sorts(relation)
     else:
         relation = _with_final_rows(relation)
     require_kinds(relation, accepted, consumer)
-    return push_down(merged(for_consumer(without_unused(relation), accepted, _change_settings(session))))
+    changes = for_consumer(without_unused(relation), accepted, _change_settings(session))
+    return with_watermark_steps(push_down(merged(changes)), step)
 
 
 def planned_insert(session: TableSession, plan: InsertPlan) -> InsertPlan:

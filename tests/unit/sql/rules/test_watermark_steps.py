@@ -1,0 +1,50 @@
+"""Watermarks stand as finely among rows as somebody looks at them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from funke.engine.sql.binding.query_binder import QueryBinder
+from funke.engine.sql.binding.relations import Relation
+from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
+from funke.engine.sql.changelog.change_kinds import inputs_of
+from funke.engine.sql.parsing import parse
+from funke.engine.sql.rules.watermark_steps import with_watermark_steps
+from tests.harness.sql_tables import relation_of
+
+TABLE = """
+    CREATE TABLE t (id INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts)
+    WITH ('connector' = 'filesystem', 'format' = 'csv', 'path' = '/x')
+"""
+
+
+def step_in(relation: Relation) -> WatermarkStep | None:
+    if isinstance(relation, WatermarkAssigner):
+        return relation.step
+    (below,) = inputs_of(relation)
+    return step_in(below)
+
+
+def windows(kind: str, *times: str) -> str:
+    sizes = ", ".join(f"INTERVAL '{each}' SECOND" for each in times)
+    table = f"TABLE({kind}(TABLE t, DESCRIPTOR(ts), {sizes}))"
+    return f"SELECT window_start, COUNT(*) FROM {table} GROUP BY window_start, window_end"
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("SELECT id, COUNT(*) FROM t GROUP BY id", None),
+        (windows("TUMBLE", "10"), WatermarkStep(10_000)),
+        (windows("HOP", "2", "10"), WatermarkStep(2_000)),
+        (windows("SESSION", "4"), EVERY_WATERMARK),
+        ("SELECT SUM(id) OVER (ORDER BY ts) FROM t", EVERY_WATERMARK),
+    ],
+)
+def test_steps(query: str, wanted: WatermarkStep | None) -> None:
+    (statement,) = parse(query)
+    relation: Any = QueryBinder({("t",): relation_of(TABLE)}.get).bind(statement.query)  # type: ignore[attr-defined]
+    assert step_in(with_watermark_steps(relation, None)) == wanted
+    assert step_in(with_watermark_steps(relation, EVERY_WATERMARK)) == EVERY_WATERMARK
