@@ -52,6 +52,7 @@ CONSTANTS: dict[str, dict[int, list[Any]]] = {
     "split_index": {1: ["a", " ", "ab"], 2: [0, 1, 3]},
     "get": {1: [0, "a"]},
     "substring": {1: [1, 2, 9], 2: [0, 1, 4]},
+    "replace": {1: ["a", " ", "ab", "€"], 2: ["", "x", "$1"]},
     "regexp": {1: PATTERNS},
     "regexp_extract": {1: PATTERNS, 2: [0, 1, 2]},
     "regexp_replace": {1: PATTERNS, 2: ["", "-", r"$1\1"]},

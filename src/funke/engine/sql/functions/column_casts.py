@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from funke.engine.types.logical.atomic_types import BooleanType, DecimalType, VarCharType
 from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical.common_type import to_decimal_type
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import APPROXIMATE, CHARACTER, INTEGRAL, LONGEST
 from funke.engine.types.logical.time_types import DateType, TimestampType
@@ -44,6 +45,9 @@ def _is_plain(source: Any, target: Any) -> bool:
         return True
     if isinstance(source, INTEGRAL) and _is_string(target):
         return True
+    if isinstance(source, INTEGRAL) and isinstance(target, DecimalType):
+        # Every value of the type has a place.
+        return target.precision - target.scale >= to_decimal_type(source).precision
     if isinstance(source, DecimalType) and isinstance(target, DecimalType):
         is_wide = target.precision - target.scale >= source.precision - source.scale
         return is_wide and target.scale >= source.scale

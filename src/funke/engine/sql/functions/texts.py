@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 import urllib.parse
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,8 +32,24 @@ __all__ = ["TEXTS"]
 _STRING, _INT, _BOOLEAN, _BYTES = VarCharType(LONGEST), IntType(), BooleanType(), VarBinaryType(LONGEST)
 
 
-def _upper(text: str) -> str:
-    return text.upper()
+def _by_letters(plain: Callable[..., Any], body: Callable[[str], str]) -> Callable[[BoundCall], Callable[..., Any]]:
+    """Kernels for letters of ASCII; what others become is Python's to say, as it says what Java does."""
+
+    def convert(column: Any) -> Any:
+        if pc.all(pc.string_is_ascii(column), min_count=0).as_py():
+            return plain(column)
+        if isinstance(column, pa.Scalar):
+            return pa.scalar(body(column.as_py()), column.type)
+        return pa.array([None if each is None else body(each) for each in column.to_pylist()], column.type)
+
+    return lambda call: convert
+
+
+def _replace_kernel(call: BoundCall) -> Callable[..., Any] | None:
+    old, new = (each.value for each in call.arguments[1:])
+    if not isinstance(old, str) or not isinstance(new, str) or not old:
+        return None
+    return lambda column, *_: pc.replace_substring(column, old, new)
 
 
 def _varying(arguments: Sequence[Argument]) -> DataType:
@@ -252,6 +269,31 @@ def _split_index(text: str, separator: Any, index: int) -> str | None:
     return parts[index] if index < len(parts) else None
 
 
+# The column that was split last: queries take several parts of the same texts.
+_LAST_SPLIT: deque[tuple[Any, str, Any, int]] = deque(maxlen=1)
+
+
+def _split_parts(text: Any, separator: str) -> tuple[Any, int]:
+    """Return the parts of texts (NULL of an empty one), and how many each has at least."""
+    for known, known_separator, parts, fewest in tuple(_LAST_SPLIT):
+        if known_separator == separator and _is_same(known, text):
+            return parts, fewest
+    parts = pc.split_pattern(pc.replace_with_mask(text, pc.equal(text, ""), pa.scalar(None, text.type)), separator)
+    fewest = pc.min(pc.list_value_length(parts)).as_py() or 0
+    _LAST_SPLIT.append((text, separator, parts, fewest))
+    return parts, fewest
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Tell whether two arrays show the same memory."""
+    if one.offset != other.offset or len(one) != len(other) or one.type != other.type:
+        return False
+    pairs = zip(one.buffers(), other.buffers())
+    return all(
+        (left is None) == (right is None) and (left is None or left.address == right.address) for left, right in pairs
+    )
+
+
 def _split_index_kernel(call: BoundCall) -> Callable[..., Any] | None:
     separator, index = call.arguments[1].value, call.arguments[2].value
     if not isinstance(separator, str) or not separator or not isinstance(index, int) or index < 0:
@@ -261,9 +303,11 @@ def _split_index_kernel(call: BoundCall) -> Callable[..., Any] | None:
         if isinstance(text, pa.Scalar):
             text = pa.array([text.as_py()], text.type)
             return split_index(text)[0]
-        parts = pc.split_pattern(pc.replace_with_mask(text, pc.equal(text, ""), pa.scalar(None, text.type)), separator)
-        has_part = pc.greater(pc.list_value_length(parts), index)
-        return pc.list_element(pc.if_else(has_part, parts, pa.scalar([None] * (index + 1), parts.type)), index)
+        parts, fewest = _split_parts(text, separator)
+        if fewest <= index:
+            has_part = pc.greater(pc.list_value_length(parts), index)
+            parts = pc.if_else(has_part, parts, pa.scalar([None] * (index + 1), parts.type))
+        return pc.list_element(parts, index)
 
     return split_index
 
@@ -355,8 +399,17 @@ def _on_strings(kernel: Callable[..., Any]) -> Callable[[BoundCall], Callable[..
 
 
 TEXTS: tuple[Function, ...] = (
-    _function("upper", "text", like_argument(), _upper, "The text in capitals."),
-    _function("lower", "text", like_argument(), lambda text: text.lower(), "The text in small letters."),
+    _function(
+        "upper", "text", like_argument(), str.upper, "The text in capitals.", _by_letters(pc.ascii_upper, str.upper)
+    ),
+    _function(
+        "lower",
+        "text",
+        like_argument(),
+        str.lower,
+        "The text in small letters.",
+        _by_letters(pc.ascii_lower, str.lower),
+    ),
     _function(
         "trim",
         "text | symbol, text, text",
@@ -407,6 +460,7 @@ TEXTS: tuple[Function, ...] = (
         _STRING,
         lambda text, old, new: text.replace(old, new),
         "The text with every occurrence of a part replaced.",
+        _replace_kernel,
     ),
     _function("translate", "text, text, text", _STRING, _translate, "The text with characters replaced one by one."),
     _maybe(
