@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +26,8 @@ def column_cast(source: Any, target: Any) -> ColumnCast | None:
     wanted = to_column_type(target)
     if _is_plain(source, target):
         return lambda column: pc.cast(column, wanted, safe=False)
+    if isinstance(source, DecimalType) and isinstance(target, DecimalType) and target.scale >= source.scale:
+        return _narrowing(source, target)
     if isinstance(source, BooleanType) and _is_string(target):
         return lambda column: pc.if_else(column, "TRUE", "FALSE")
     if isinstance(source, CHARACTER) and isinstance(target, VarCharType):
@@ -33,6 +36,21 @@ def column_cast(source: Any, target: Any) -> ColumnCast | None:
     if isinstance(source, DateType) and isinstance(target, TimestampType):
         return lambda column: pc.cast(pc.cast(column, pa.timestamp("s")), wanted, safe=False)
     return None
+
+
+def _narrowing(source: DecimalType, target: DecimalType) -> ColumnCast:
+    """Return a cast to fewer digits before the point; numbers that have more become NULL."""
+    given, wanted = to_column_type(source), to_column_type(target)
+    bound = Decimal(10) ** (target.precision - target.scale)
+    low, high = (pa.scalar(sign * bound, given) for sign in (-1, 1))
+
+    def cast(column: Any) -> Any:
+        fits = pc.and_(pc.greater(column, low), pc.less(column, high))
+        if isinstance(fits, pa.Scalar) or not pc.all(fits, min_count=0).as_py():
+            column = pc.if_else(fits, column, pa.scalar(None, given))
+        return pc.cast(column, wanted)
+
+    return cast
 
 
 def _is_plain(source: Any, target: Any) -> bool:
