@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -12,13 +12,13 @@ from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.results.table_print import ResultColumns, listing_lines, query_lines
 from funke.engine.sql.statements.outcome import Outcome
 from funke.engine.sql.table_rows import to_rows
-from funke.engine.types.row import Row
+from funke.engine.types.row import Row, RowKind
 from funke.table.types import DataTypes
 
 if TYPE_CHECKING:
     from funke.engine.jobs.job import SubmittedJob
 
-__all__ = ["InsertCounts", "JobRows", "ReadyRows", "ResultContent"]
+__all__ = ["InsertCounts", "JobRows", "ReadyRows", "ResultContent", "left_rows"]
 
 
 class ResultContent(ABC):
@@ -114,6 +114,19 @@ class InsertCounts(ResultContent):
             self.job.result_future.result(timeout_ms / 1000)
         except FutureTimeoutError:
             raise TimeoutError(f"the job did not end within {timeout_ms} ms") from None
+
+
+def left_rows(changes: Iterable[Row]) -> list[Row]:
+    """The rows that changes leave."""
+    left: list[Row] = []
+    for row in changes:
+        is_added = row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER)
+        row.set_row_kind(RowKind.INSERT)
+        if is_added:
+            left.append(row)
+        elif row in left:
+            left.remove(row)
+    return left
 
 
 def _names_and_types(columns: tuple[Column, ...]) -> ResultColumns:

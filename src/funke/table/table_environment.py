@@ -39,7 +39,7 @@ from funke.table.environment_settings import EnvironmentSettings
 from funke.table.explain_detail import ExplainDetail
 from funke.table.expression import Expression
 from funke.table.module import Module, ModuleEntry
-from funke.table.result_content import InsertCounts, JobRows, ReadyRows
+from funke.table.result_content import InsertCounts, JobRows, ReadyRows, left_rows
 from funke.table.schema import Schema
 from funke.table.session_settings import ConfigSettings
 from funke.table.statement_set import StatementSet
@@ -420,9 +420,8 @@ class TableEnvironment:
     def _to_pandas(self, relation: Relation) -> Any:
         import pandas as pd
 
-        result = self._execute_query(relation)
-        with result.collect() as rows:
-            values = [tuple(row) for row in rows if row.get_row_kind().value in (0, 2)]
+        with self._execute_query(relation).collect() as rows:
+            values = [tuple(row) for row in left_rows(rows)]
         return pd.DataFrame.from_records(values, columns=[each.name for each in relation.columns])
 
     def _execute_inserts(self, plans: Sequence[InsertPlan], job_name: str | None = None) -> TableResult:
