@@ -212,17 +212,24 @@ class TableEnvironment:
     # Tables and views
 
     def create_temporary_table(
-        self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool | None = False
+        self,
+        path: str,
+        descriptor: TableDescriptor,
+        ignoreIfExists: bool | None = False,
     ) -> None:
         """Make a table that lives as long as this environment."""
         identifier = self._session.catalogs.qualify(parse_path(path))
-        table = self._checked(descriptor)
-        self._session.catalogs.create_temporary(identifier, table, bool(ignore_if_exists))
+        self._session.catalogs.create_temporary(identifier, self._checked(descriptor), bool(ignoreIfExists))
 
-    def create_table(self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool | None = False) -> None:
+    def create_table(
+        self,
+        path: str,
+        descriptor: TableDescriptor,
+        ignoreIfExists: bool | None = False,
+    ) -> None:
         """Make a table of the catalog."""
         identifier = self._session.catalogs.qualify(parse_path(path))
-        self._session.catalogs.create_table(identifier, self._checked(descriptor), bool(ignore_if_exists))
+        self._session.catalogs.create_table(identifier, self._checked(descriptor), bool(ignoreIfExists))
 
     def create_temporary_view(
         self,

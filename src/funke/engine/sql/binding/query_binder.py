@@ -240,7 +240,7 @@ def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
     return Calculation(columns, relation, same)
 
 
-_ONE_ROW = pa.record_batch({"": pa.array([0])})
+_ONE_ROW = pa.record_batch([pa.nulls(1)], names=[""])
 
 
 def _constant(expression: BoundExpression) -> object:
