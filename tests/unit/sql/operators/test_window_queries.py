@@ -20,6 +20,7 @@ from funke.engine.sql.binding.window_relations import OverAggregation, WindowAgg
 from funke.engine.sql.operators.calculate import Calculate, schema_of
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
+from funke.engine.sql.operators.windows.partial_aggregate import PartialAggregate, can_be_partial
 from funke.engine.sql.operators.windows.session_table import AddSessions
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
 from funke.engine.sql.operators.windows.window_table import AddWindows
@@ -306,8 +307,15 @@ def elements_of(relation: Any, size: int) -> Iterator[Any]:
     if isinstance(relation, Scan):
         yield from source(size)
         return
-    harness = OperatorHarness(ColumnOperator(OPERATORS[type(relation)](relation)), keeps_columns=True)
-    for element in elements_of(relation.input, size):
+    elements = elements_of(relation.input, size)
+    for create in OPERATORS[type(relation)](relation):
+        elements = through(OperatorHarness(ColumnOperator(create), keeps_columns=True), elements)
+    yield from elements
+
+
+def through(harness: OperatorHarness, elements: Iterator[Any]) -> Iterator[Any]:
+    """What an operator makes of batches and watermarks."""
+    for element in elements:
         if isinstance(element, Watermark):
             harness.watermark(element.timestamp)
         elif isinstance(element, ColumnBatch):
@@ -331,9 +339,13 @@ def source(size: int) -> Iterator[Any]:
 
 
 OPERATORS: dict[type[Relation], Any] = {
-    Calculation: Calculate.of,
-    Expansion: Expand.of,
-    OverAggregation: OverAggregate.of,
-    WindowAggregation: WindowAggregate.of,
-    WindowTable: lambda table: (AddSessions if table.windows.kind == "session" else AddWindows).of(table),
+    Calculation: lambda relation: [Calculate.of(relation)],
+    Expansion: lambda relation: [Expand.of(relation)],
+    OverAggregation: lambda relation: [OverAggregate.of(relation)],
+    WindowAggregation: lambda relation: (
+        [PartialAggregate.of(relation), WindowAggregate.of_entries(relation)]
+        if can_be_partial(relation)
+        else [WindowAggregate.of(relation)]
+    ),
+    WindowTable: lambda relation: [(AddSessions if relation.windows.kind == "session" else AddWindows).of(relation)],
 }
