@@ -11,7 +11,7 @@ from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
 from funke.engine.sql.functions.type_rules import always
 from funke.engine.sql.syntax.user_function import UserFunction
-from funke.engine.sql.user_values import to_user_value
+from funke.engine.sql.user_values import from_user_value, to_user_value
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.sql_text import from_sql_text
 
@@ -59,6 +59,7 @@ class _UserBody(AggregateBody):
             raise TableException("Pandas UDAFs are not supported in streaming mode currently.")
         self._function = user.function
         self._convert = _converted([to_user_value(each) for each in call.types])
+        self._result = from_user_value(call.result)
 
     def create(self) -> Any:
         return self._function.create_accumulator()
@@ -73,7 +74,8 @@ class _UserBody(AggregateBody):
         self._function.merge(accumulator, [other])
 
     def value(self, accumulator: Any) -> Any:
-        return self._function.get_value(accumulator)
+        value = self._function.get_value(accumulator)
+        return value if self._result is None else self._result(value)
 
 
 def _converted(converts: list[Callable[[Any], Any] | None]) -> Callable[[tuple[Any, ...]], Any]:
