@@ -39,10 +39,10 @@ def test_a_query_runs_on_slots(env: StreamExecutionEnvironment, t_env: StreamTab
     assert found == sorted([*wanted, (-1, "last")])
 
 
-def test_groups_are_counted_on_slots(env: StreamExecutionEnvironment, t_env: StreamTableEnvironment) -> None:
-    row_type = Types.ROW_NAMED(["id", "item"], [Types.INT(), Types.STRING()])
-    orders = env.from_collection([(number, f"item {number % 3}") for number in range(10)], row_type)
-    t_env.create_temporary_view("orders", orders)
+def test_groups_are_counted_on_slots(t_env: StreamTableEnvironment) -> None:
+    t_env.create_temporary_view(
+        "orders", t_env.from_elements([(number, f"item {number % 3}") for number in range(10)], ["id", "item"])
+    )
     result = t_env.execute_sql("SELECT item, COUNT(*) AS number, SUM(id) AS total FROM orders GROUP BY item")
     with result.collect() as rows:
         found = [(str(row.get_row_kind()), *row) for row in rows]

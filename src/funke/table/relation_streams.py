@@ -9,6 +9,8 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
 from funke.engine.graph.partitioners import Global, Hash
+from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.not_nulls import NotNulls
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -26,7 +28,9 @@ from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.assign_watermarks import AssignWatermarks
 from funke.engine.sql.operators.batch_elements import unpack_batches
 from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
+from funke.engine.sql.operators.final_rows import keep_final_rows
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.table_rows import to_batches
@@ -70,6 +74,20 @@ def _watermarks(env: StreamExecutionEnvironment, assigner: WatermarkAssigner) ->
     operation = ColumnOperator(AssignWatermarks.of(assigner))
     row_type = row_type_of(assigner.columns)
     return upstream._keeping_parallelism(upstream._transform(operation, "WatermarkAssigner", row_type))
+
+
+def _not_nulls(env: StreamExecutionEnvironment, checked: NotNulls) -> DataStream:
+    upstream = stream_of(env, checked.input)
+    names = tuple(checked.columns[place].name for place in checked.indexes)
+    operation = ColumnOperator(EnforceNotNull(names, checked.indexes, checked.is_dropping))
+    made = upstream._transform(operation, "ConstraintEnforcer", row_type_of(checked.columns))
+    return upstream._keeping_parallelism(made)
+
+
+def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream:
+    upstream = stream_of(env, final.input)
+    made = upstream._transform(ColumnOperator(keep_final_rows), "FinalRows", row_type_of(final.columns))
+    return upstream._keeping_parallelism(made)
 
 
 def _sort(env: StreamExecutionEnvironment, sort: Sort) -> DataStream:
@@ -122,12 +140,14 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     Constants: _constants,
     Calculation: _calculation,
     UnionAll: _union_all,
+    Sort: _sort,
+    Limit: _limit,
+    FinalRows: _final_rows,
+    NotNulls: _not_nulls,
+    WatermarkAssigner: _watermarks,
     Expansion: _expansion,
     Aggregation: _aggregation,
     WindowTable: _windows,
     WindowAggregation: _windows,
     OverAggregation: _windows,
-    Sort: _sort,
-    Limit: _limit,
-    WatermarkAssigner: _watermarks,
 }

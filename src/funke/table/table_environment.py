@@ -17,17 +17,24 @@ from funke.engine.sql.parsing import parse
 from funke.engine.sql.results.table_print import ResultColumns
 from funke.engine.sql.statements.explanations import explain_inserts, explain_relation
 from funke.engine.sql.statements.insert_plans import plan_insert, plan_rows
+from funke.engine.sql.statements.job_plans import planned_insert, planned_rows
 from funke.engine.sql.statements.listings import built_in_names
 from funke.engine.sql.statements.outcome import InsertPlan, Inserts, Outcome, QueryRows
 from funke.engine.sql.statements.statement_executor import execute_statement
-from funke.engine.sql.statements.streaming_rules import check_streaming
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.statements.table_statements import check_table
 from funke.engine.sql.statements.view_statements import schema_of_relation
 from funke.engine.sql.syntax import statements as syntax
 from funke.engine.sql.syntax.path_text import format_path, parse_path
 from funke.table.catalog import Catalog, CatalogDescriptor, UserCatalog
-from funke.table.data_streams import changelog_relation, plain_stream, retract_stream, stream_relation, typed_stream
+from funke.table.data_streams import (
+    append_stream,
+    changelog_relation,
+    plain_stream,
+    retract_stream,
+    stream_relation,
+    typed_stream,
+)
 from funke.table.environment_settings import EnvironmentSettings
 from funke.table.explain_detail import ExplainDetail
 from funke.table.expression import Expression
@@ -405,8 +412,7 @@ class TableEnvironment:
         return TableResult(ReadyRows(result))
 
     def _execute_query(self, relation: Relation) -> TableResult:
-        check_streaming(relation, self._session.is_streaming)
-        job, channel = start_collecting(self._env, relation)
+        job, channel = start_collecting(self._env, planned_rows(self._session, relation))
         names = tuple(each.name for each in relation.columns)
         printed = ResultColumns(names, tuple(each.type for each in relation.columns), self._session.zone)
         return TableResult(JobRows(relation.columns, job, channel, printed, self._session.is_streaming))
@@ -420,9 +426,8 @@ class TableEnvironment:
         return pd.DataFrame.from_records(values, columns=[each.name for each in relation.columns])
 
     def _execute_inserts(self, plans: Sequence[InsertPlan], job_name: str | None = None) -> TableResult:
-        for plan in plans:
-            check_streaming(plan.relation, self._session.is_streaming)
-        job = start_inserting(self._env, plans, job_name)
+        planned = [planned_insert(self._session, plan) for plan in plans]
+        job = start_inserting(self._env, planned, job_name)
         names = [plan.name for plan in plans]
         shown = tuple(f"{name}_{place}" if names.count(name) > 1 else name for place, name in enumerate(names, 1))
         result = TableResult(InsertCounts(shown, job))
@@ -431,7 +436,7 @@ class TableEnvironment:
         return result
 
     def _attach_inserts(self, plans: Sequence[InsertPlan]) -> None:
-        attach_inserts(self._env, plans)
+        attach_inserts(self._env, [planned_insert(self._session, plan) for plan in plans])
 
     def _insert_plan(self, stmt: str) -> InsertPlan:
         (statement,) = _parsed(stmt)
@@ -456,11 +461,10 @@ class TableEnvironment:
         return TablePipeline(plan, self)
 
     def _explain(self, relation: Relation, details: Sequence[ExplainDetail]) -> str:
-        check_streaming(relation, self._session.is_streaming)
-        return explain_relation(relation, _detail_names(details))
+        return explain_relation(self._session, relation, _detail_names(details))
 
     def _explain_inserts(self, plans: Sequence[InsertPlan], details: Sequence[ExplainDetail]) -> str:
-        return explain_inserts(plans, _detail_names(details))
+        return explain_inserts(self._session, plans, _detail_names(details))
 
     def _register_unnamed(self, table: Table) -> str:
         name = f"UnnamedTable${self._unnamed}"
@@ -512,7 +516,7 @@ class StreamTableEnvironment(TableEnvironment):
 
     def to_data_stream(self, table: Table) -> DataStream:
         """Make a stream of a table whose rows are only added."""
-        return plain_stream(self._env, table._relation)
+        return plain_stream(self._session, self._env, table._relation)
 
     def to_changelog_stream(
         self, table: Table, target_schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
@@ -522,11 +526,11 @@ class StreamTableEnvironment(TableEnvironment):
 
     def to_append_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
         """Make a stream of a table whose rows are only added, as in Flink 1.x."""
-        return plain_stream(self._env, table._relation, type_info)
+        return append_stream(self._session, self._env, table._relation, type_info)
 
     def to_retract_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
         """Make a stream of pairs: whether a row is added or taken back, and the row."""
-        return retract_stream(self._env, table._relation, type_info)
+        return retract_stream(self._session, self._env, table._relation, type_info)
 
     def _view_of(self, table: Table | DataStream, *fields_or_schema: Any) -> CatalogView:
         if isinstance(table, DataStream):

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.graph.operations import ColumnOperator, WriteSink
 from funke.engine.sql.binding.relations import Relation
-from funke.engine.sql.connectors.push_down import push_down
+from funke.engine.sql.changelog.change_kinds import kinds_of
 from funke.engine.sql.operators.batch_elements import pack_batches
-from funke.engine.sql.statements.emitted_kinds import kinds_of
 from funke.engine.sql.statements.outcome import InsertPlan
 from funke.table.relation_streams import stream_of
 
@@ -27,7 +26,7 @@ def start_collecting(env: StreamExecutionEnvironment, relation: Relation) -> tup
     """Start the job that computes rows; return it with the name by which their batches are collected."""
     channel = uuid.uuid4().hex
     with env._temporary_nodes():
-        rows = stream_of(env, push_down(relation))
+        rows = stream_of(env, relation)
         packed = rows._keeping_parallelism(rows._transform(ColumnOperator(pack_batches), "Collect", None))
         sink = env._append(WriteSink(CollectSink(channel)), "Collect table sink", [packed._upstreams], None)
         sink.parallelism = env._nodes.nodes[packed._upstreams[0].node_id].parallelism
@@ -52,4 +51,4 @@ def attach_inserts(env: StreamExecutionEnvironment, plans: Sequence[InsertPlan])
     """Add what writes rows to tables to an environment."""
     for plan in plans:
         columns = plan.relation.columns
-        plan.sink.write(stream_of(env, push_down(plan.relation)), columns, kinds_of(plan.relation), plan.primary_key)
+        plan.sink.write(stream_of(env, plan.relation), columns, kinds_of(plan.relation), plan.primary_key)

@@ -20,7 +20,7 @@ from funke.engine.types.type_information import TypeInformation
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
 
-__all__ = ["ParquetFileFormat", "row_groups"]
+__all__ = ["ParquetFileFormat", "instant_columns", "row_groups"]
 
 
 def row_groups(file: InputFile) -> list[int]:
@@ -70,7 +70,7 @@ class ParquetFileFormat(FileFormat):
             # Other tasks use the other cores.
             parquet = pq.ParquetFile(raw, pre_buffer=False)
             columns = self._columns(parquet.schema_arrow)
-            instants = set() if self.is_utc_timestamp else _instant_columns(parquet)
+            instants = set() if self.is_utc_timestamp else instant_columns(parquet)
             for batch in parquet.iter_batches(batch_size, list(groups), columns, use_threads=False):
                 yield self._fitted(batch, columns, instants)
 
@@ -107,7 +107,7 @@ _DATE_AND_TIME = pa.timestamp("us")
 _INSTANT = pa.timestamp("us", "UTC")
 
 
-def _instant_columns(parquet: Any) -> set[str]:
+def instant_columns(parquet: Any) -> set[str]:
     """The columns that hold instants: those with a zone, and those of the older type INT96, which Flink writes."""
     with_zone = {field.name for field in parquet.schema_arrow if getattr(field.type, "tz", None) is not None}
     leaves = (parquet.schema.column(index) for index in range(len(parquet.schema)))

@@ -24,9 +24,10 @@ class DriverMessage:
 
 @dataclass(frozen=True)
 class PrintedText(DriverMessage):
-    """Text for the driver's standard output."""
+    """Text for the driver's standard output, or its standard error."""
 
     text: str
+    is_error: bool = False
 
 
 @dataclass(frozen=True)

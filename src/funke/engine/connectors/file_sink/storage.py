@@ -113,7 +113,8 @@ class LocalStorage(Storage):
 
     def list_names(self, directory: str) -> list[str]:
         try:
-            return sorted(os.listdir(directory))
+            with os.scandir(directory) as entries:
+                return sorted(entry.name for entry in entries if entry.is_file())
         except FileNotFoundError:
             return []
 

@@ -75,7 +75,7 @@ class MessageDelivery:
 
     def _print(self, message: PrintedText) -> None:
         self._progress.clear()
-        sys.stdout.write(message.text)
+        (sys.stderr if message.is_error else sys.stdout).write(message.text)
 
     def _warn(self, message: OperatorWarning) -> None:
         # Its other subtasks and later epochs have the same to say.

@@ -70,8 +70,17 @@ class ExpressionBinder:
         for field in fields:
             if not isinstance(found.type, RowType) or field not in found.type.names:
                 raise refused(f"Column '{field}' not found in '{'.'.join(name.parts)}'", name.position)
-            found = self._call("get", [found, BoundConstant(CharType(len(field), False), field)], name)
+            found = self._field(found, field, name)
         return found
+
+    def bind_fields(self, row: BoundExpression, origin: syntax.Expression) -> list[BoundExpression]:
+        """The fields of a row, each as a value of its own."""
+        if not isinstance(row.type, RowType):
+            raise refused("only a row has several names", origin.position)
+        return [self._field(row, field, origin) for field in row.type.names]
+
+    def _field(self, row: BoundExpression, field: str, origin: syntax.Expression) -> BoundExpression:
+        return self._call("get", [row, BoundConstant(CharType(len(field), False), field)], origin)
 
     def _bind_call(self, call: syntax.Call) -> BoundExpression:
         if call.condition is not None:
@@ -113,16 +122,16 @@ class ExpressionBinder:
         self, function: Function, arguments: list[BoundExpression], origin: syntax.Expression
     ) -> BoundExpression:
         if isinstance(function, UserScalar) and function.input_types is not None:
-            arguments = self._cast_arguments(function, function.input_types, arguments, origin)
+            arguments = self.cast_arguments(function.name, function.input_types, arguments, origin)
         try:
             call = bind(function, [each.as_argument() for each in arguments], self._session)
         except TypeMismatchError as error:
             raise refused(str(error), origin.position) from error
         return BoundFunction(call.result, call, tuple(arguments))
 
-    def _cast_arguments(
+    def cast_arguments(
         self,
-        function: UserScalar,
+        name: str,
         types: tuple[DataType, ...],
         arguments: list[BoundExpression],
         origin: syntax.Expression,
@@ -131,9 +140,9 @@ class ExpressionBinder:
         given = [each.type for each in arguments]
         if len(given) != len(types) or not all(map(can_cast_implicitly, given, types)):
             raise ValidationException(
-                f"Invalid function call:\n{function.name}({', '.join(map(to_sql_text, given))})\nCaused by: "
+                f"Invalid function call:\n{name}({', '.join(map(to_sql_text, given))})\nCaused by: "
                 f"Invalid input arguments. Expected signatures are:\n"
-                f"{function.name}({', '.join(map(to_sql_text, types))})"
+                f"{name}({', '.join(map(to_sql_text, types))})"
             )
         return [
             each

@@ -120,6 +120,11 @@ class QueryBinder:
                 bound += binder.bind_star(found, item)
                 names += [column.name for column in found]
                 continue
+            if isinstance(item, syntax.Alias) and len(item.names) > 1:
+                # The fields of one row: of an aggregate function that gives several values.
+                bound += binder.bind_fields(binder.bind(item), item)
+                names += item.names
+                continue
             bound.append(binder.bind(item))
             if isinstance(item, syntax.Alias):
                 names.append(item.names[0])

@@ -19,10 +19,16 @@ from funke.engine.sql.connectors.watermark_options import WATERMARK_OPTIONS
 __all__ = ["create_table_sink", "create_table_source", "find_factory", "table_factories"]
 
 _GROUP = "funke.table_factories"
-_BUILT_IN = ("filesystem=funke.engine.sql.connectors.filesystem.filesystem_factory:FileSystemFactory",)
+_PACKAGE = "funke.engine.sql.connectors"
+_BUILT_IN = (
+    f"blackhole={_PACKAGE}.blackhole_connector:BlackholeFactory",
+    f"datagen={_PACKAGE}.datagen.datagen_connector:DatagenFactory",
+    f"filesystem={_PACKAGE}.filesystem.filesystem_factory:FileSystemFactory",
+    f"print={_PACKAGE}.print_connector:PrintFactory",
+)
 CONNECTOR = TableOption("connector", description="Which connector reads and writes the table.")
 _PROPERTY_VERSION = TableOption("property-version", "Integer", "1", "Version of the options; only 1 exists.")
-_ALWAYS = (CONNECTOR, _PROPERTY_VERSION, *WATERMARK_OPTIONS)
+COMMON_OPTIONS = (CONNECTOR, _PROPERTY_VERSION, *WATERMARK_OPTIONS)
 
 
 def create_table_source(context: TableContext) -> TableSource:
@@ -95,10 +101,11 @@ def _check_required(required: tuple[TableOption, ...], options: Mapping[str, str
 
 
 def _check_known(factory: TableFactory, known: tuple[TableOption, ...], options: Mapping[str, str]) -> None:
-    keys = {key for each in (*_ALWAYS, *known) for key in each.keys}
+    known = (*(COMMON_OPTIONS if factory.takes_common_options else (CONNECTOR,)), *known)
+    keys = {key for each in known for key in each.keys}
     unknown = sorted(key for key in options if key not in keys and not key.startswith(factory.free_prefixes))
     if unknown:
-        supported = "\n".join(sorted({each.key for each in (*_ALWAYS, *known)}))
+        supported = "\n".join(sorted({each.key for each in known}))
         names = "\n".join(unknown)
         raise ValidationException(
             f"Unsupported options found for '{factory.identifier}'.\n\nUnsupported options:\n\n{names}\n\n"

@@ -49,6 +49,8 @@ class TableFactory(ABC):
     purpose: str = ""
     reads: bool = False
     writes: bool = False
+    # Whether options about watermarks are known to it, too.
+    takes_common_options: bool = True
     required_options: tuple[TableOption, ...] = ()
     optional_options: tuple[TableOption, ...] = ()
     # Options whose keys nobody can list: those that begin so are handed on as they are.

@@ -60,10 +60,10 @@ def scan_relation(
     """Return the rows of a source with columns of metadata, cast to their declared types."""
     path = (identifier.catalog, identifier.database, identifier.name)
     if not metadata:
-        return Scan(source.columns, source, path)
+        return Scan(source.columns, source, path, source.kinds)
     _check_metadata(identifier, metadata, source)
     source = source.with_metadata([(_key_of(each), each.name) for each in metadata])
-    scan = Scan(source.columns, source, path)
+    scan = Scan(source.columns, source, path, source.kinds)
     declared = {each.name: each.type for each in metadata}
     columns = tuple(Column(each.name, declared.get(each.name) or each.type) for each in scan.columns)
     if columns == scan.columns:

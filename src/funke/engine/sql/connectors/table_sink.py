@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.connectors.table_option import TableOption
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
@@ -14,10 +15,15 @@ if TYPE_CHECKING:
     from funke.engine.sql.binding.relations import Column
     from funke.engine.types.logical.data_type import DataType
 
-__all__ = ["ALL_CHANGES", "UPSERTS", "SinkTaker", "TableSink"]
+__all__ = ["ALL_CHANGES", "SINK_PARALLELISM", "UPSERTS", "SinkTaker", "TableSink"]
 
 ALL_CHANGES = frozenset(RowKind)
 UPSERTS = ALL_CHANGES - {RowKind.UPDATE_BEFORE}
+
+
+SINK_PARALLELISM = TableOption(
+    "sink.parallelism", "Integer", None, "How many subtasks write; as many as come before by default."
+)
 
 
 class SinkTaker(Protocol):
@@ -28,6 +34,9 @@ class SinkTaker(Protocol):
 
 class TableSink(ABC):
     """Writes a table. Is a frozen value: what an INSERT asks of it gives a changed copy."""
+
+    # How many subtasks write, if the table says so.
+    parallelism: int | None = None
 
     @property
     @abstractmethod
@@ -67,4 +76,5 @@ class TableSink(ABC):
         upsert_key: Sequence[int] = (),
     ) -> Any:
         """Write a stream of rows with these columns, which may be changes of these kinds; return the stream's sink."""
-        return stream._write(self.create_sink(columns, upsert_key), f"{self.summary} Sink")
+        sink = stream._write(self.create_sink(columns, upsert_key), f"{self.summary} Sink")
+        return sink if self.parallelism is None else sink.set_parallelism(self.parallelism)

@@ -6,17 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from funke.engine.formats.column_types import to_type_info
-from funke.engine.types.composite_types import RowTypeInfo
+from funke.engine.sql.stream_types import row_type_of
 from funke.engine.types.row import RowKind
-from funke.engine.types.type_catalog import Types
 
 if TYPE_CHECKING:
     from funke.engine.connectors.source import Source
     from funke.engine.sql.binding.relations import Column
     from funke.engine.types.logical.data_type import DataType
 
-__all__ = ["INSERTS", "ScannedTable", "SourceTaker", "TableSource", "row_type_of"]
+__all__ = ["INSERTS", "ScannedTable", "SourceTaker", "TableSource"]
 
 INSERTS = frozenset({RowKind.INSERT})
 
@@ -84,10 +82,3 @@ class TableSource(ABC):
     def stream(self, env: SourceTaker, columns: Sequence[Column]) -> Any:
         """Return the stream of its rows."""
         return env._add_source(self.create_source(), f"{self.summary} Source", row_type_of(columns))
-
-
-def row_type_of(columns: Sequence[Column]) -> RowTypeInfo:
-    """Return the type that streams give to rows with these columns."""
-    made = Types.ROW_NAMED([each.name for each in columns], [to_type_info(each.type) for each in columns])
-    assert isinstance(made, RowTypeInfo)
-    return made

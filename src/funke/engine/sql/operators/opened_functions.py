@@ -9,6 +9,8 @@ from funke.engine.operators.functions.table_functions import FunctionContext, Us
 from funke.engine.operators.operator import OperatorContext
 from funke.engine.operators.runtime_context import StreamingRuntimeContext
 from funke.engine.sql.binding.expressions import BoundExpression, BoundFunction
+from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
+from funke.engine.sql.functions.user_aggregates import UserAggregate
 from funke.engine.sql.functions.user_scalars import UserScalar
 
 __all__ = ["OpenedFunctions"]
@@ -17,8 +19,11 @@ __all__ = ["OpenedFunctions"]
 class OpenedFunctions:
     """Opens functions, each once, and closes those that were opened."""
 
-    def __init__(self, expressions: Iterable[BoundExpression | None]) -> None:
-        found = (each for expression in expressions for each in _functions_in(expression))
+    def __init__(
+        self, expressions: Iterable[BoundExpression | None], aggregates: Iterable[AggregateFunction] = ()
+    ) -> None:
+        found = [each for expression in expressions for each in _functions_in(expression)]
+        found += [each.user.function for each in aggregates if isinstance(each, UserAggregate) and each.user]
         # One object may be called at several places.
         self._functions = list({id(each): each for each in found}.values())
         self._opened: list[UserDefinedFunction] = []

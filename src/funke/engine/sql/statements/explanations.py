@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from funke.engine.errors import UnsupportedFeatureError
@@ -14,22 +14,34 @@ from funke.engine.sql.binding.expressions import (
     BoundFunction,
     BoundSymbol,
 )
-from funke.engine.sql.binding.relations import Calculation, Constants, Limit, Relation, Scan, Sort, UnionAll
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    Calculation,
+    Constants,
+    Limit,
+    Relation,
+    Scan,
+    Sort,
+    UnionAll,
+)
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.connectors.push_down import push_down
-from funke.engine.sql.statements.emitted_kinds import inputs_of, kinds_of, kinds_text
+from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
+from funke.engine.sql.changelog.node_text import node_text
 from funke.engine.sql.statements.insert_plans import plan_insert
+from funke.engine.sql.statements.job_plans import inputs_of, planned_insert, planned_rows
 from funke.engine.sql.statements.outcome import InsertPlan, Outcome, text_outcome
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.syntax import statements as syntax
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
 from funke.engine.types.logical.sql_text import to_full_sql_text
+from funke.engine.types.row import RowKind
 
 __all__ = ["explain_inserts", "explain_relation", "explain_statement"]
 
 _INFIX = frozenset({"+", "-", "*", "/", "%", "=", "<>", "<", ">", "<=", ">=", "and", "or", "||"})
 CHANGELOG_MODE = "CHANGELOG_MODE"
+_SHORT_KINDS = {RowKind.INSERT: "I", RowKind.UPDATE_BEFORE: "UB", RowKind.UPDATE_AFTER: "UA", RowKind.DELETE: "D"}
 
 
 def explain_statement(session: TableSession, statement: syntax.Explain) -> Outcome:
@@ -39,23 +51,28 @@ def explain_statement(session: TableSession, statement: syntax.Explain) -> Outco
     explained = statement.statement
     details = tuple(each.upper() for each in statement.details)
     if isinstance(explained, syntax.QueryStatement):
-        return text_outcome(explain_relation(session.bind(explained.query), details), is_plain=True)
+        return text_outcome(explain_relation(session, session.bind(explained.query), details), is_plain=True)
     if isinstance(explained, syntax.Insert):
-        return text_outcome(explain_inserts([plan_insert(session, explained)], details), is_plain=True)
+        return text_outcome(explain_inserts(session, [plan_insert(session, explained)], details), is_plain=True)
     if isinstance(explained, syntax.StatementSet):
         plans = [plan_insert(session, each) for each in explained.inserts]
-        return text_outcome(explain_inserts(plans, details), is_plain=True)
+        return text_outcome(explain_inserts(session, plans, details), is_plain=True)
     raise UnsupportedFeatureError(f"EXPLAIN {type(explained).__name__}")
 
 
-def explain_relation(relation: Relation, details: Sequence[str] = ()) -> str:
+def explain_relation(session: TableSession, relation: Relation, details: Sequence[str] = ()) -> str:
     """The plan of a query."""
-    return _sections([_Plan(relation)], details)
+    return _sections([_Plan(relation)], [_Plan(planned_rows(session, relation))], details)
 
 
-def explain_inserts(plans: Sequence[InsertPlan], details: Sequence[str] = ()) -> str:
+def explain_inserts(session: TableSession, plans: Sequence[InsertPlan], details: Sequence[str] = ()) -> str:
     """The plan of rows for tables."""
-    return _sections([_Plan(each.relation, each) for each in plans], details)
+    planned = [planned_insert(session, each) for each in plans]
+    return _sections(_with_sinks(plans), _with_sinks(planned), details)
+
+
+def _with_sinks(plans: Sequence[InsertPlan]) -> list[_Plan]:
+    return [_Plan(each.relation, each) for each in plans]
 
 
 @dataclass(frozen=True)
@@ -73,19 +90,16 @@ class _Style:
     has_kinds: bool = False
 
 
-def _sections(plans: Sequence[_Plan], details: Sequence[str]) -> str:
-    has_kinds = CHANGELOG_MODE in details
+def _sections(asked: Sequence[_Plan], planned: Sequence[_Plan], details: Sequence[str]) -> str:
     sections = (
-        ("Abstract Syntax Tree", _Style(is_logical=True)),
-        ("Optimized Physical Plan", _Style(has_kinds=has_kinds)),
-        ("Optimized Execution Plan", _Style(is_infix=True)),
+        ("Abstract Syntax Tree", asked, _Style(is_logical=True)),
+        ("Optimized Physical Plan", planned, _Style(has_kinds=CHANGELOG_MODE in details)),
+        ("Optimized Execution Plan", planned, _Style(is_infix=True)),
     )
-    return "\n".join(f"== {title} ==\n{_trees(plans, style)}" for title, style in sections)
+    return "\n".join(f"== {title} ==\n{_trees(plans, style)}" for title, plans, style in sections)
 
 
 def _trees(plans: Sequence[_Plan], style: _Style) -> str:
-    if not style.is_logical:
-        plans = [replace(each, relation=push_down(each.relation)) for each in plans]
     return "\n".join("\n".join(_tree(each, style)) + "\n" for each in plans)
 
 
@@ -103,11 +117,15 @@ def _lines(relation: Relation, style: _Style) -> list[str]:
     """The lines of a relation and of everything that it reads."""
     titles = _TITLES.get(type(relation), _plain_titles)(relation, style)
     if style.has_kinds:
-        titles = [f"{each[:-1]}, changelogMode=[{kinds_text(kinds_of(relation))[1:-1]}])" for each in titles]
+        titles = [f"{each[:-1]}, changelogMode=[{_kinds_text(kinds_of(relation))}])" for each in titles]
     lines = _below([_lines(each, style) for each in inputs_of(relation)])
     for title in reversed(titles):
         lines = [title, *lines] if title is titles[-1] else [title, *_below([lines])]
     return lines
+
+
+def _kinds_text(kinds: Kinds) -> str:
+    return ",".join(short for kind, short in _SHORT_KINDS.items() if kind in kinds)
 
 
 def _below(trees: Sequence[list[str]]) -> list[str]:
@@ -121,6 +139,9 @@ def _below(trees: Sequence[list[str]]) -> list[str]:
 
 
 def _plain_titles(relation: Relation, style: _Style) -> list[str]:
+    if isinstance(relation, Aggregation) and not style.is_logical:
+        keys = ", ".join(relation.input.columns[place].name for place in relation.keys)
+        return [node_text(relation), f"Exchange(distribution=[{f'hash[{keys}]' if keys else 'single'}])"]
     fields = ", ".join(each.name for each in relation.columns)
     return [f"{'Logical' if style.is_logical else ''}{type(relation).__name__}(select=[{fields}])"]
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.grouped_queries import plain_aggregate
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.binding.scope import Scope, ScopeColumn
@@ -14,14 +15,17 @@ from funke.engine.sql.catalog.catalog_manager import CatalogManager
 from funke.engine.sql.catalog.function_registry import FunctionRegistry
 from funke.engine.sql.catalog.module_manager import ModuleManager
 from funke.engine.sql.catalog.objects import CatalogFunction, CatalogTable, CatalogView, Identifier
+from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
+from funke.engine.sql.functions.aggregates.catalog import find_aggregate
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session
+from funke.engine.sql.functions.user_aggregates import as_aggregate
 from funke.engine.sql.functions.user_scalars import as_scalar
 from funke.engine.sql.statements.catalog_definition import CatalogDefinition
 from funke.engine.sql.statements.function_loading import load_function
 from funke.engine.sql.statements.table_relations import relation_of
 from funke.engine.sql.statements.time_zones import zone_of
-from funke.engine.sql.syntax.expressions import Expression
+from funke.engine.sql.syntax.expressions import Call, Expression
 from funke.engine.sql.syntax.queries import Query
 from funke.engine.types.logical.data_type import DataType
 
@@ -75,7 +79,7 @@ class TableSession:
     def binder(self) -> QueryBinder:
         """What binds the queries of one statement: they all see the same time."""
         session = Session(self.zone, datetime.datetime.now(datetime.timezone.utc))
-        return QueryBinder(self.find_relation, session, self.find_function)
+        return QueryBinder(self.find_relation, session, self.find_function, self.find_aggregate)
 
     def expression_type(self, expression: Expression, columns: Sequence[Column]) -> DataType:
         """The type of an expression on some columns."""
@@ -113,6 +117,21 @@ class TableSession:
                 return as_scalar(of_module)
         found = self.functions.find(path) if len(path) <= 3 else None
         return None if found is None else _as_function(found)
+
+    def find_aggregate(self, call: Call) -> AggregateFunction | None:
+        """The aggregate function that a call means, in the same order; None if it means none."""
+        if call.function is not None:
+            return plain_aggregate(call)
+        path = call.path or (call.name,)
+        found = self.functions.find_system(path[0]) if len(path) == 1 else None
+        if found is None and len(path) == 1 and self._uses_core:
+            built_in = find_aggregate(path[0])
+            if built_in is not None or find_function(path[0]) is not None:
+                return built_in
+        if found is None and len(path) <= 3:
+            found = self.functions.find(path)
+        user = None if found is None else load_function(found)
+        return as_aggregate(user) if user is not None and user.kind == "aggregate" else None
 
     @property
     def _uses_core(self) -> bool:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import logging
 
+from funke.engine.connectors.file_sink.bulk_format import BulkFormat
+from funke.engine.connectors.file_sink.encoders import Encoder
+from funke.engine.connectors.file_sink.rolling_policy import RollingPolicy
+from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.connectors.error_causes import caused_by
 from funke.engine.sql.connectors.filesystem.filesystem_source import FileTableSource
+from funke.engine.sql.connectors.filesystem.partition_paths import Partitions
+from funke.engine.sql.connectors.filesystem.table_file_sink import FileTableSink, TableFileSink
 from funke.engine.sql.connectors.filesystem.table_files import FileColumn, PartitionColumn, TableFiles
 from funke.engine.sql.connectors.formats.file_formats import find_file_format
 from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
-from funke.engine.sql.connectors.table_option import TableOption
+from funke.engine.sql.connectors.table_option import OptionValues, TableOption
+from funke.engine.sql.connectors.table_sink import SINK_PARALLELISM
 from funke.engine.types.logical.row_type import RowField
 
 __all__ = ["FileSystemFactory"]
@@ -30,14 +37,64 @@ _PATTERN = TableOption("source.path.regex-pattern", description="Only files whos
 _STATISTICS = TableOption(
     "source.report-statistics", "Enum", "ALL", "For planners that count rows; has no effect.", ("NONE", "ALL")
 )
+_FILE_SIZE = TableOption("sink.rolling-policy.file-size", "MemorySize", "128 mb", "Part files are closed at this size.")
+_ROLLOVER = TableOption(
+    "sink.rolling-policy.rollover-interval", "Duration", "30 min", "The greatest age of an open file."
+)
+_INACTIVITY = TableOption(
+    "sink.rolling-policy.inactivity-interval",
+    "Duration",
+    "30 min",
+    "A file that nothing came to for so long is closed.",
+)
+_CHECK = TableOption("sink.rolling-policy.check-interval", "Duration", "1 min", "How often ages are looked at.")
+_SUCCESS_KIND = TableOption(
+    "sink.partition-commit.policy.kind",
+    description="What tells that a partition has new files: 'success-file' puts an empty file beside them.",
+)
+_SUCCESS_NAME = TableOption(
+    "sink.partition-commit.success-file.name", default="_SUCCESS", description="The name of that file."
+)
+_TRIGGER = TableOption(
+    "sink.partition-commit.trigger",
+    default="process-time",
+    description="When partitions are told to be complete: with every commit of files; partition-time is refused.",
+)
+_DELAY = TableOption("sink.partition-commit.delay", "Duration", "0 s", "How long to wait for that; only 0 s.")
+_REFUSED = tuple(
+    TableOption(key, description="Refused: not available here.")
+    for key in (
+        "auto-compaction",
+        "compaction.file-size",
+        "partition.time-extractor.class",
+        "partition.time-extractor.kind",
+        "partition.time-extractor.timestamp-formatter",
+        "partition.time-extractor.timestamp-pattern",
+        "sink.partition-commit.policy.class",
+        "sink.partition-commit.policy.class.parameters",
+        "sink.partition-commit.watermark-time-zone",
+        "sink.shuffle-by-partition.enable",
+    )
+)
+_SINK_OPTIONS = (
+    SINK_PARALLELISM,
+    _FILE_SIZE,
+    _ROLLOVER,
+    _INACTIVITY,
+    _CHECK,
+    _SUCCESS_KIND,
+    _SUCCESS_NAME,
+    _TRIGGER,
+    _DELAY,
+)
 
 
 class FileSystemFactory(TableFactory):
     identifier = "filesystem"
     purpose = "Files in a folder, on this machine or in any store that Spark's or Arrow's file systems reach."
-    reads = True
+    reads = writes = True
     required_options = (PATH,)
-    optional_options = (FORMAT, _DEFAULT_NAME, _MONITOR, _PATTERN, _STATISTICS)
+    optional_options = (FORMAT, _DEFAULT_NAME, _MONITOR, _PATTERN, _STATISTICS, *_SINK_OPTIONS, *_REFUSED)
 
     def options_for(self, context: TableContext) -> tuple[tuple[TableOption, ...], tuple[TableOption, ...]]:
         required, optional = super().options_for(context)
@@ -63,6 +120,45 @@ class FileSystemFactory(TableFactory):
             TableFiles(reader, tuple(columns)),
             None if interval is None else interval.to_millis(),
             values[_PATTERN],
+        )
+
+    def create_sink(self, context: TableContext) -> FileTableSink:
+        values = context.values
+        _refuse(values)
+        factory = find_file_format(values[FORMAT])
+        fields = tuple(RowField(each.name, each.type) for each in context.columns)
+        partitions = Partitions(fields, context.partition_keys, values[_DEFAULT_NAME])
+        inside = tuple(fields[place] for place in partitions.inside)
+        with caused_by(f"Error creating sink format '{factory.identifier}' in option space '{factory.identifier}.'."):
+            writer = factory.create_writer(inside, values.behind(factory.identifier))
+        sink = TableFileSink(
+            values[PATH],
+            writer.file_format,
+            rolling_policy=_rolling_policy(values, writer.file_format),
+            check_interval_ms=values[_CHECK].to_millis(),
+            writer=writer,
+            partitions=partitions,
+            success_file=values[_SUCCESS_NAME] if values[_SUCCESS_KIND] else None,
+        )
+        return FileTableSink(sink, context.is_batch, values[SINK_PARALLELISM])
+
+
+def _rolling_policy(values: OptionValues, form: Encoder | BulkFormat) -> RollingPolicy:
+    if isinstance(form, BulkFormat):
+        return RollingPolicy.on_checkpoint()
+    return RollingPolicy(values[_FILE_SIZE], values[_ROLLOVER].to_millis(), values[_INACTIVITY].to_millis())
+
+
+def _refuse(values: OptionValues) -> None:
+    for option in _REFUSED:
+        if option in values and values[option].lower() != "false":
+            raise UnsupportedFeatureError(f"the option '{option.key}'")
+    if values[_SUCCESS_KIND] not in (None, "success-file"):
+        raise UnsupportedFeatureError(f"'{_SUCCESS_KIND.key}' = '{values[_SUCCESS_KIND]}'", "it may be 'success-file'")
+    if values[_TRIGGER] != "process-time" or values[_DELAY].to_millis():
+        raise UnsupportedFeatureError(
+            f"'{_TRIGGER.key}' = '{values[_TRIGGER]}' with a delay of {values[_DELAY].to_millis()} ms",
+            "partitions are told with every commit of their files",
         )
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from funke.engine.connectors.file_sink.csv_format import CsvDialect
 from funke.engine.formats.table.csv_columns import CsvCells, CsvTableFormat
+from funke.engine.sql.connectors.formats.csv_lines import CsvLines
 from funke.engine.sql.connectors.formats.file_format_factory import FileFormatFactory, single_character
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
 
 if TYPE_CHECKING:
     from funke.engine.formats.table.table_format import TableFileFormat
+    from funke.engine.formats.table.table_writer import TableFileWriter
     from funke.engine.types.logical.row_type import RowField
 
 __all__ = ["CsvFactory"]
@@ -37,6 +40,9 @@ class CsvFactory(FileFormatFactory):
     def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
         return CsvTableFormat(fields, _cells(values))
 
+    def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
+        return CsvLines(fields, _dialect(values), values[_SCIENTIFIC])
+
 
 def _cells(values: OptionValues) -> CsvCells:
     return CsvCells(
@@ -47,4 +53,15 @@ def _cells(values: OptionValues) -> CsvCells:
         array_separator=values[_ARRAY],
         allows_comments=values[_COMMENTS],
         ignores_errors=values[_IGNORE],
+    )
+
+
+def _dialect(values: OptionValues) -> CsvDialect:
+    cells = _cells(values)
+    return CsvDialect(
+        separator=cells.separator,
+        quote=cells.quote,
+        escape=cells.escape,
+        array_separator=cells.array_separator,
+        null_text=cells.null_literal or "",
     )

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.connectors.formats.columnar_factories import AvroFactory, OrcFactory, ParquetFactory, RawFactory
 from funke.engine.sql.connectors.formats.csv_factory import CsvFactory
 from funke.engine.sql.connectors.formats.file_format_factory import FileFormatFactory
+from funke.engine.sql.connectors.formats.json_factory import JsonFactory
 
 __all__ = ["FILE_FORMATS", "find_file_format"]
 
-FILE_FORMATS: Mapping[str, FileFormatFactory] = {each.identifier: each for each in (CsvFactory(),)}
+FILE_FORMATS: Mapping[str, FileFormatFactory] = {
+    each.identifier: each
+    for each in (CsvFactory(), JsonFactory(), ParquetFactory(), OrcFactory(), AvroFactory(), RawFactory())
+}
 
 
 def find_file_format(identifier: str) -> FileFormatFactory:

@@ -1,0 +1,118 @@
+"""Parquet and ORC files of tables, read by Arrow into the table's types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from funke.engine.formats.file_format import COLUMN_BATCH_RECORDS
+from funke.engine.formats.parquet_reader import instant_columns
+from funke.engine.formats.table.table_format import TableFileFormat, schema_of
+
+if TYPE_CHECKING:
+    from funke.engine.formats.input_file import InputFile
+    from funke.engine.types.logical.row_type import RowField
+
+__all__ = ["OrcTableFormat", "ParquetTableFormat"]
+
+
+@dataclass(frozen=True)
+class ParquetTableFormat(TableFileFormat):
+    """Reads the columns by name; one that a file does not have is NULL, as in Flink.
+
+    Where the table has a TIMESTAMP and the file has instants, they are shown in the zone of the process, or in UTC.
+    """
+
+    columns: tuple[RowField, ...]
+    is_utc: bool = False
+
+    @property
+    def fields(self) -> tuple[RowField, ...]:
+        return self.columns
+
+    def selecting(self, indexes: Sequence[int]) -> ParquetTableFormat:
+        return replace(self, columns=tuple(self.columns[index] for index in indexes))
+
+    def columns_of(self, file: InputFile) -> Iterator[Any]:
+        """Yield the rows of a file."""
+        import pyarrow.parquet as pq
+
+        with file.open() as raw:
+            # Other tasks use the other cores.
+            parquet = pq.ParquetFile(raw, pre_buffer=False)
+            instants = set() if self.is_utc else instant_columns(parquet)
+            known = [each.name for each in self.columns if each.name in parquet.schema_arrow.names]
+            # A batch without columns does not tell its rows.
+            read = known or parquet.schema_arrow.names[:1]
+            for batch in parquet.iter_batches(COLUMN_BATCH_RECORDS, columns=read, use_threads=False):
+                yield fitted(batch, self.columns, instants)
+
+
+@dataclass(frozen=True)
+class OrcTableFormat(TableFileFormat):
+    """Reads the columns by name; one that a file does not have is NULL."""
+
+    columns: tuple[RowField, ...]
+
+    @property
+    def fields(self) -> tuple[RowField, ...]:
+        return self.columns
+
+    def selecting(self, indexes: Sequence[int]) -> OrcTableFormat:
+        return replace(self, columns=tuple(self.columns[index] for index in indexes))
+
+    def columns_of(self, file: InputFile) -> Iterator[Any]:
+        """Yield the rows of a file, a stripe at a time."""
+        from pyarrow.orc import ORCFile
+
+        with file.open() as raw:
+            orc = ORCFile(raw)
+            known = [each.name for each in self.columns if each.name in orc.schema.names]
+            for stripe in range(orc.nstripes):
+                batch = orc.read_stripe(stripe, columns=known or orc.schema.names[:1])
+                for start in range(0, len(batch), COLUMN_BATCH_RECORDS):
+                    yield fitted(batch.slice(start, COLUMN_BATCH_RECORDS), self.columns, set())
+
+
+def fitted(batch: Any, fields: Sequence[RowField], instants: set[str]) -> Any:
+    """Return the columns of a table out of those of a file."""
+    schema = schema_of(fields)
+    columns = []
+    for field in schema:
+        if field.name not in batch.schema.names:
+            columns.append(pa.nulls(len(batch), field.type))
+            continue
+        column = batch.column(field.name)
+        if field.name in instants and pa.types.is_timestamp(field.type) and field.type.tz is None:
+            column = _in_local_time(column)
+        columns.append(_cast(column, field))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _cast(column: Any, field: Any) -> Any:
+    if column.type == field.type:
+        return column
+    try:
+        return column.cast(field.type, safe=not pa.types.is_temporal(field.type))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise ValueError(f"column {field.name} is {column.type}, the table says {field.type}: {error}") from None
+
+
+def _in_local_time(column: Any) -> Any:
+    import datetime
+
+    instants = column.cast(pa.timestamp("us", "UTC"), safe=False)
+    offset = datetime.datetime.now().astimezone().tzinfo
+    if offset is not None and offset.utcoffset(None) == datetime.timedelta() and _is_utc_all_year():
+        return instants.cast(pa.timestamp("us"))
+    local = [None if each is None else each.astimezone().replace(tzinfo=None) for each in instants.to_pylist()]
+    return pa.array(local, pa.timestamp("us"))
+
+
+def _is_utc_all_year() -> bool:
+    import time
+
+    return time.timezone == 0 and not time.daylight

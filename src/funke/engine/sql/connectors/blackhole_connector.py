@@ -1,0 +1,43 @@
+"""The connector blackhole: takes everything, keeps nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from funke.engine.connectors.discard import DiscardSink
+from funke.engine.connectors.sink import Sink
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
+from funke.engine.sql.connectors.table_sink import TableSink
+from funke.engine.types.row import RowKind
+
+__all__ = ["BlackholeFactory", "BlackholeTableSink"]
+
+
+class BlackholeFactory(TableFactory):
+    identifier = "blackhole"
+    purpose = "Forgets what is written to it, for measuring queries."
+    writes = True
+
+    def create_sink(self, context: TableContext) -> BlackholeTableSink:
+        return BlackholeTableSink()
+
+
+@dataclass(frozen=True)
+class BlackholeTableSink(TableSink):
+    """Takes all changes, but nobody has to make the first halves of updates for it."""
+
+    summary = "blackhole"
+
+    def accepted_kinds(self, requested: frozenset[RowKind]) -> frozenset[RowKind]:
+        return requested - {RowKind.UPDATE_BEFORE}
+
+    def create_sink(self, columns: Sequence[Column], upsert_key: Sequence[int] = ()) -> Sink:
+        return DiscardSink()
+
+    def with_overwrite(self) -> BlackholeTableSink:
+        return self
+
+    def with_partition(self, values: object) -> BlackholeTableSink:
+        return self

@@ -1,0 +1,1 @@
+"""Tables that make their rows up."""

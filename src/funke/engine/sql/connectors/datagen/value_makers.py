@@ -1,0 +1,217 @@
+"""Makes columns of values up: by chance, or counting."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical.data_type import DataType
+
+__all__ = [
+    "ArrayMaker",
+    "BooleanMaker",
+    "BytesMaker",
+    "DecimalMaker",
+    "FloatMaker",
+    "IntegerMaker",
+    "MapMaker",
+    "NowMaker",
+    "RowMaker",
+    "SequenceMaker",
+    "TextMaker",
+    "ValueMaker",
+]
+
+_HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
+_MILLISECONDS_OF_DAY = 86_400_000
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+
+@dataclass(frozen=True)
+class ValueMaker(ABC):
+    """Makes values of one type; is pickled into slots."""
+
+    type: DataType
+    null_rate: float = 0.0
+
+    def column(self, indexes: Any, chance: np.random.Generator) -> Any:
+        """Return the values of rows with these numbers."""
+        made = self._make(indexes, chance)
+        if self.null_rate <= 0:
+            return made
+        missing = chance.random(len(indexes)) < self.null_rate
+        return pa.compute.if_else(pa.array(missing), pa.scalar(None, made.type), made)
+
+    @property
+    def arrow_type(self) -> Any:
+        return to_column_type(self.type)
+
+    @abstractmethod
+    def _make(self, indexes: Any, chance: np.random.Generator) -> Any: ...
+
+
+@dataclass(frozen=True)
+class BooleanMaker(ValueMaker):
+    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+        return pa.array(chance.integers(0, 2, len(indexes)).astype(bool))
+
+
+@dataclass(frozen=True)
+class IntegerMaker(ValueMaker):
+    """Whole numbers between two bounds, both of which occur; intervals are whole numbers too."""
+
+    least: int = 0
+    most: int = 0
+
+    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+        numbers = chance.integers(self.least, self.most, len(indexes), np.int64, endpoint=True)
+        return pa.array(numbers).cast(self.arrow_type)
+
+
+@dataclass(frozen=True)
+class FloatMaker(ValueMaker):
+    least: float = 0.0
+    most: float = 1.0
+
+    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+        # The difference of the bounds may be more than a number can be.
+        part = chance.random(len(indexes))
+        return pa.array(self.least * (1 - part) + self.most * part).cast(self.arrow_type, safe=False)
+
+
+@dataclass(frozen=True)
+class DecimalMaker(ValueMaker):
+    """Between two bounds, counted in the smallest unit of the type."""
+
+    least: int = 0
+    most: int = 0
+
+    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+        from decimal import Decimal
+
+        scale: int = self.type.scale  # type: ignore[attr-defined]
+        span = self.most - self.least
+        units = [self.least + int(part * span) for part in chance.random(len(indexes)).tolist()]
+        return pa.array([Decimal(unit).scaleb(-scale) for unit in units], self.arrow_type)
+
+
+@dataclass(frozen=True)
+class TextMaker(ValueMaker):
+    """Hexadecimal digits."""
+
+    length: int = 100
+    is_varying: bool = False
+
+    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+        lengths = _lengths(self, len(indexes), chance)
+        digits = _HEX[chance.integers(0, 16, int(lengths.sum()), np.uint8)]
+        return _binary(lengths, digits, pa.utf8())
+
+
+@dataclass(frozen=True)
+class BytesMaker(ValueMaker):
+    length: int = 100
+    is_varying: bool = False
+
+    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+        lengths = _lengths(self, len(indexes), chance)
+        content = chance.integers(0, 256, int(lengths.sum()), np.uint8)
+        return _binary(lengths, content, pa.binary()).cast(self.arrow_type)
+
+
+def _lengths(maker: TextMaker | BytesMaker, count: int, chance: np.random.Generator) -> Any:
+    if maker.is_varying:
+        return chance.integers(1, maker.length, count, np.int64, endpoint=True)
+    return np.full(count, maker.length, np.int64)
+
+
+def _binary(lengths: Any, content: Any, arrow_type: Any) -> Any:
+    offsets: Any = np.zeros(len(lengths) + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(content))]
+    return pa.Array.from_buffers(arrow_type, len(lengths), buffers)
+
+
+@dataclass(frozen=True)
+class NowMaker(ValueMaker):
+    """The date or time of the clock, or a moment up to so long before."""
+
+    max_past_ms: int = 0
+    # Of the machine's zone, for what has no zone itself.
+    offset_ms: int = 0
+
+    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+        now_ms = time.time_ns() // 1_000_000 + self.offset_ms
+        past = chance.integers(0, self.max_past_ms, len(indexes), endpoint=True) if self.max_past_ms else 0
+        moments: Any = np.full(len(indexes), now_ms, np.int64) - past
+        arrow_type = self.arrow_type
+        if pa.types.is_date(arrow_type):
+            return pa.array((moments // _MILLISECONDS_OF_DAY).astype(np.int32)).cast(arrow_type)
+        if pa.types.is_time(arrow_type):
+            moments = moments % _MILLISECONDS_OF_DAY
+        ticks: Any = moments * _PER_SECOND[arrow_type.unit] // 1000
+        return pa.array(ticks.astype(f"int{arrow_type.bit_width}")).cast(arrow_type)
+
+
+@dataclass(frozen=True)
+class SequenceMaker(ValueMaker):
+    """Counts from `start`: the number of the row tells the value."""
+
+    start: int = 0
+
+    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+        numbers = pa.array(indexes + self.start)
+        if pa.types.is_binary(self.arrow_type):
+            return numbers.cast(pa.utf8()).cast(self.arrow_type)
+        if pa.types.is_decimal(self.arrow_type):
+            return (
+                numbers.cast(pa.decimal128(19, 0)).cast(pa.decimal128(38, self.arrow_type.scale)).cast(self.arrow_type)
+            )
+        return numbers.cast(self.arrow_type)
+
+
+@dataclass(frozen=True)
+class ArrayMaker(ValueMaker):
+    element: ValueMaker | None = None
+    length: int = 3
+
+    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+        assert self.element is not None
+        offsets: Any = np.arange(len(indexes) + 1, dtype=np.int32) * self.length
+        elements = self.element.column(np.arange(len(indexes) * self.length), chance)
+        return pa.ListArray.from_arrays(pa.array(offsets), elements).cast(self.arrow_type)
+
+
+@dataclass(frozen=True)
+class MapMaker(ValueMaker):
+    """Maps, and multisets, whose values are counts."""
+
+    key: ValueMaker | None = None
+    value: ValueMaker | None = None
+    length: int = 3
+
+    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+        assert self.key is not None
+        assert self.value is not None
+        entries = np.arange(len(indexes) * self.length)
+        keys, values = self.key.column(entries, chance), self.value.column(entries, chance)
+        pairs = list(zip(keys.to_pylist(), values.to_pylist()))
+        starts = range(0, len(pairs), self.length) if self.length else []
+        # A key that is drawn twice occurs once.
+        maps = [list(dict(pairs[start : start + self.length]).items()) for start in starts]
+        return pa.array(maps or [[]] * len(indexes), self.arrow_type)
+
+
+@dataclass(frozen=True)
+class RowMaker(ValueMaker):
+    fields: tuple[ValueMaker, ...] = ()
+
+    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+        columns = [each.column(indexes, chance) for each in self.fields]
+        return pa.StructArray.from_arrays(columns, fields=list(self.arrow_type))

@@ -1,0 +1,75 @@
+"""Partitions of a table as folders: day=2020-12-31/shop=a%2Fb."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from funke.engine.sql.functions.values import to_values
+from funke.engine.sql.results.value_text import value_text
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.row_type import RowField
+
+__all__ = ["Partitions", "escaped"]
+
+# What stands for something else in paths, as in Flink and Hive.
+_ESCAPED = frozenset("\"#%'*/:=?\\\x7f{[]^") | {chr(code) for code in range(1, 32)}
+
+
+def escaped(text: str) -> str:
+    """Return a text that can be a part of a path.
+
+    >>> escaped("a/b=c d")
+    'a%2Fb%3Dc d'
+    """
+    if _ESCAPED.isdisjoint(text):
+        return text
+    return "".join(f"%{ord(sign):02X}" if sign in _ESCAPED else sign for sign in text)
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """Sorts rows into folders by the columns at some places; the files hold the other columns."""
+
+    fields: tuple[RowField, ...]
+    keys: tuple[str, ...]
+    default_name: str
+
+    @property
+    def inside(self) -> list[int]:
+        """The places of the columns that the files hold."""
+        return [place for place, each in enumerate(self.fields) if each.name not in self.keys]
+
+    def split(self, data: Any) -> Iterator[tuple[str, Any]]:
+        """Yield the rows of each folder, in their order, with the columns that files hold."""
+        rest = data.select(self.inside)
+        if not self.keys:
+            yield "", rest
+            return
+        places = [next(i for i, each in enumerate(self.fields) if each.name == key) for key in self.keys]
+        folders, numbers = self._folders(data, places)
+        for number in np.unique(numbers).tolist():
+            yield folders[number], rest.take(np.flatnonzero(numbers == number))
+
+    def _folders(self, data: Any, places: Sequence[int]) -> tuple[dict[int, str], Any]:
+        """The folders by number, and the number of each row's."""
+        folders: dict[int, str] = {0: ""}
+        numbers: Any = np.zeros(len(data), np.int64)
+        for place in places:
+            encoded = data.column(place).dictionary_encode(null_encoding="encode")
+            names = [self._name(self.fields[place], each) for each in self._values(encoded.dictionary, place)]
+            numbers = numbers * len(names) + np.asarray(encoded.indices).astype(np.int64)
+            found = np.unique(numbers).tolist()
+            folders = {each: f"{folders[each // len(names)]}{names[each % len(names)]}/" for each in found}
+        return {number: folder.rstrip("/") for number, folder in folders.items()}, numbers
+
+    def _values(self, dictionary: Any, place: int) -> list[Any]:
+        return to_values(dictionary, self.fields[place].data_type)
+
+    def _name(self, field: RowField, value: Any) -> str:
+        text = "" if value is None else value_text(value, field.data_type)
+        return f"{escaped(field.name)}={escaped(text) or self.default_name}"

@@ -1,0 +1,82 @@
+"""The formats parquet, orc, avro and raw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.formats.table.arrow_columns import OrcTableFormat, ParquetTableFormat
+from funke.engine.formats.table.arrow_writers import OrcFileWriter, ParquetFileWriter
+from funke.engine.formats.table.avro_columns import AvroTableFormat
+from funke.engine.formats.table.raw_columns import RawLines, RawTableFormat
+from funke.engine.sql.connectors.formats.file_format_factory import FileFormatFactory
+from funke.engine.sql.connectors.table_option import OptionValues, TableOption
+
+if TYPE_CHECKING:
+    from funke.engine.formats.table.table_format import TableFileFormat
+    from funke.engine.formats.table.table_writer import TableFileWriter
+    from funke.engine.types.logical.row_type import RowField
+
+__all__ = ["AvroFactory", "OrcFactory", "ParquetFactory", "RawFactory"]
+
+_UTC = TableOption(
+    "utc-timezone", "Boolean", "false", "Instants in the file are dates and times of UTC, not of the machine's zone."
+)
+_PARQUET_COMPRESSION = TableOption("compression", default="SNAPPY", description="How pages are compressed.")
+_ORC_COMPRESSION = TableOption("compress", default="ZLIB", description="How stripes are compressed.")
+_CHARSET = TableOption("charset", default="UTF-8", description="The character set of texts.")
+
+
+class ParquetFactory(FileFormatFactory):
+    identifier = "parquet"
+    purpose = "Apache Parquet: columns, compressed."
+    options = (_UTC, _PARQUET_COMPRESSION)
+
+    def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
+        return ParquetTableFormat(fields, values[_UTC])
+
+    def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
+        return ParquetFileWriter(fields, values[_PARQUET_COMPRESSION].lower().replace("uncompressed", "none"))
+
+
+class OrcFactory(FileFormatFactory):
+    identifier = "orc"
+    purpose = "Apache ORC: columns, compressed."
+    options = (_ORC_COMPRESSION,)
+
+    def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
+        return OrcTableFormat(fields)
+
+    def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
+        return OrcFileWriter(fields, values[_ORC_COMPRESSION].lower().replace("none", "uncompressed"))
+
+
+class AvroFactory(FileFormatFactory):
+    identifier = "avro"
+    purpose = "Apache Avro: rows with a schema at the head of each file; for reading."
+
+    def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
+        return AvroTableFormat(fields)
+
+
+class RawFactory(FileFormatFactory):
+    identifier = "raw"
+    purpose = "Lines as they are, as the values of the only column."
+    options = (_CHARSET,)
+
+    def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
+        _check_single(fields)
+        return RawTableFormat(fields, values[_CHARSET])
+
+    def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
+        _check_single(fields)
+        return RawLines(fields, values[_CHARSET])
+
+
+def _check_single(fields: tuple[RowField, ...]) -> None:
+    if len(fields) != 1:
+        columns = ", ".join(f"`{each.name}`" for each in fields)
+        raise ValidationException(
+            "The 'raw' format only supports single physical column. But the defined schema contains multiple physical "
+            f"columns: {columns}"
+        )

@@ -1,0 +1,72 @@
+"""Columns as lines of CSV, with the quoting of Flink's writer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.connectors.file_sink.csv_format import CsvDialect
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.formats.table.table_writer import LineFileWriter
+from funke.engine.sql.connectors.formats.value_writers import ValueText, plain_text
+from funke.engine.sql.functions.values import to_values
+from funke.engine.types.logical.atomic_types import BooleanType, DecimalType, DoubleType, FloatType
+from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
+from funke.engine.types.logical.families import CHARACTER, INTEGRAL
+from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.logical.sql_text import to_sql_text
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.logical.row_type import RowField
+
+__all__ = ["CsvLines"]
+
+_NEVER_QUOTED = (BooleanType, DecimalType, FloatType, DoubleType, *INTEGRAL)
+
+
+@dataclass(frozen=True)
+class CsvLines(LineFileWriter):
+    fields: tuple[RowField, ...]
+    dialect: CsvDialect
+    is_scientific: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuses types that CSV has no form for, where the table is made."""
+        self._writers()
+
+    def _writers(self) -> list[ValueText]:
+        return [self._cell_writer(each.data_type) for each in self.fields]
+
+    def pieces(self, batch: Any) -> list[bytes]:
+        separator, null = self.dialect.separator, self.dialect.null_text
+        cells = []
+        for column, field, write in zip(batch.columns, self.fields, self._writers()):
+            values = to_values(column, field.data_type)
+            cells.append([null if value is None else write(value) for value in values])
+        return [f"{separator.join(row)}\n".encode() for row in zip(*cells)]
+
+    def _cell_writer(self, data_type: DataType) -> ValueText:
+        quote, write = self.dialect.quoting(), self._value_writer(data_type)
+        return write if isinstance(data_type, _NEVER_QUOTED) else lambda value: quote(write(value))
+
+    def _value_writer(self, data_type: DataType) -> ValueText:
+        if isinstance(data_type, ArrayType):
+            element = self._inner_writer(data_type.element_type)
+            return lambda values: self.dialect.array_separator.join(map(element, values))
+        if isinstance(data_type, RowType):
+            writers = [self._inner_writer(each.data_type) for each in data_type]
+            return lambda row: self.dialect.array_separator.join(write(each) for write, each in zip(writers, row))
+        if isinstance(data_type, (MapType, MultisetType)):
+            raise UnsupportedFeatureError(f"{to_sql_text(data_type)} in CSV")
+        if isinstance(data_type, DecimalType) and not self.is_scientific:
+            return lambda value: format(value.normalize(), "f") if value else "0"
+        found = plain_text(data_type)
+        return found if found is not None else str
+
+    def _inner_writer(self, data_type: DataType) -> Callable[[Any], str]:
+        if not isinstance(data_type, CHARACTER) and isinstance(data_type, (ArrayType, RowType)):
+            raise UnsupportedFeatureError(f"{to_sql_text(data_type)} inside of another type in CSV")
+        write = self._value_writer(data_type)
+        return lambda value: self.dialect.null_text if value is None else write(value)

@@ -1,0 +1,57 @@
+"""The format json."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.formats.table.json_columns import JsonTableFormat
+from funke.engine.sql.connectors.formats.file_format_factory import FileFormatFactory
+from funke.engine.sql.connectors.formats.json_lines import JsonLines
+from funke.engine.sql.connectors.table_option import OptionValues, TableOption
+
+if TYPE_CHECKING:
+    from funke.engine.formats.table.table_format import TableFileFormat
+    from funke.engine.formats.table.table_writer import TableFileWriter
+    from funke.engine.types.logical.row_type import RowField
+
+__all__ = ["JsonFactory"]
+
+_FAIL = TableOption("fail-on-missing-field", "Boolean", "false", "A field that is not there is an error, not NULL.")
+_IGNORE = TableOption(
+    "ignore-parse-errors",
+    "Boolean",
+    "false",
+    "Fields that cannot be read are NULL, lines that are no JSON are left out.",
+)
+_STANDARD = TableOption(
+    "timestamp-format.standard",
+    default="SQL",
+    description="SQL: 2020-12-31 23:59:59.123; ISO-8601: 2020-12-31T23:59:59.123.",
+    choices=("SQL", "ISO-8601"),
+)
+_NULL_KEYS = TableOption(
+    "map-null-key.mode",
+    default="FAIL",
+    description="What becomes of entries of maps without a key when they are written.",
+    choices=("FAIL", "DROP", "LITERAL"),
+)
+_NULL_KEY = TableOption("map-null-key.literal", default="null", description="The key in their place with LITERAL.")
+_PLAIN = TableOption("encode.decimal-as-plain-number", "Boolean", "false", "Writes decimals without an exponent.")
+_NO_NULLS = TableOption("encode.ignore-null-fields", "Boolean", "false", "Leaves out fields that are NULL.")
+_PARSER = TableOption("decode.json-parser.enabled", "Boolean", "true", "Which of Flink's parsers reads; no effect.")
+
+
+class JsonFactory(FileFormatFactory):
+    identifier = "json"
+    purpose = "Rows as lines, each of them an object."
+    options = (_FAIL, _IGNORE, _STANDARD, _NULL_KEYS, _NULL_KEY, _PLAIN, _NO_NULLS, _PARSER)
+
+    def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
+        if values[_FAIL] and values[_IGNORE]:
+            raise ValidationException("fail-on-missing-field and ignore-parse-errors shouldn't both be true.")
+        return JsonTableFormat(fields, values[_FAIL], values[_IGNORE], values[_STANDARD] == "ISO-8601")
+
+    def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
+        is_iso = values[_STANDARD] == "ISO-8601"
+        return JsonLines(fields, is_iso, values[_PLAIN], values[_NO_NULLS], values[_NULL_KEYS], values[_NULL_KEY])

@@ -1,0 +1,101 @@
+"""Columns as lines of JSON, as Flink's json format writes them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.formats.table.table_writer import LineFileWriter
+from funke.engine.sql.connectors.formats.value_writers import ValueText, plain_text
+from funke.engine.sql.functions.values import to_values
+from funke.engine.types.logical.atomic_types import BooleanType, DecimalType, DoubleType, FloatType
+from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
+from funke.engine.types.logical.families import INTEGRAL
+from funke.engine.types.logical.row_type import RowType
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.logical.row_type import RowField
+
+__all__ = ["JsonLines"]
+
+
+@dataclass(frozen=True)
+class JsonLines(LineFileWriter):
+    """`null_keys` says what is done with keys of maps that are NULL: FAIL, DROP or LITERAL."""
+
+    fields: tuple[RowField, ...]
+    is_iso: bool = False
+    has_plain_decimals: bool = False
+    ignores_nulls: bool = False
+    null_keys: str = "FAIL"
+    null_key_literal: str = "null"
+
+    def pieces(self, batch: Any) -> list[bytes]:
+        columns = [to_values(column, each.data_type) for column, each in zip(batch.columns, self.fields)]
+        write = self._fields_writer([(each.name, each.data_type) for each in self.fields])
+        return [f"{write(row)}\n".encode() for row in zip(*columns)]
+
+    def _fields_writer(self, fields: list[tuple[str, DataType]]) -> Callable[[Any], str]:
+        named = [(f"{_text(name)}:", self._writer(data_type)) for name, data_type in fields]
+        ignores_nulls = self.ignores_nulls
+
+        def write(row: Any) -> str:
+            pairs = zip(named, row, strict=True)
+            cells = [
+                name + ("null" if value is None else to_text(value))
+                for (name, to_text), value in pairs
+                if value is not None or not ignores_nulls
+            ]
+            return f"{{{','.join(cells)}}}"
+
+        return write
+
+    def _or_null(self, data_type: DataType) -> ValueText:
+        write = self._writer(data_type)
+        return lambda value: "null" if value is None else write(value)
+
+    def _writer(self, data_type: DataType) -> ValueText:
+        if isinstance(data_type, RowType):
+            return self._fields_writer([(each.name, each.data_type) for each in data_type])
+        if isinstance(data_type, ArrayType):
+            element = self._or_null(data_type.element_type)
+            return lambda values: f"[{','.join(map(element, values))}]"
+        if isinstance(data_type, (MapType, MultisetType)):
+            return self._map_writer(data_type)
+        if isinstance(data_type, DecimalType) and self.has_plain_decimals:
+            return lambda value: format(value, "f")
+        plain = plain_text(data_type, "T" if self.is_iso else " ")
+        if plain is None:
+            return str if isinstance(data_type, INTEGRAL) else _text
+        if isinstance(data_type, (FloatType, DoubleType)):
+            return lambda value: plain(value) if math.isfinite(value) else _text(plain(value))
+        if isinstance(data_type, (BooleanType, DecimalType)):
+            return plain
+        return lambda value: _text(plain(value))
+
+    def _map_writer(self, data_type: MapType | MultisetType) -> ValueText:
+        write = self._or_null(data_type.value_type) if isinstance(data_type, MapType) else str
+
+        def write_entries(entries: dict[Any, Any]) -> str:
+            named = ((self._key(key), value) for key, value in entries.items())
+            return f"{{{','.join(f'{_text(key)}:{write(value)}' for key, value in named if key is not None)}}}"
+
+        return write_entries
+
+    def _key(self, key: Any) -> str | None:
+        if key is not None:
+            return str(key)
+        if self.null_keys == "FAIL":
+            raise ValueError(
+                "JSON format doesn't support to serialize map data with null keys. You can drop null key entries or "
+                "encode null in literals by specifying 'json.map-null-key.mode' option."
+            )
+        return self.null_key_literal if self.null_keys == "LITERAL" else None
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,82 @@
+"""Relations as jobs run them: nobody sends what nobody needs, and batches give their results once."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.config.option_values import parse_boolean, parse_duration
+from funke.engine.flink_exceptions import TableException
+from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.merged_calculations import merged
+from funke.engine.sql.binding.not_nulls import NotNulls
+from funke.engine.sql.binding.relations import Aggregation, Relation, Sort
+from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.changelog.change_kinds import ALL_KINDS, Kinds, inputs_of, kinds_of
+from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer, require_kinds
+from funke.engine.sql.connectors.push_down import push_down
+from funke.engine.sql.rules.unused_columns import without_unused
+
+if TYPE_CHECKING:
+    from funke.engine.sql.statements.outcome import InsertPlan
+    from funke.engine.sql.statements.table_session import TableSession
+
+__all__ = ["inputs_of", "planned_insert", "planned_rows"]
+
+
+def planned_rows(
+    session: TableSession, relation: Relation, accepted: Kinds = ALL_KINDS, consumer: str = "collect"
+) -> Relation:
+    """A relation for somebody who takes changes of some kinds; refuses what cannot be had so."""
+    if session.is_streaming:
+        _refuse_sorts(relation)
+    else:
+        relation = _with_final_rows(relation)
+    require_kinds(relation, accepted, consumer)
+    return push_down(merged(for_consumer(without_unused(relation), accepted, _change_settings(session))))
+
+
+def planned_insert(session: TableSession, plan: InsertPlan) -> InsertPlan:
+    """Rows for a table, with the changes that its sink takes."""
+    rows = plan.relation if session.is_streaming else _with_final_rows(plan.relation)
+    accepted = plan.sink.accepted_kinds(kinds_of(rows))
+    planned = planned_rows(session, plan.relation, accepted, f"Table sink '{plan.name}'")
+    return replace(plan, relation=_with_not_nulls(session, planned, plan.not_null))
+
+
+def _with_not_nulls(session: TableSession, relation: Relation, indexes: tuple[int, ...]) -> Relation:
+    if not indexes:
+        return relation
+    enforcer = session.settings.get("table.exec.sink.not-null-enforcer", "ERROR").upper()
+    return NotNulls(relation.columns, relation, indexes, enforcer == "DROP")
+
+
+def _change_settings(session: TableSession) -> ChangeSettings:
+    settings = session.settings
+    is_folded = not session.is_streaming or parse_boolean(settings.get("table.exec.mini-batch.enabled", "false"))
+    return ChangeSettings(is_folded, parse_duration(settings.get("table.exec.state.ttl", "0 ms")).to_millis())
+
+
+def _refuse_sorts(relation: Relation) -> None:
+    """A stream has no end at which it could be sorted."""
+    if isinstance(relation, Sort):
+        raise TableException(
+            "Sort on a time attribute is not supported yet."
+            if relation.columns[relation.keys[0].index].time is TimeAttribute.ROWTIME
+            else "Sort on a non-time-attribute field is not supported."
+        )
+    for each in inputs_of(relation):
+        _refuse_sorts(each)
+
+
+def _with_final_rows(relation: Any) -> Any:
+    """In batches whoever reads an aggregation sees its results alone."""
+    changes = {}
+    for field in fields(relation):
+        value = getattr(relation, field.name)
+        if isinstance(value, Relation):
+            changes[field.name] = _with_final_rows(value)
+        elif isinstance(value, tuple) and value and all(isinstance(each, Relation) for each in value):
+            changes[field.name] = tuple(map(_with_final_rows, value))
+    changed = replace(relation, **changes)
+    return FinalRows(changed.columns, changed) if isinstance(relation, Aggregation) else changed
