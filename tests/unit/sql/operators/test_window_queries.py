@@ -25,6 +25,7 @@ from funke.engine.sql.operators.windows.session_table import AddSessions
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
 from funke.engine.sql.operators.windows.window_table import AddWindows
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.syntax.expressions import Call, Literal, Name
 from funke.engine.sql.syntax.queries import GroupBy, Query, Select
 from funke.engine.sql.syntax.statements import QueryStatement
@@ -290,7 +291,7 @@ def run(text: str, size: int) -> list[tuple[Any, ...]]:
 
 def results_of(query: Query, size: int) -> list[tuple[Any, ...]]:
     tables: dict[tuple[str, ...], Relation] = {("clicks",): Scan(COLUMNS, None)}
-    elements = list(elements_of(QueryBinder(tables.get).bind(query), size))
+    elements = list(elements_of(without_unused(QueryBinder(tables.get).bind(query)), size))
     return [row for each in elements if isinstance(each, ColumnBatch) for row in rows_of(each)]
 
 
