@@ -24,6 +24,7 @@ from funke.engine.sql.binding.over_queries import OverBinder, has_over
 from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
+from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
 from funke.engine.sql.binding.window_grouping import with_windows
 from funke.engine.sql.binding.window_tables import bind_window_table
 from funke.engine.sql.functions.catalog import find_function
@@ -76,8 +77,11 @@ class QueryBinder:
         if illegal is not None:
             raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
         condition = None if select.where is None else binder.bind_condition(select.where, "WHERE")
-        if is_grouped(select, self.find_aggregate):
-            relation: Relation = with_windows(self._bind_groups(select, source, scope, binder, condition))
+        table_aggregate = table_aggregate_in(select)
+        if table_aggregate is not None:
+            relation: Relation = bind_table_aggregation(select, table_aggregate, source, binder, condition)
+        elif is_grouped(select, self.find_aggregate):
+            relation = with_windows(self._bind_groups(select, source, scope, binder, condition))
         elif has_over(select):
             relation = self._bind_over(select, source, scope, condition)
         else:
