@@ -13,7 +13,8 @@ from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.types.logical.sql_text import from_sql_text
-from funke.table import AggregateFunction, DataTypes, FunctionContext, ListView
+from funke.engine.types.row import Row
+from funke.table import AggregateFunction, DataTypes, FunctionContext, ListView, TableAggregateFunction
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
 from tests.harness.sql_changelogs import RunningQuery, batch_of, changes_of, inserts
@@ -108,3 +109,51 @@ def test_accumulators_with_views_survive() -> None:
 def test_arguments_are_cast_to_what_the_function_declares() -> None:
     function = UserFunction("wavg", "aggregate", WeightedAverage(), ("DOUBLE", "BIGINT"), (DataTypes.DOUBLE(),))
     assert RunningQuery(query(function)).feed(inserts([("x", 5, 2)])) == [("+I", ("x", 5.0))]
+
+
+class TopTwo(TableAggregateFunction[Any, Any]):
+    """The two greatest values with their ranks."""
+
+    def create_accumulator(self) -> Any:
+        return []
+
+    def accumulate(self, accumulator: Any, *args: Any) -> None:
+        if args[0] is not None:
+            accumulator.append(args[0])
+
+    def retract(self, accumulator: Any, *args: Any) -> None:
+        accumulator.remove(args[0])
+
+    def emit_value(self, accumulator: Any) -> Any:
+        for rank, value in enumerate(sorted(accumulator, reverse=True)[:2]):
+            yield Row(value, rank)
+
+
+def test_rows_of_a_group() -> None:
+    result = DataTypes.ROW([DataTypes.FIELD("a", DataTypes.BIGINT()), DataTypes.FIELD("r", DataTypes.INT())])
+    top_two = UserFunction("top2", "table aggregate", TopTwo(), None, (result,))
+    call = syntax.Call("top2", (syntax.Name(("v",)),), function=top_two)
+    select = queries.Select(
+        (syntax.Name(("k",)), syntax.Alias(call, ("value", "place"))),
+        queries.TableRef(("t",)),
+        group_by=queries.GroupBy(((syntax.Name(("k",)),),)),
+    )
+    relation = QueryBinder({("t",): Scan(COLUMNS, None, ("t",), ALL_KINDS)}.get).bind(select)
+    assert [column.name for column in relation.columns] == ["k", "value", "place"]
+    running = RunningQuery(relation)
+    # Recorded with PyFlink.
+    assert running.feed(inserts([("x", 5, 1), ("y", 3, 2), ("x", 7, 1), ("y", None, 1)])) == [
+        ("+I", ("x", 5, 0)),
+        ("+I", ("y", 3, 0)),
+        ("-D", ("x", 5, 0)),
+        ("+I", ("x", 7, 0)),
+        ("+I", ("x", 5, 1)),
+        ("-D", ("y", 3, 0)),
+        ("+I", ("y", 3, 0)),
+    ]
+    assert running.feed([("-D", ("x", 5, 1)), ("-D", ("x", 7, 1)), ("-D", ("x", 7, 1))]) == [
+        ("-D", ("x", 7, 0)),
+        ("-D", ("x", 5, 1)),
+        ("+I", ("x", 7, 0)),
+        ("-D", ("x", 7, 0)),
+    ]

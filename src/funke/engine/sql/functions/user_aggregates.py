@@ -13,9 +13,10 @@ from funke.engine.sql.functions.type_rules import always
 from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.sql.user_values import from_user_value, to_user_value
 from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.logical.sql_text import from_sql_text
 
-__all__ = ["UserAggregate", "as_aggregate"]
+__all__ = ["UserAggregate", "as_aggregate", "declared_types", "result_fields"]
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,20 @@ class UserAggregate(AggregateFunction):
     def input_types(self) -> tuple[DataType, ...] | None:
         """The types that its arguments are cast to; None if it takes them as they are."""
         assert self.user is not None
-        given = self.user.input_types
-        return None if given is None else tuple(map(_data_type, given))
+        return declared_types(self.user)
+
+
+def declared_types(user: UserFunction) -> tuple[DataType, ...] | None:
+    """The types that a function of the user's declares for its arguments; None if it takes them as they are."""
+    return None if user.input_types is None else tuple(map(_data_type, user.input_types))
+
+
+def result_fields(user: UserFunction) -> list[tuple[str, DataType]]:
+    """The columns of the rows that a table aggregate function gives."""
+    types = list(map(_data_type, user.result_types))
+    if len(types) == 1 and isinstance(types[0], RowType):
+        return [(each.name, each.data_type) for each in types[0]]
+    return [(f"f{place}", each) for place, each in enumerate(types)]
 
 
 def as_aggregate(user: UserFunction) -> UserAggregate:

@@ -29,6 +29,13 @@ class OpenedFunctions:
         self._opened: list[UserDefinedFunction] = []
         self._runtime: StreamingRuntimeContext | None = None
 
+    @staticmethod
+    def of(functions: Iterable[UserDefinedFunction]) -> OpenedFunctions:
+        """Those of an operator without expressions."""
+        made = OpenedFunctions(())
+        made._functions = list(functions)
+        return made
+
     def open(self, context: OperatorContext) -> None:
         if not self._functions:
             return
