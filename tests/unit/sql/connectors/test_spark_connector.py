@@ -18,7 +18,9 @@ from tests.harness.sql_tables import created, sink_of, source_of
 
 
 def table(options: str, more: str = "") -> str:
-    return f"CREATE TABLE t (id INT, price DECIMAL(5, 2), ts TIMESTAMP(3)) {more} WITH ('connector' = 'spark', {options})"
+    return (
+        f"CREATE TABLE t (id INT, price DECIMAL(5, 2), ts TIMESTAMP(3)) {more} WITH ('connector' = 'spark', {options})"
+    )
 
 
 class Frame:
@@ -53,7 +55,9 @@ def test_a_format_with_options() -> None:
 
 
 def test_a_stream() -> None:
-    source = source_of(table("'format' = 'delta', 'path' = '/x', 'streaming' = 'true', 'trigger.processing-time' = '1 s'"))
+    source = source_of(
+        table("'format' = 'delta', 'path' = '/x', 'streaming' = 'true', 'trigger.processing-time' = '1 s'")
+    )
     made = source.create_source()
     assert not source.is_bounded
     assert made.is_spark
@@ -63,7 +67,11 @@ def test_a_stream() -> None:
 def test_columns_get_the_types_of_the_table() -> None:
     source = source_of(table("'table' = 'orders'"))
     data = pa.record_batch(
-        {"id": pa.array([1], pa.int64()), "price": pa.array([2.5]), "ts": pa.array([1_500_000], pa.timestamp("us", "UTC"))}
+        {
+            "id": pa.array([1], pa.int64()),
+            "price": pa.array([2.5]),
+            "ts": pa.array([1_500_000], pa.timestamp("us", "UTC")),
+        }
     )
     reader = source.create_source().create_reader()
     (batch,) = reader.read_columns(Split("s", [data]))  # type: ignore[union-attr]
