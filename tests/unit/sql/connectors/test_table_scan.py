@@ -82,6 +82,24 @@ def test_a_query_for_no_column_reads_one() -> None:
     assert [each.name for each in scan.columns] == ["a"]
 
 
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("SELECT channel FROM (SELECT channel, price * 2 AS p FROM bids WHERE price > 1)", 1),
+        ("SELECT p + 1 FROM (SELECT price * 2 AS p FROM bids WHERE price > 1)", 1),
+        ("SELECT p, p + 1 FROM (SELECT price * 2 AS p FROM bids)", 2),
+        ("SELECT channel, channel FROM (SELECT channel FROM bids) WHERE channel > 'x'", 1),
+        ("SELECT channel FROM (SELECT channel, price FROM bids WHERE price <> 0) WHERE 1 / price > 0", 2),
+    ],
+)
+def test_calculations_become_one_if_nothing_is_computed_twice(text: str, steps: int) -> None:
+    relation: Relation = push_down(bound(text, bids()))
+    found = 0
+    while isinstance(relation, Calculation):
+        relation, found = relation.input, found + 1
+    assert found == steps
+
+
 def test_a_source_reads_no_more_rows_than_a_limit() -> None:
     def limit_of(text: str) -> int | None:
         table = scan_of(push_down(bound(text, bids()))).table
