@@ -19,6 +19,7 @@ from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.calculate import Calculate, schema_of
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.syntax.statements import QueryStatement
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.sql_text import from_sql_text
@@ -41,7 +42,7 @@ def bound_query(
     table = tuple(Column(name, from_sql_text(each)) for name, each in columns.items())
     scan = Scan(table, None, ("t",), ALL_KINDS if has_changes else INSERTS)
     relation = QueryBinder({("t",): scan}.get).bind(statement.query)
-    return for_consumer(relation, ALL_KINDS, settings)
+    return for_consumer(without_unused(relation), ALL_KINDS, settings)
 
 
 class RunningQuery:

@@ -11,6 +11,7 @@ from funke.engine.flink_exceptions import ValidationException
 from funke.engine.graph.operations import BuiltInMap, ColumnOperator
 from funke.engine.sql.binding.relations import Column, Relation, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.catalog.objects import SchemaDefinition
 from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS
 from funke.engine.sql.connectors.table_option import OptionValues
 from funke.engine.sql.connectors.table_scan import with_computed, with_event_time
@@ -22,6 +23,8 @@ from funke.engine.sql.statements.table_scans import binder_factory, idle_timeout
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.stream_types import data_type_of, row_type_of
 from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.sql.syntax import queries
+from funke.engine.sql.syntax.statements import ColumnDefinition
 from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
 from funke.engine.types.row import Row, RowKind
 from funke.engine.types.type_catalog import Types
@@ -99,7 +102,7 @@ def append_stream(
 ) -> DataStream:
     """The same with elements of a type."""
     rows = stream_of(env, planned_rows(session, relation, INSERTS, "toAppendStream"))
-    return _typed(rows, relation, type_info)
+    return _typed(session, rows, relation, type_info)
 
 
 def typed_stream(
@@ -122,7 +125,7 @@ def retract_stream(
     session: TableSession, env: StreamExecutionEnvironment, relation: Relation, type_info: TypeInformation
 ) -> DataStream:
     """The stream of pairs: whether a row is added or taken back, and the row."""
-    rows = _typed(stream_of(env, planned_rows(session, relation)), relation, type_info)
+    rows = _typed(session, stream_of(env, planned_rows(session, relation)), relation, type_info)
     pair_type = Types.TUPLE([Types.BOOLEAN(), type_info])
     return rows._keeping_parallelism(rows._transform(BuiltInMap(_as_pair), "Retract", pair_type))
 
@@ -133,25 +136,22 @@ def _as_pair(row: Row) -> tuple[bool, Row]:
     return is_added, row
 
 
-def _typed(stream: DataStream, relation: Relation, type_info: TypeInformation | None) -> DataStream:
-    if type_info is None:
-        return stream
+def _typed(session: TableSession, stream: DataStream, relation: Relation, type_info: TypeInformation) -> DataStream:
+    """The elements that a type describes: rows with its names, tuples, or the only value."""
     wanted = _value_type(type_info)
+    assert wanted is not None
+    is_row = isinstance(wanted, RowTypeInfo)
     types = wanted.get_field_types() if isinstance(wanted, (RowTypeInfo, TupleTypeInfo)) else [wanted]
-    if len(types) != len(relation.columns):
-        raise ValidationException(
-            "Column types of query result and sink for 'Unregistered_DataStream_Sink' do not match.\n"
-            "Cause: Different number of columns."
-        )
-    if isinstance(wanted, RowTypeInfo):
-        named = Types.ROW_NAMED([each.name for each in relation.columns], [each for each in types if each is not None])
-        return stream._keeping_parallelism(stream._transform(BuiltInMap(_itself), "SinkConversionToRow", named))
-    convert = _as_tuple if isinstance(wanted, TupleTypeInfo) else _only_value
+    names = wanted.get_field_names() if isinstance(wanted, RowTypeInfo) else [f"f{each}" for each in range(len(types))]
+    sink = [ColumnDefinition(name, data_type_of(each)) for name, each in zip(names, types) if each is not None]
+    cast_rows(session, relation, resolved(SchemaDefinition(tuple(sink)), session.binder()).persisted, "null")
+    convert = _as_row if is_row else _as_tuple if isinstance(wanted, TupleTypeInfo) else _only_value
     return stream._keeping_parallelism(stream._transform(BuiltInMap(convert), "SinkConversion", type_info))
 
 
-def _itself(row: Row) -> Row:
-    return row
+def _as_row(row: Row) -> Row:
+    """The same values without names: those of the type hold."""
+    return Row.of_kind(row.get_row_kind(), *row)
 
 
 def _as_tuple(row: Row) -> tuple[Any, ...]:
@@ -169,14 +169,14 @@ def _fields_of(stream: DataStream) -> tuple[DataStream, list[str], list[Any]]:
         return stream, list(value_type.get_field_names()), [data_type_of(e) for e in value_type.get_field_types()]
     if isinstance(value_type, TupleTypeInfo):
         types = value_type.get_field_types()
-        return stream, [f"f{place}" for place in range(len(types))], [data_type_of(each) for each in types]
+        return stream, [f"f{place}" for place in range(len(types))], [data_type_of(each, True) for each in types]
     if value_type is None:
         raise UnsupportedFeatureError(
             "a table of a stream without a type", "declare it, such as output_type=Types.ROW_NAMED([…], […])"
         )
     row_type = Types.ROW_NAMED(["f0"], [value_type])
     rows = stream._keeping_parallelism(stream._transform(BuiltInMap(Row), "Row", row_type))
-    return rows, ["f0"], [data_type_of(value_type)]
+    return rows, ["f0"], [data_type_of(value_type, True)]
 
 
 def _value_type(type_info: TypeInformation | None) -> TypeInformation | None:
@@ -295,8 +295,6 @@ def _with_fields(
 def _with_proctimes(session: TableSession, scan: Scan, proctimes: list[tuple[int, str]]) -> Relation:
     if not proctimes:
         return scan
-    from funke.engine.sql.syntax import queries
-
     items: list[syntax.Expression] = [syntax.Name((each.name,)) for each in scan.columns]
     for position, name in proctimes:
         items.insert(position, syntax.Alias(syntax.Call("proctime"), (name,)))

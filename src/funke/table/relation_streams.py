@@ -9,7 +9,9 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
 from funke.engine.graph.partitioners import Global, Hash
+from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.not_nulls import NotNulls
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -27,6 +29,8 @@ from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.assign_watermarks import AssignWatermarks
 from funke.engine.sql.operators.batch_elements import unpack_batches
 from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.correlate import Correlate
+from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.operators.final_rows import keep_final_rows
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
@@ -74,6 +78,14 @@ def _watermarks(env: StreamExecutionEnvironment, assigner: WatermarkAssigner) ->
     return upstream._keeping_parallelism(upstream._transform(operation, "WatermarkAssigner", row_type))
 
 
+def _not_nulls(env: StreamExecutionEnvironment, checked: NotNulls) -> DataStream:
+    upstream = stream_of(env, checked.input)
+    names = tuple(checked.columns[place].name for place in checked.indexes)
+    operation = ColumnOperator(EnforceNotNull(names, checked.indexes, checked.is_dropping))
+    made = upstream._transform(operation, "ConstraintEnforcer", row_type_of(checked.columns))
+    return upstream._keeping_parallelism(made)
+
+
 def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream:
     upstream = stream_of(env, final.input)
     made = upstream._transform(ColumnOperator(keep_final_rows), "FinalRows", row_type_of(final.columns))
@@ -99,6 +111,13 @@ def _in_one_place(upstream: DataStream, operation: ColumnOperator, name: str, re
 def _union_all(env: StreamExecutionEnvironment, union: UnionAll) -> DataStream:
     first, *others = (stream_of(env, each) for each in union.inputs)
     return first.union(*others)
+
+
+def _correlation(env: StreamExecutionEnvironment, correlation: Correlation) -> DataStream:
+    upstream = stream_of(env, correlation.input)
+    operation = ColumnOperator(Correlate.of(correlation))
+    row_type = row_type_of(correlation.columns)
+    return upstream._keeping_parallelism(upstream._transform(operation, "Correlate", row_type))
 
 
 def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStream:
@@ -133,7 +152,9 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     Sort: _sort,
     Limit: _limit,
     FinalRows: _final_rows,
+    NotNulls: _not_nulls,
     WatermarkAssigner: _watermarks,
+    Correlation: _correlation,
     Expansion: _expansion,
     Aggregation: _aggregation,
     WindowTable: _windows,

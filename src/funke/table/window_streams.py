@@ -11,6 +11,7 @@ from funke.engine.sql.binding.window_relations import OverAggregation, WindowAgg
 from funke.engine.sql.changelog.change_kinds import INSERTS
 from funke.engine.sql.changelog.requirements import require_kinds
 from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
+from funke.engine.sql.operators.windows.session_table import AddSessions
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
 from funke.engine.sql.operators.windows.window_table import AddWindows
 from funke.engine.sql.stream_types import row_type_of
@@ -23,6 +24,9 @@ __all__ = ["window_stream"]
 
 def window_stream(upstream: DataStream, relation: WindowTable | WindowAggregation | OverAggregation) -> DataStream:
     """The stream of a relation, from that of its input."""
+    if isinstance(relation, WindowTable) and relation.windows.kind == "session":
+        keys = relation.partition_by or ()
+        return _by_key(upstream, relation, keys, AddSessions.of(relation), "WindowTableFunction")
     if isinstance(relation, WindowTable):
         operation = ColumnOperator(AddWindows.of(relation))
         made = upstream._transform(operation, "WindowTableFunction", row_type_of(relation.columns))
@@ -35,9 +39,9 @@ def window_stream(upstream: DataStream, relation: WindowTable | WindowAggregatio
 
 def _by_key(
     upstream: DataStream,
-    relation: WindowAggregation | OverAggregation,
+    relation: WindowTable | WindowAggregation | OverAggregation,
     keys: tuple[int, ...],
-    create: WindowAggregate | OverAggregate,
+    create: AddSessions | WindowAggregate | OverAggregate,
     name: str,
 ) -> DataStream:
     """What an operator makes of rows that meet by their keys, or all in one subtask if there are none."""

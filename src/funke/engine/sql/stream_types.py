@@ -9,10 +9,12 @@ from funke.engine.sql.binding.relations import Column
 from funke.engine.types.arrow_types import to_arrow
 from funke.engine.types.basic_types import InstantTypeInfo
 from funke.engine.types.composite_types import RowTypeInfo
+from funke.engine.types.logical.atomic_types import BooleanType
 from funke.engine.types.logical.collection_types import MultisetType
 from funke.engine.types.logical.column_types import from_column_type
 from funke.engine.types.logical.data_type import DataType, NullType, RawType
 from funke.engine.types.logical.data_types import DataTypes
+from funke.engine.types.logical.families import NUMERIC
 from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
 from funke.engine.types.logical.row_type import RowField, RowType
 from funke.engine.types.logical.time_types import TimestampType
@@ -42,8 +44,13 @@ def _type_info(data_type: DataType) -> TypeInformation:
     return Types.STRING() if isinstance(data_type, NullType) else to_type_info(data_type)
 
 
-def data_type_of(type_info: TypeInformation) -> DataType:
-    """The type of a column whose values are of a stream's type."""
+def data_type_of(type_info: TypeInformation, is_primitive: bool = False) -> DataType:
+    """The type of a column whose values are of a stream's type; as Java's primitives, numbers are never NULL."""
+    found = _nullable_type_of(type_info)
+    return found.not_null() if is_primitive and isinstance(found, (BooleanType, *NUMERIC)) else found
+
+
+def _nullable_type_of(type_info: TypeInformation) -> DataType:
     if isinstance(type_info, RowTypeInfo):
         names, types = type_info.get_field_names(), type_info.get_field_types()
         return RowType([RowField(name, data_type_of(each)) for name, each in zip(names, types)])

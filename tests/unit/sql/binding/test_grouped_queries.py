@@ -35,7 +35,7 @@ def bound(text: str) -> Relation:
         ("SELECT id, GROUPING(id) AS g FROM t GROUP BY ROLLUP (id)", {"id": "INT", "g": "BIGINT NOT NULL"}),
         ("SELECT id, GROUPING(id) AS g FROM t GROUP BY id", {"id": "INT NOT NULL", "g": "BIGINT NOT NULL"}),
         ("SELECT DISTINCT name, id FROM t", {"name": "CHAR(1)", "id": "INT NOT NULL"}),
-        ("SELECT COUNT(id, name) AS c FROM t", {"c": "BIGINT NOT NULL"}),
+        ("SELECT COUNT(id) AS c FROM t", {"c": "BIGINT NOT NULL"}),
         ("SELECT id FROM t UNION SELECT 7", {"id": "INT NOT NULL"}),
         ("SELECT id FROM t EXCEPT SELECT id FROM t", {"id": "INT NOT NULL"}),
         ("SELECT 1 AS a FROM t GROUP BY 1 + 1", {"a": "INT NOT NULL"}),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+from zoneinfo import ZoneInfo
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -20,6 +23,7 @@ from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.column_hash import hash_columns
+from funke.engine.types.row import RowKind
 from funke.engine.types.type_catalog import Types
 from funke.table.types import DataTypes
 from tests.harness.operator_harness import OperatorHarness
@@ -148,3 +152,71 @@ def dealt(rows: list[Any], parallelism: int) -> list[list[Any]]:
     for row, group in zip(rows, groups.tolist()):
         parts[group * parallelism // 128].append(row)
     return parts
+
+
+@pytest.mark.parametrize(
+    ("windows", "wakeup", "results"),
+    [
+        (Windows("tumble", 10), 110, [("a", 2, 3, 2, 100, 110, 109), ("b", 1, 5, 5, 100, 110, 109)]),
+        (
+            Windows("hop", 10, 5),
+            105,
+            [
+                ("a", 1, 1, 1, 95, 105, 104),
+                ("b", 1, 5, 5, 95, 105, 104),
+                ("a", 2, 3, 2, 100, 110, 109),
+                ("b", 1, 5, 5, 100, 110, 109),
+                ("a", 1, 2, 2, 105, 115, 114),
+            ],
+        ),
+        (Windows("session", 4), 108, [("b", 1, 5, 5, 104, 108, 107), ("a", 2, 3, 2, 104, 111, 110)]),
+    ],
+    ids=str,
+)
+def test_windows_of_the_clock(windows: Windows, wakeup: int, results: list[tuple[Any, ...]]) -> None:
+    harness = harness_of(aggregate(windows, is_event_time=False))
+    harness.set_processing_time(104)
+    harness.operator.process_columns(batch_of([("a", 0, 1), ("b", 0, 5)]))
+    assert harness.operator.next_wakeup_ms() == wakeup
+    for now in (105, 107, 108, 110, 111, 130):
+        harness.set_processing_time(now)
+        if now == 107:
+            harness.operator.process_columns(batch_of([("a", 0, 2)]))
+        harness.watermark(1 << 50)
+    assert results_of(harness) == results
+    assert harness.operator.next_wakeup_ms() is None
+    assert harness.operator.metrics()["numLateRecordsDropped"] == 0
+
+
+@pytest.mark.parametrize("kind", ["tumble", "session"])
+def test_rows_can_be_taken_back(kind: Any) -> None:
+    spec = replace(aggregate(Windows(kind, 10)), has_retractions=True)
+    harness = harness_of(spec)
+    rows = [("a", 1, 7), ("b", 2, 3), ("a", 1, 7), ("a", 1, 4), ("b", 2, 3)]
+    kinds = [RowKind.INSERT, RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE]
+    batch = batch_of(rows)
+    harness.operator.process_columns(ColumnBatch(batch.data, None, np.array([kind.value for kind in kinds], np.int8)))
+    harness.watermark(100)
+    assert [row[:4] for row in results_of(harness)] == [("a", 1, 4, 4)]
+
+
+def test_a_row_without_time_is_dropped_and_counted() -> None:
+    harness = harness_of(aggregate(Windows("tumble", 10)))
+    harness.operator.process_columns(batch_of([("a", None, 1), ("a", 3, 2)]))  # type: ignore[list-item]
+    harness.watermark(100)
+    assert [row[:3] for row in results_of(harness)] == [("a", 1, 2)]
+    assert harness.operator.metrics()["numNullRowTimeRecordsDropped"] == 1
+
+
+def test_windows_of_instants_begin_at_local_midnight() -> None:
+    day = 86_400_000
+    zone = ZoneInfo("Asia/Shanghai")
+    spec = replace(aggregate(Windows("tumble", day)), time=WindowTime(1, True, zone))
+    harness = harness_of(spec)
+    harness.operator.process_columns(batch_of([("a", day - 1, 1), ("a", day * 2 // 3 - 1, 2)]))
+    harness.watermark(day * 2 // 3 - 2)
+    assert results_of(harness) == []
+    harness.watermark(day * 2 // 3 - 1)
+    assert results_of(harness) == [("a", 1, 2, 2, 0, day, day * 2 // 3 - 1)]
+    harness.watermark(2 * day)
+    assert results_of(harness)[1:] == [("a", 1, 1, 1, day, 2 * day, day * 5 // 3 - 1)]

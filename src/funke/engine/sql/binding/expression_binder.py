@@ -112,17 +112,17 @@ class ExpressionBinder:
     def _apply(
         self, function: Function, arguments: list[BoundExpression], origin: syntax.Expression
     ) -> BoundExpression:
-        if isinstance(function, UserScalar) and function.input_types is not None:
-            arguments = self._cast_arguments(function, function.input_types, arguments, origin)
+        if isinstance(function, UserScalar) and function.input_types is not None and not function.takes_row:
+            arguments = self.cast_arguments(function.name, function.input_types, arguments, origin)
         try:
             call = bind(function, [each.as_argument() for each in arguments], self._session)
         except TypeMismatchError as error:
             raise refused(str(error), origin.position) from error
         return BoundFunction(call.result, call, tuple(arguments))
 
-    def _cast_arguments(
+    def cast_arguments(
         self,
-        function: UserScalar,
+        name: str,
         types: tuple[DataType, ...],
         arguments: list[BoundExpression],
         origin: syntax.Expression,
@@ -131,9 +131,9 @@ class ExpressionBinder:
         given = [each.type for each in arguments]
         if len(given) != len(types) or not all(map(can_cast_implicitly, given, types)):
             raise ValidationException(
-                f"Invalid function call:\n{function.name}({', '.join(map(to_sql_text, given))})\nCaused by: "
+                f"Invalid function call:\n{name}({', '.join(map(to_sql_text, given))})\nCaused by: "
                 f"Invalid input arguments. Expected signatures are:\n"
-                f"{function.name}({', '.join(map(to_sql_text, types))})"
+                f"{name}({', '.join(map(to_sql_text, types))})"
             )
         return [
             each

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from funke.engine.errors import TypeMismatchError, UnsupportedFeatureError
+from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
@@ -31,12 +32,14 @@ from funke.engine.sql.binding.scope import Scope, refused
 from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate
+from funke.engine.sql.functions.aggregates.spreads import in_sums, is_spread
 from funke.engine.sql.functions.function import Session
+from funke.engine.sql.functions.user_aggregates import UserAggregate, as_aggregate
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.types.logical.atomic_types import BigIntType
 from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import with_nullable
+from funke.engine.types.logical.families import NUMERIC, with_nullable
 
 __all__ = [
     "AggregateFinder",
@@ -54,8 +57,10 @@ _GROUPING = ("grouping", "grouping_id", "group_id")
 
 
 def plain_aggregate(call: syntax.Call) -> AggregateFunction | None:
-    """The aggregate function that a call means by its name."""
-    return None if call.function is not None else find_aggregate(call.name)
+    """The aggregate function that a call means: the user's own, or that of its name."""
+    if call.function is not None:
+        return as_aggregate(call.function) if call.function.kind == "aggregate" else None
+    return find_aggregate(call.name)
 
 
 def aggregate_in(expression: syntax.Expression | None, find: AggregateFinder) -> syntax.Call | None:
@@ -173,6 +178,10 @@ class GroupedBinder(ExpressionBinder):
         return expression.type if is_always_there else with_nullable(expression.type, True)
 
     def _bind_aggregate(self, function: AggregateFunction, call: syntax.Call) -> BoundExpression:
+        if is_spread(function) and len(call.arguments) == 1:
+            argument = self._plain.bind(call.arguments[0])
+            if isinstance(argument.type, NUMERIC):
+                return super().bind(in_sums(function, call, argument.type))
         bound = self._bound_aggregate(function, call)
         if bound not in self._aggregates:
             self._aggregates.append(bound)
@@ -212,7 +221,11 @@ class GroupedBinder(ExpressionBinder):
             return []
         if not call.arguments and name == "COUNT":
             raise refused("Invalid number of arguments to function 'COUNT'. Was expecting 1 arguments", call.position)
+        if name == "COUNT" and len(call.arguments) > 1:
+            raise TableException("We now only support the count of one field.")
         arguments = [self._plain.bind_argument(each) for each in call.arguments]
+        if isinstance(function, UserAggregate) and function.input_types is not None:
+            return self._plain.cast_arguments(function.name, function.input_types, arguments, call)
         if name == "COUNT" and not call.is_distinct:
             # A value that is never NULL makes no difference: COUNT(1) is COUNT(*).
             arguments = [each for each in arguments if each.type._nullable]

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.binding.correlations import (
+    TableFunctionFinder,
+    bind_correlation,
+    is_correlated,
+    plain_table_function,
+)
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, column_of, time_of
 from funke.engine.sql.binding.group_windows import with_group_window
@@ -22,6 +29,7 @@ from funke.engine.sql.binding.grouped_queries import (
 from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
 from funke.engine.sql.binding.over_queries import OverBinder, has_over
 from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation
+from funke.engine.sql.binding.row_windows import with_row_windows
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
 from funke.engine.sql.binding.window_grouping import with_windows
@@ -51,6 +59,7 @@ class QueryBinder:
     session: Session = field(default_factory=Session)
     find_function: Callable[[str], Function | None] = find_function
     find_aggregate: AggregateFinder = plain_aggregate
+    find_table_function: TableFunctionFinder = plain_table_function
 
     def bind(self, query: queries.Query) -> Relation:
         """The meaning of a query."""
@@ -77,7 +86,9 @@ class QueryBinder:
             raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
         condition = None if select.where is None else binder.bind_condition(select.where, "WHERE")
         if is_grouped(select, self.find_aggregate):
-            relation: Relation = with_windows(self._bind_groups(select, source, scope, binder, condition))
+            relation: Relation = with_row_windows(
+                with_windows(self._bind_groups(select, source, scope, binder, condition))
+            )
         elif has_over(select):
             relation = self._bind_over(select, source, scope, condition)
         else:
@@ -130,6 +141,9 @@ class QueryBinder:
         if source is None:
             # SELECT 1: one row, whose only column nobody sees, since a batch without columns has no rows.
             return Constants((Column("", BooleanType(False)),), ((True,),)), Scope()
+        if is_correlated(source):
+            left = self._bind_source(source.left if isinstance(source, queries.Join) else None)
+            return bind_correlation(source, left, self._expression_binder, self.find_table_function)
         if isinstance(source, queries.TableRef):
             relation = self._find(source)
             name: str | None = source.path[-1]
@@ -154,6 +168,9 @@ class QueryBinder:
         )
         return relation, Scope(columns)
 
+    def _expression_binder(self, scope: Scope) -> ExpressionBinder:
+        return ExpressionBinder(scope, self.session, self.find_function)
+
     def _find(self, table: queries.TableRef) -> Relation:
         if table.as_of is not None:
             raise UnsupportedFeatureError("FOR SYSTEM_TIME AS OF in SQL")
@@ -165,8 +182,8 @@ class QueryBinder:
     def _with_tables(self, query: queries.With) -> QueryBinder:
         known: dict[str, Relation] = {}
 
-        def find(path: tuple[str, ...]) -> Relation | None:
-            return known[path[0]] if len(path) == 1 and path[0] in known else self.find_table(path)
+        def find(path: tuple[str, ...], *options: Any) -> Relation | None:
+            return known[path[0]] if len(path) == 1 and path[0] in known else self.find_table(path, *options)
 
         inner = replace(self, find_table=find)
         for name, column_names, each in query.tables:

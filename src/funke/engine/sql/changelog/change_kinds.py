@@ -6,21 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from funke.engine.sql.binding.expressions import BoundColumn
-from funke.engine.sql.binding.relations import (
-    Aggregation,
-    Calculation,
-    Constants,
-    Expansion,
-    Limit,
-    Relation,
-    Scan,
-    Sort,
-    UnionAll,
-)
-from funke.engine.sql.binding.window_relations import WindowTable
+from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.relations import Aggregation, Calculation, Relation, Scan
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
 from funke.engine.types.row import RowKind
 
-__all__ = ["ALL_KINDS", "INSERTS", "has_retractions", "kinds_of", "upsert_key_of"]
+__all__ = ["ALL_KINDS", "INSERTS", "has_retractions", "inputs_of", "kinds_of", "upsert_key_of"]
 
 Kinds = frozenset[RowKind]
 
@@ -30,9 +21,18 @@ _RETRACTIONS: Kinds = frozenset({RowKind.UPDATE_BEFORE, RowKind.DELETE})
 
 
 def kinds_of(relation: Relation) -> Kinds:
-    """The kinds of changes that the rows of a relation may be; one that says nothing about it emits inserts."""
+    """The kinds of changes that the rows of a relation may be; most hand on what they get."""
     rule = _KINDS.get(type(relation))
-    return INSERTS if rule is None else rule(relation)
+    return INSERTS.union(*map(kinds_of, inputs_of(relation))) if rule is None else rule(relation)
+
+
+def inputs_of(relation: Relation) -> tuple[Relation, ...]:
+    """The relations that one reads."""
+    inputs: list[Relation] = []
+    for value in vars(relation).values():
+        several = value if isinstance(value, tuple) else (value,)
+        inputs += [each for each in several if isinstance(each, Relation)]
+    return tuple(inputs)
 
 
 def has_retractions(relation: Relation) -> bool:
@@ -47,6 +47,9 @@ def upsert_key_of(relation: Relation) -> tuple[int, ...] | None:
     """
     if isinstance(relation, Aggregation):
         return tuple(range(len(relation.keys)))
+    if isinstance(relation, WindowAggregation):
+        start = len(relation.columns) - 3
+        return (*range(len(relation.keys)), start, start + 1)
     if isinstance(relation, Calculation):
         return _through(relation, upsert_key_of(relation.input))
     return None
@@ -72,18 +75,12 @@ def _of_aggregation(aggregation: Aggregation) -> Kinds:
     return frozenset(kinds)
 
 
-def _of_input(relation: Any) -> Kinds:
-    return kinds_of(relation.input)
-
-
+# Whatever else changes rows adds its rule here.
 _KINDS: dict[type[Relation], Callable[[Any], Kinds]] = {
     Scan: lambda scan: scan.kinds,
-    Constants: lambda constants: INSERTS,
-    Calculation: _of_input,
-    Expansion: _of_input,
-    UnionAll: lambda union: frozenset().union(*map(kinds_of, union.inputs)),
     Aggregation: _of_aggregation,
-    Sort: _of_input,
-    Limit: _of_input,
-    WindowTable: _of_input,
+    # A window says its result once, when it closes; the end of the input once, when it comes.
+    WindowAggregation: lambda relation: INSERTS,
+    OverAggregation: lambda relation: INSERTS,
+    FinalRows: lambda relation: INSERTS,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from funke.engine.operators.functions.table_functions import FunctionContext, UserDefinedFunction
@@ -17,8 +18,10 @@ __all__ = ["OpenedFunctions"]
 class OpenedFunctions:
     """Opens functions, each once, and closes those that were opened."""
 
-    def __init__(self, expressions: Iterable[BoundExpression | None]) -> None:
-        found = (each for expression in expressions for each in _functions_in(expression))
+    def __init__(
+        self, expressions: Iterable[BoundExpression | None], others: Iterable[UserDefinedFunction] = ()
+    ) -> None:
+        found = chain((each for expression in expressions for each in _functions_in(expression)), others)
         # One object may be called at several places.
         self._functions = list({id(each): each for each in found}.values())
         self._opened: list[UserDefinedFunction] = []

@@ -65,7 +65,9 @@ def plan_rows(
     filled = _filled(session, relation, wanted, names, partition or {})
     rows = cast_rows(session, filled, wanted, shown.summary)
     key = tuple(place for place, each in enumerate(wanted) if each.name in columns.primary_key)
-    return InsertPlan(identifier, rows, sink, key)
+    checked = (place for place, each in enumerate(filled.columns) if each.type._nullable)
+    not_null = tuple(place for place in checked if not wanted[place].type._nullable)
+    return InsertPlan(identifier, rows, sink, key, not_null)
 
 
 def _target(session: TableSession, path: tuple[str, ...]) -> tuple[Identifier, CatalogTable]:

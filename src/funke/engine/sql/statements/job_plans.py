@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.config.option_values import parse_boolean, parse_duration
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.merged_calculations import merged
+from funke.engine.sql.binding.not_nulls import NotNulls
 from funke.engine.sql.binding.relations import Aggregation, Relation, Sort
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.changelog.change_kinds import ALL_KINDS, Kinds, kinds_of
+from funke.engine.sql.changelog.change_kinds import ALL_KINDS, Kinds, inputs_of, kinds_of
 from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer, require_kinds
 from funke.engine.sql.connectors.push_down import push_down
+from funke.engine.sql.rules.unused_columns import without_unused
 
 if TYPE_CHECKING:
     from funke.engine.sql.statements.outcome import InsertPlan
@@ -30,24 +33,22 @@ def planned_rows(
     else:
         relation = _with_final_rows(relation)
     require_kinds(relation, accepted, consumer)
-    return push_down(for_consumer(relation, accepted, _change_settings(session)))
+    return push_down(merged(for_consumer(without_unused(relation), accepted, _change_settings(session))))
 
 
 def planned_insert(session: TableSession, plan: InsertPlan) -> InsertPlan:
     """Rows for a table, with the changes that its sink takes."""
     rows = plan.relation if session.is_streaming else _with_final_rows(plan.relation)
     accepted = plan.sink.accepted_kinds(kinds_of(rows))
-    return replace(plan, relation=planned_rows(session, plan.relation, accepted, f"Table sink '{plan.name}'"))
+    planned = planned_rows(session, plan.relation, accepted, f"Table sink '{plan.name}'")
+    return replace(plan, relation=_with_not_nulls(session, planned, plan.not_null))
 
 
-def inputs_of(relation: Relation) -> tuple[Relation, ...]:
-    """The relations that one reads."""
-    inputs: list[Relation] = []
-    for field in fields(relation):
-        value: Any = getattr(relation, field.name)
-        several = value if isinstance(value, tuple) else (value,)
-        inputs += [each for each in several if isinstance(each, Relation)]
-    return tuple(inputs)
+def _with_not_nulls(session: TableSession, relation: Relation, indexes: tuple[int, ...]) -> Relation:
+    if not indexes:
+        return relation
+    enforcer = session.settings.get("table.exec.sink.not-null-enforcer", "ERROR").upper()
+    return NotNulls(relation.columns, relation, indexes, enforcer == "DROP")
 
 
 def _change_settings(session: TableSession) -> ChangeSettings:

@@ -40,6 +40,8 @@ class InsertPlan:
     relation: Relation
     sink: TableSink
     primary_key: tuple[int, ...] = ()
+    # Columns that must have values, of which the query may give NULL.
+    not_null: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:

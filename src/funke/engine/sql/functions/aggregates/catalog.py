@@ -7,13 +7,40 @@ from dataclasses import replace
 from funke.engine.sql.functions.aggregates.aggregate import AggregateCall, AggregateFunction
 from funke.engine.sql.functions.aggregates.body_kernel import BodyKernel
 from funke.engine.sql.functions.aggregates.counting import COUNT
+from funke.engine.sql.functions.aggregates.distinct import DistinctKernel
 from funke.engine.sql.functions.aggregates.extremes import MAX, MIN
+from funke.engine.sql.functions.aggregates.gathering import (
+    ARRAY_AGG,
+    COLLECT,
+    JSON_ARRAYAGG,
+    JSON_OBJECTAGG,
+    LISTAGG,
+)
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel
+from funke.engine.sql.functions.aggregates.percentiles import PERCENTILE
+from funke.engine.sql.functions.aggregates.positions import FIRST_VALUE, LAST_VALUE
+from funke.engine.sql.functions.aggregates.spreads import SPREADS
 from funke.engine.sql.functions.aggregates.sums import AVG, SUM, SUM0
 
 __all__ = ["AGGREGATES", "create_kernel", "find_aggregate"]
 
-AGGREGATES: tuple[AggregateFunction, ...] = (COUNT, SUM, SUM0, MIN, MAX, AVG)
+AGGREGATES: tuple[AggregateFunction, ...] = (
+    COUNT,
+    SUM,
+    SUM0,
+    MIN,
+    MAX,
+    AVG,
+    FIRST_VALUE,
+    LAST_VALUE,
+    LISTAGG,
+    ARRAY_AGG,
+    COLLECT,
+    JSON_ARRAYAGG,
+    JSON_OBJECTAGG,
+    PERCENTILE,
+    *SPREADS,
+)
 
 _BY_NAME = {name: function for function in AGGREGATES for name in function.names}
 
@@ -27,4 +54,5 @@ def create_kernel(call: AggregateCall, has_retractions: bool = False) -> Aggrega
     """What computes a call on batches; `has_retractions` if rows may be taken back."""
     call = replace(call, has_retractions=has_retractions)
     made = None if call.function.kernel_for is None else call.function.kernel_for(call)
-    return BodyKernel(call) if made is None else made
+    kernel = BodyKernel(call) if made is None else made
+    return DistinctKernel(call, kernel) if call.is_distinct else kernel

@@ -55,7 +55,7 @@ class _CountKernel(RunningKernel):
 # COUNT(*) has no arguments.
 COUNT = AggregateFunction(
     ("count",),
-    " | any...",
+    " | any",
     always(BigIntType(False)),
     lambda call: _CountBody(),
     lambda call: _CountKernel(),

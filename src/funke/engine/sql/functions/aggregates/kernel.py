@@ -65,7 +65,6 @@ class RunningKernel(AggregateKernel):
 
 def _filled(count: int, dtype: Any, value: Any) -> Any:
     if dtype is object and callable(value):
-        objects: Any = np.empty(count, object)
-        objects[:] = [value() for _ in range(count)]
-        return objects
+        # One by one: numpy would take lists for more dimensions.
+        return np.fromiter((value() for _ in range(count)), object, count)
     return np.full(count, value, dtype)

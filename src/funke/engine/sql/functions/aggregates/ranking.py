@@ -12,7 +12,7 @@ from funke.engine.types.logical.atomic_types import BigIntType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import with_nullable
 
-__all__ = ["RANKING"]
+__all__ = ["RANKING", "ROW_NUMBER"]
 
 
 class _LagBody(AggregateBody):
@@ -80,16 +80,18 @@ def _number(arguments: Sequence[Argument]) -> DataType:
     return BigIntType(False)
 
 
+ROW_NUMBER = AggregateFunction(
+    ("row_number",),
+    "",
+    _number,
+    COUNT.body_for,
+    COUNT.kernel_for,
+    has_value_when_empty=True,
+    purpose="The number of the row.",
+)
+
 RANKING: tuple[AggregateFunction, ...] = (
-    AggregateFunction(
-        ("row_number",),
-        "",
-        _number,
-        COUNT.body_for,
-        COUNT.kernel_for,
-        has_value_when_empty=True,
-        purpose="The number of the row.",
-    ),
+    ROW_NUMBER,
     AggregateFunction(
         ("rank",), "any", _number, _rank_body, has_value_when_empty=True, purpose="One more than the rows before."
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,11 @@ class LocalTime:
         """What the clock shows at each of many instants (int64)."""
         if self._zone is None:
             return stamps
+        if not isinstance(self._zone, ZoneInfo):
+            # The same distance from UTC all the time.
+            distance = self._zone.utcoffset(None)
+            assert distance is not None
+            return stamps + distance // _MILLISECOND
         instants = pa.array(stamps).view(pa.timestamp("ms", self._zone.key))
         return np.asarray(pc.local_timestamp(instants).view(pa.int64()))
 

@@ -1,0 +1,102 @@
+"""FIRST_VALUE and LAST_VALUE: by the order in which rows come; NULLs do not count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
+from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields, RunningKernel
+from funke.engine.sql.functions.aggregates.rows import AggregateRows
+from funke.engine.sql.functions.type_rules import like_argument
+from funke.engine.sql.functions.values import from_values, to_values
+
+__all__ = ["FIRST_VALUE", "LAST_VALUE"]
+
+
+class _PositionBody(AggregateBody):
+    """All values in order if they may be taken back, else the one that counts."""
+
+    def __init__(self, call: AggregateCall, is_first: bool) -> None:
+        self._is_first = is_first
+        self._keeps_all = call.has_retractions
+
+    def create(self) -> list[Any]:
+        return []
+
+    def accumulate(self, accumulator: list[Any], *arguments: Any) -> None:
+        (value,) = arguments
+        if value is None or (accumulator and self._is_first and not self._keeps_all):
+            return
+        if not self._keeps_all:
+            accumulator.clear()
+        accumulator.append(value)
+
+    def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+        # As in Flink the oldest one of those that are equal.
+        if arguments[0] in accumulator:
+            accumulator.remove(arguments[0])
+
+    def merge(self, accumulator: list[Any], other: list[Any]) -> None:
+        for value in other:
+            self.accumulate(accumulator, value)
+
+    def value(self, accumulator: list[Any]) -> Any:
+        return accumulator[0 if self._is_first else -1] if accumulator else None
+
+
+class _PositionKernel(RunningKernel):
+    """Field: the value, None if there is none."""
+
+    dtypes = (object,)
+    initial = (None,)
+
+    def __init__(self, call: AggregateCall, is_first: bool) -> None:
+        self._type = call.types[0]
+        self._is_first = is_first
+
+    def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:
+        segments, length = rows.segments, len(rows)
+        # Places of values: those of the groups before come first, then those of the rows.
+        groups = len(segments)
+        own = np.arange(groups, groups + length)
+        has_value = np.fromiter((each is not None for each in before[0]), np.bool_, groups)
+        values: Any = np.empty(groups + length + 1, object)
+        values[:groups] = before[0]
+        values[groups:-1] = np.fromiter(to_values(rows.arguments[0].array, self._type), object, length)
+        nothing = groups + length if self._is_first else -1
+        start = np.where(has_value, np.arange(groups), nothing)
+        places = own if rows.counting is None else np.where(rows.counting, own, nothing)
+        operation = np.minimum if self._is_first else np.maximum
+        return (values[segments.running(operation, start, places)],)
+
+    def merge(self, left: Fields, right: Fields) -> Fields:
+        preferred, other = (left[0], right[0]) if self._is_first else (right[0], left[0])
+        is_missing = np.fromiter((each is None for each in preferred), np.bool_, len(preferred))
+        return (np.where(is_missing, other, preferred),)
+
+    def values(self, fields: Fields) -> Any:
+        return from_values(fields[0].tolist(), self._type)
+
+
+def _kernel(call: AggregateCall, is_first: bool) -> AggregateKernel | None:
+    return None if call.has_retractions else _PositionKernel(call, is_first)
+
+
+FIRST_VALUE = AggregateFunction(
+    ("first_value",),
+    "any",
+    like_argument(),
+    lambda call: _PositionBody(call, is_first=True),
+    lambda call: _kernel(call, is_first=True),
+    purpose="The value of the first row that has one.",
+)
+LAST_VALUE = AggregateFunction(
+    ("last_value",),
+    "any",
+    like_argument(),
+    lambda call: _PositionBody(call, is_first=False),
+    lambda call: _kernel(call, is_first=False),
+    purpose="The value of the last row that has one.",
+)

@@ -1,0 +1,82 @@
+"""Aggregate functions that users wrote, as functions of SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.flink_exceptions import TableException
+from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
+from funke.engine.sql.functions.type_rules import always
+from funke.engine.sql.syntax.user_function import UserFunction
+from funke.engine.sql.user_values import to_user_value
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.sql_text import from_sql_text
+
+__all__ = ["UserAggregate", "as_aggregate"]
+
+
+@dataclass(frozen=True)
+class UserAggregate(AggregateFunction):
+    """A function of the user's; who runs it opens and closes `user.function`."""
+
+    user: UserFunction | None = None
+
+    @property
+    def input_types(self) -> tuple[DataType, ...] | None:
+        """The types that its arguments are cast to; None if it takes them as they are."""
+        assert self.user is not None
+        given = self.user.input_types
+        return None if given is None else tuple(map(_data_type, given))
+
+
+def as_aggregate(user: UserFunction) -> UserAggregate:
+    """Return an aggregate function of the user's as one of SQL's."""
+    if user.kind != "aggregate":
+        raise UnsupportedFeatureError(f"the {user.kind} function '{user.name}' as an aggregate")
+    return UserAggregate(
+        (user.name,),
+        "any... |",
+        always(_data_type(user.result_types[0])),
+        _UserBody,
+        # It is asked for its value without rows too.
+        has_value_when_empty=True,
+        user=user,
+    )
+
+
+def _data_type(given: DataType | str) -> DataType:
+    return from_sql_text(given) if isinstance(given, str) else given
+
+
+class _UserBody(AggregateBody):
+    def __init__(self, call: AggregateCall) -> None:
+        assert isinstance(call.function, UserAggregate) and call.function.user is not None
+        user = call.function.user
+        if user.is_pandas:
+            raise TableException("Pandas UDAFs are not supported in streaming mode currently.")
+        self._function = user.function
+        self._convert = _converted([to_user_value(each) for each in call.types])
+
+    def create(self) -> Any:
+        return self._function.create_accumulator()
+
+    def accumulate(self, accumulator: Any, *arguments: Any) -> None:
+        self._function.accumulate(accumulator, *self._convert(arguments))
+
+    def retract(self, accumulator: Any, *arguments: Any) -> None:
+        self._function.retract(accumulator, *self._convert(arguments))
+
+    def merge(self, accumulator: Any, other: Any) -> None:
+        self._function.merge(accumulator, [other])
+
+    def value(self, accumulator: Any) -> Any:
+        return self._function.get_value(accumulator)
+
+
+def _converted(converts: list[Callable[[Any], Any] | None]) -> Callable[[tuple[Any, ...]], Any]:
+    if not any(converts):
+        return lambda values: values
+    return lambda values: [each if convert is None else convert(each) for convert, each in zip(converts, values)]
