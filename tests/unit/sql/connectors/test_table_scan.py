@@ -14,6 +14,7 @@ from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.connectors.filesystem.filesystem_source import FileTableSource
 from funke.engine.sql.connectors.push_down import push_down
+from funke.engine.sql.connectors.unheard_watermarks import with_unheard_watermarks
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.syntax.statements import QueryStatement
 from funke.engine.types.logical.sql_text import to_sql_text
@@ -82,22 +83,16 @@ def test_a_query_for_no_column_reads_one() -> None:
     assert [each.name for each in scan.columns] == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("text", "steps"),
-    [
-        ("SELECT channel FROM (SELECT channel, price * 2 AS p FROM bids WHERE price > 1)", 1),
-        ("SELECT p + 1 FROM (SELECT price * 2 AS p FROM bids WHERE price > 1)", 1),
-        ("SELECT p, p + 1 FROM (SELECT price * 2 AS p FROM bids)", 2),
-        ("SELECT channel, channel FROM (SELECT channel FROM bids) WHERE channel > 'x'", 1),
-        ("SELECT channel FROM (SELECT channel, price FROM bids WHERE price <> 0) WHERE 1 / price > 0", 2),
-    ],
-)
-def test_calculations_become_one_if_nothing_is_computed_twice(text: str, steps: int) -> None:
-    relation: Relation = push_down(bound(text, bids()))
-    found = 0
-    while isinstance(relation, Calculation):
-        relation, found = relation.input, found + 1
-    assert found == steps
+def test_watermarks_that_nobody_listens_to_cut_nothing() -> None:
+    query = with_unheard_watermarks(bound("SELECT channel, COUNT(*) FROM bids GROUP BY channel", bids()))
+    windows = """
+        SELECT window_end, COUNT(*) FROM TABLE(TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
+        GROUP BY window_start, window_end
+    """
+    for relation, is_heard in ((query, False), (with_unheard_watermarks(bound(windows, bids())), True)):
+        while not isinstance(relation, WatermarkAssigner):
+            relation = relation.input
+        assert relation.is_heard is is_heard
 
 
 def test_a_source_reads_no_more_rows_than_a_limit() -> None:

@@ -6,11 +6,10 @@ stands in between, that one gets everything, and the pass goes on below it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from funke.engine.sql.binding.calculation_merging import column_places, merged
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction
 from funke.engine.sql.binding.relations import Calculation, Limit, Relation, Scan
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
@@ -24,22 +23,18 @@ R = TypeVar("R", bound=Relation)
 def push_down(relation: R) -> R:
     """Return a relation with the same rows and columns that reads less."""
     if isinstance(relation, Calculation):
-        return merged(_pushed_below(relation))  # type: ignore[return-value]
+        conditions = [] if relation.condition is None else [relation.condition]
+        narrow, numbers = _narrowed(relation.input, _columns_in([*relation.expressions, *conditions]))
+        return replace(
+            relation,
+            input=narrow,
+            expressions=tuple(_renumbered(each, numbers) for each in relation.expressions),
+            condition=None if relation.condition is None else _renumbered(relation.condition, numbers),
+        )
     if isinstance(relation, Limit) and relation.limit is not None:
         return replace(relation, input=_limited(push_down(relation.input), relation.offset + relation.limit))
     changed = {field.name: _pushed(getattr(relation, field.name)) for field in fields(relation)}
     return replace(relation, **{name: new for name, (new, is_new) in changed.items() if is_new})
-
-
-def _pushed_below(relation: Calculation) -> Calculation:
-    conditions = [] if relation.condition is None else [relation.condition]
-    narrow, numbers = _narrowed(relation.input, set(column_places([*relation.expressions, *conditions])))
-    return replace(
-        relation,
-        input=narrow,
-        expressions=tuple(_renumbered(each, numbers) for each in relation.expressions),
-        condition=None if relation.condition is None else _renumbered(relation.condition, numbers),
-    )
 
 
 def _limited(relation: Relation, rows: int) -> Relation:
@@ -84,7 +79,7 @@ def _narrowed(relation: Relation, wanted: set[int]) -> tuple[Relation, dict[int,
 
 
 def _narrowed_watermarks(relation: WatermarkAssigner, wanted: set[int]) -> tuple[Relation, dict[int, int]]:
-    needed = wanted | {relation.rowtime} | set(column_places([relation.expression]))
+    needed = wanted | {relation.rowtime} | _columns_in([relation.expression])
     narrow, numbers = _narrowed(relation.input, needed)
     olds = {new: old for old, new in numbers.items()}
     columns = tuple(relation.columns[olds[place]] for place in range(len(narrow.columns)))
@@ -95,6 +90,16 @@ def _narrowed_watermarks(relation: WatermarkAssigner, wanted: set[int]) -> tuple
 
 def _chosen(values: tuple[Any, ...], places: Sequence[int]) -> tuple[Any, ...]:
     return tuple(values[place] for place in places)
+
+
+def _columns_in(expressions: Iterable[BoundExpression]) -> set[int]:
+    found: set[int] = set()
+    for each in expressions:
+        if isinstance(each, BoundColumn):
+            found.add(each.index)
+        elif isinstance(each, BoundFunction):
+            found |= _columns_in(each.arguments)
+    return found
 
 
 def _renumbered(expression: BoundExpression, numbers: dict[int, int]) -> BoundExpression:
