@@ -33,7 +33,7 @@ from funke.engine.sql.operators.calculate import Calculate
 from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
-from funke.engine.sql.operators.final_rows import keep_final_rows
+from funke.engine.sql.operators.final_rows import KeepFinalRows
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.operators.table_aggregate import TableAggregate
 from funke.engine.sql.stream_types import row_type_of
@@ -90,7 +90,8 @@ def _not_nulls(env: StreamExecutionEnvironment, checked: NotNulls) -> DataStream
 
 def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream:
     upstream = stream_of(env, final.input)
-    made = upstream._transform(ColumnOperator(keep_final_rows), "FinalRows", row_type_of(final.columns))
+    operation = ColumnOperator(KeepFinalRows(final.columns, final.otherwise))
+    made = upstream._transform(operation, "FinalRows", row_type_of(final.columns))
     return upstream._keeping_parallelism(made)
 
 
