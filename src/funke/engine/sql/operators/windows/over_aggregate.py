@@ -44,6 +44,7 @@ class OverAggregate:
     time: WindowTime
     is_rows: bool
     preceding: int | None
+    ttl_ms: int = 0
 
     @staticmethod
     def of(over: OverAggregation) -> OverAggregate:
@@ -56,6 +57,7 @@ class OverAggregate:
             over.time,
             over.is_rows,
             over.preceding,
+            over.ttl_ms,
         )
 
     def __call__(self, task: TaskInfo) -> OverOperator:
@@ -93,7 +95,9 @@ class OverOperator(KeyedColumnsOperator):
             super().close()
 
     def layout(self) -> ColumnLayout:
-        return ColumnLayout("over-aggregates", self._create)
+        # Rows that are in accumulators must be able to leave them: those of a lower bound stay.
+        ttl_ms = self._spec.ttl_ms if self._spec.preceding is None else 0
+        return ColumnLayout("over-aggregates", self._create, ttl_ms)
 
     def _create(self, count: int) -> Fields:
         return tuple(field for kernel in self._kernels for field in kernel.create(count))
