@@ -59,11 +59,9 @@ def _with_inputs(relation: Any, settings: ChangeSettings) -> Relation:
         plain: Relation = relation
         return plain
     changed: Relation = replace(relation, input=_resolved(relation.input, True, settings))
-    return (
-        replace(changed, ttl_ms=settings.ttl_ms)
-        if isinstance(changed, (OverAggregation, TableAggregation))
-        else changed
-    )
+    if isinstance(changed, (OverAggregation, TableAggregation)):
+        return replace(changed, ttl_ms=settings.ttl_ms)
+    return changed
 
 
 def require_kinds(relation: Relation, accepted: Kinds, consumer: str) -> None:

@@ -145,12 +145,10 @@ def _plain_titles(relation: Relation, style: _Style) -> list[str]:
             return [node_text(relation), _exchange(relation.input, relation.keys)]
         if isinstance(relation, OverAggregation):
             return [node_text(relation), _exchange(relation.input, relation.partition_by)]
+        if isinstance(relation, WindowTable) and relation.windows.kind == "session":
+            return [node_text(relation), _exchange(relation.input, relation.partition_by or ())]
         if isinstance(relation, WindowTable):
-            has_keys = relation.windows.kind == "session"
-            return [
-                node_text(relation),
-                *([_exchange(relation.input, relation.partition_by or ())] if has_keys else []),
-            ]
+            return [node_text(relation)]
     fields = ", ".join(each.name for each in relation.columns)
     return [f"{'Logical' if style.is_logical else ''}{type(relation).__name__}(select=[{fields}])"]
 
