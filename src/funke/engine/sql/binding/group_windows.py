@@ -7,9 +7,13 @@ from dataclasses import fields, replace
 from typing import Any
 
 from funke.engine.errors import SqlValidationError, UnsupportedFeatureError
+from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
-from funke.engine.sql.binding.window_relations import WindowTable
+from funke.engine.sql.binding.syntax_parts import parts_of
+from funke.engine.sql.binding.table_aggregations import table_aggregate_in
+from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.window_relations import RowWindowTable, WindowTable
 from funke.engine.sql.binding.window_tables import window_table, window_time, windows_of
 from funke.engine.sql.functions.function import Session
 from funke.engine.sql.syntax import expressions as syntax
@@ -33,6 +37,10 @@ def with_group_window(
     window = _window_of(select)
     if window is None:
         return select, source, scope
+    if table_aggregate_in(select) is not None:
+        raise UnsupportedFeatureError("an aggregate function that gives rows, in a group window")
+    if any(map(_is_number, window.arguments)):
+        return _counting_rows(select, window, source, scope)
     table = _table(window, source, scope, session)
     bounds = [ScopeColumn(column.name, column.type, None, column.time) for column in table.columns[-3:]]
     written = _Properties(window, table.time.is_event_time)
@@ -72,14 +80,7 @@ def _table(window: syntax.Call, source: Relation, scope: Scope, session: Session
     time, *sizes = window.arguments or (None,)
     if len(sizes) != _SIZES[window.name] or not isinstance(time, syntax.Name):
         raise refused(f"{window.name.upper()} in GROUP BY needs a time column and intervals", window.position)
-    if any(isinstance(each, syntax.Literal) and isinstance(each.type, BigIntType) for each in sizes):
-        raise UnsupportedFeatureError("a group window that counts rows")
-    found, nested = scope.find(time)
-    if found.time is None or nested:
-        raise SqlValidationError(
-            "Window aggregate can only be defined over a time attribute column, but "
-            f"{to_sql_text(found.type)} encountered."
-        )
+    found = _time_column(time, scope)
     column = source.columns[found.index]
     named = [Column(own.name, each.type, each.time) for own, each in zip(scope.columns, source.columns)]
     made = window_table(source, named, windows_of(window.name, sizes), window_time(column, found.index, session), None)
@@ -91,6 +92,39 @@ def _table(window: syntax.Call, source: Relation, scope: Scope, session: Session
         replace(last, name=_TIME.parts[0], type=column.type),
     )
     return replace(made, columns=(*rest, *hidden))
+
+
+def _time_column(time: syntax.Name, scope: Scope) -> BoundColumn:
+    found, nested = scope.find(time)
+    if found.time is None or nested:
+        raise SqlValidationError(
+            "Window aggregate can only be defined over a time attribute column, but "
+            f"{to_sql_text(found.type)} encountered."
+        )
+    return found
+
+
+def _is_number(expression: syntax.Expression) -> bool:
+    return isinstance(expression, syntax.Literal) and isinstance(expression.type, BigIntType)
+
+
+def _counting_rows(
+    select: queries.Select, window: syntax.Call, source: Relation, scope: Scope
+) -> tuple[queries.Select, Relation, Scope]:
+    """Windows that count rows, which only the Table API has; they have no bounds."""
+    time, *sizes = window.arguments
+    numbers = [each.value for each in sizes if isinstance(each, syntax.Literal) and _is_number(each)]
+    if window.name == "session" or len(numbers) != len(sizes) or not isinstance(time, syntax.Name):
+        raise refused(f"{window.name.upper()} needs a time column, and either lengths of time or numbers of rows", None)
+    if _time_column(time, scope).time is not TimeAttribute.PROCTIME:
+        raise SqlValidationError("Event-time grouping windows on row intervals are currently not supported.")
+    if any(_is_property(part) for item in (*select.items, select.having) if item for part in parts_of(item)):
+        kind = "slide" if window.name == "hop" else "tumble"
+        raise SqlValidationError(f"Window start and Window end cannot be selected for a row-count {kind} window.")
+    assert select.group_by is not None
+    sets = tuple(tuple(key for key in keys if key != window) for keys in select.group_by.sets)
+    table = RowWindowTable(source.columns, source, numbers[-1], numbers[0])
+    return replace(select, group_by=queries.GroupBy(sets)), table, scope
 
 
 class _Properties:
@@ -110,7 +144,8 @@ class _Properties:
                 )
             if expression.name in _PARTS:
                 return self._property(expression)
-        return _with_parts(expression, self.out)
+        written: syntax.Expression = _with_parts(expression, self.out)
+        return written
 
     def _property(self, call: syntax.Call) -> syntax.Expression:
         kind, part = _PARTS[call.name]

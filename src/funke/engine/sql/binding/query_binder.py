@@ -22,6 +22,7 @@ from funke.engine.sql.binding.grouped_queries import (
 from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
 from funke.engine.sql.binding.over_queries import OverBinder, has_over
 from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation
+from funke.engine.sql.binding.row_windows import with_row_windows
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
 from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
@@ -81,7 +82,8 @@ class QueryBinder:
         if table_aggregate is not None:
             relation: Relation = bind_table_aggregation(select, table_aggregate, source, binder, condition)
         elif is_grouped(select, self.find_aggregate):
-            relation = with_windows(self._bind_groups(select, source, scope, binder, condition))
+            groups = self._bind_groups(select, source, scope, binder, condition)
+            relation = with_row_windows(with_windows(groups))
         elif has_over(select):
             relation = self._bind_over(select, source, scope, condition)
         else:

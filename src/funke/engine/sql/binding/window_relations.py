@@ -8,7 +8,7 @@ from typing import Literal
 
 from funke.engine.sql.binding.relations import BoundAggregate, Relation
 
-__all__ = ["OverAggregation", "WindowAggregation", "WindowTable", "WindowTime", "Windows"]
+__all__ = ["OverAggregation", "RowWindowTable", "WindowAggregation", "WindowTable", "WindowTime", "Windows"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,15 @@ class WindowTable(Relation):
     windows: Windows
     time: WindowTime
     partition_by: tuple[int, ...] | None = ()
+
+
+@dataclass(frozen=True)
+class RowWindowTable(Relation):
+    """Rows that are about to be grouped by windows that count rows; with the groups it becomes something else."""
+
+    input: Relation
+    size: int
+    slide: int
 
 
 @dataclass(frozen=True)

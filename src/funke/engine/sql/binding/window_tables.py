@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Sequence
 from zoneinfo import ZoneInfo
 
@@ -87,8 +88,8 @@ def window_time(column: Column, place: int, session: Session) -> WindowTime:
     """What windows on a column go by."""
     is_event_time = column.time is TimeAttribute.ROWTIME
     is_local = is_event_time and isinstance(column.type, TimestampType)
-    zone = None if is_local or session.zone == ZoneInfo("UTC") else session.zone
-    return WindowTime(place, is_event_time, zone)
+    is_utc = session.zone in (ZoneInfo("UTC"), datetime.timezone.utc)
+    return WindowTime(place, is_event_time, None if is_local or is_utc else session.zone)
 
 
 def windows_of(kind: str, sizes: Sequence[syntax.Expression], offset: syntax.Expression | None = None) -> Windows:

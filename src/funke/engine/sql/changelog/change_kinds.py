@@ -48,6 +48,9 @@ def upsert_key_of(relation: Relation) -> tuple[int, ...] | None:
     """
     if isinstance(relation, Aggregation):
         return tuple(range(len(relation.keys)))
+    if isinstance(relation, WindowAggregation):
+        start = len(relation.columns) - 3
+        return (*range(len(relation.keys)), start, start + 1)
     if isinstance(relation, Calculation):
         return _through(relation, upsert_key_of(relation.input))
     return None

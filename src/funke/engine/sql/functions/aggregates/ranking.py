@@ -12,7 +12,7 @@ from funke.engine.types.logical.atomic_types import BigIntType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import with_nullable
 
-__all__ = ["RANKING"]
+__all__ = ["RANKING", "ROW_NUMBER"]
 
 
 class _LagBody(AggregateBody):
@@ -35,7 +35,8 @@ class _LagBody(AggregateBody):
 
     def value(self, accumulator: list[Any]) -> Any:
         offset, default, values = accumulator
-        return values[0] if len(values) > offset else default
+        # As in Flink, a NULL counts as a row that is not there.
+        return default if len(values) <= offset or values[0] is None else values[0]
 
 
 class _RankBody(AggregateBody):
@@ -80,16 +81,18 @@ def _number(arguments: Sequence[Argument]) -> DataType:
     return BigIntType(False)
 
 
+ROW_NUMBER = AggregateFunction(
+    ("row_number",),
+    "",
+    _number,
+    COUNT.body_for,
+    COUNT.kernel_for,
+    has_value_when_empty=True,
+    purpose="The number of the row.",
+)
+
 RANKING: tuple[AggregateFunction, ...] = (
-    AggregateFunction(
-        ("row_number",),
-        "",
-        _number,
-        COUNT.body_for,
-        COUNT.kernel_for,
-        has_value_when_empty=True,
-        purpose="The number of the row.",
-    ),
+    ROW_NUMBER,
     AggregateFunction(
         ("rank",), "any", _number, _rank_body, has_value_when_empty=True, purpose="One more than the rows before."
     ),

@@ -49,7 +49,7 @@ def frame_events(codes: Any, times: Any, is_new: Any, preceding: int, is_rows: b
 def _leaving_rows(codes: Any, preceding: int) -> Any:
     """The row at which each row leaves; the number of rows if it stays."""
     count = len(codes)
-    leaves = np.arange(count) + preceding + 1
+    leaves: Any = np.arange(count) + preceding + 1
     stays = leaves >= count
     stays[~stays] = codes[leaves[~stays]] != codes[~stays]
     return np.where(stays, count, leaves)
@@ -59,7 +59,7 @@ def _leaving_times(codes: Any, times: Any, preceding: int) -> Any:
     first = times.min()
     width = int(times.max()) - int(first) + preceding + 2
     points = codes * width + (times - first)
-    leaves = np.searchsorted(points, points + preceding, side="right")
+    leaves: Any = np.searchsorted(points, points + preceding, side="right")
     stays = leaves >= len(codes)
     stays[~stays] = codes[leaves[~stays]] != codes[~stays]
     return np.where(stays, len(codes), leaves)
@@ -67,7 +67,7 @@ def _leaving_times(codes: Any, times: Any, preceding: int) -> Any:
 
 def last_peers(codes: Any, times: Any) -> Any:
     """For each of the sorted rows the last one with the same key and time."""
-    is_last = np.ones(len(codes), bool)
+    is_last: Any = np.ones(len(codes), bool)
     is_last[:-1] = (codes[1:] != codes[:-1]) | (times[1:] != times[:-1])
     ends = np.flatnonzero(is_last)
     return ends[np.searchsorted(ends, np.arange(len(codes)))]

@@ -31,7 +31,12 @@ class LocalTime:
         """What the clock shows at each of many instants (int64)."""
         if self._zone is None:
             return stamps
-        instants = pa.array(stamps).view(pa.timestamp("ms", _zone_name(self._zone)))
+        if not isinstance(self._zone, ZoneInfo):
+            # The same distance from UTC all the time.
+            distance = self._zone.utcoffset(None)
+            assert distance is not None
+            return stamps + distance // _MILLISECOND
+        instants = pa.array(stamps).view(pa.timestamp("ms", self._zone.key))
         return np.asarray(pc.local_timestamp(instants).view(pa.int64()))
 
     def last_shown(self, instant_ms: int) -> int:
@@ -62,11 +67,3 @@ class LocalTime:
             return local
         found, places = np.unique(local, return_inverse=True)
         return np.array([self.to_instant(each) for each in found.tolist()], np.int64)[places]
-
-
-def _zone_name(zone: datetime.tzinfo) -> str:
-    """The zone as Arrow names it: Europe/Berlin, or +08:00."""
-    if isinstance(zone, ZoneInfo):
-        return zone.key
-    distance = datetime.datetime.now(zone).strftime("%z")
-    return f"{distance[:3]}:{distance[3:5]}"
