@@ -211,6 +211,39 @@ def test_files_roll_and_partitions_are_told(tmp_path: Path) -> None:
     assert names == ["_SUCCESS", *["part"] * 3]
 
 
+def test_rows_are_written_once_after_a_restart(tmp_path: Path) -> None:
+    text = table("a INT, s STRING", tmp_path, "csv", more="PARTITIONED BY (s)")
+    context, _ = created(text)
+    sink = create_table_sink(context).create_sink(context.columns)
+    place = WriterContext("job", 0, 1, 0, row_type_of(context.columns), lambda: 0, lambda _: None, staging_folder="/x")
+    writer = sink.create_writer(place)
+    writer.write_columns(ColumnBatch(record_batch(context.columns, [(1, "x"), (2, "y")])))
+    writer.prepare_snapshot(1)
+    assert writer.prepare_commit() == []
+    state = writer.snapshot()
+    writer.write_columns(ColumnBatch(record_batch(context.columns, [(3, "x"), (4, "z")])))
+    writer.flush(end_of_input=False)
+    writer.close()
+    again = sink.create_writer(place, state)
+    again.write_columns(ColumnBatch(record_batch(context.columns, [(3, "x"), (4, "z")])))
+    again.flush(end_of_input=True)
+    committer = sink.create_committer()
+    assert committer is not None
+    committer.commit(again.prepare_commit())
+    assert files(tmp_path) == {"s=x": b"1\n3\n", "s=y": b"2\n", "s=z": b"4\n"}
+
+
+def test_new_files_are_looked_for(tmp_path: Path) -> None:
+    source = source_of(table("a INT", tmp_path, "csv", ", 'source.monitor-interval' = '2 s'"))
+    assert not source.is_bounded
+    made = source.create_source()
+    assert not made.is_bounded
+    enumerator = made.create_enumerator(1)
+    assert not enumerator.is_finished
+    assert enumerator.poll(10) == []
+    assert 0 < enumerator.next_poll_ms() <= 2000
+
+
 @pytest.mark.parametrize(
     ("columns", "form", "options", "told"),
     [

@@ -155,7 +155,7 @@ class ExpressionBinder:
     def _apply(
         self, function: Function, arguments: list[BoundExpression], origin: syntax.Expression
     ) -> BoundExpression:
-        if isinstance(function, UserScalar) and function.input_types is not None:
+        if isinstance(function, UserScalar) and function.input_types is not None and not function.takes_row:
             arguments = self.cast_arguments(function.name, function.input_types, arguments, origin)
         try:
             call = bind(function, [each.as_argument() for each in arguments], self._session)
