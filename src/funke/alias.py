@@ -22,7 +22,7 @@ __all__ = ["install", "is_installed", "uninstall"]
 _ALIAS = "pyflink"
 _REAL = "funke"
 _MISSING_REASONS = {
-    "pyflink.table": "the Table API and SQL are not available yet",
+    "pyflink.table": "this part of the Table API is not available",
     "pyflink.java_gateway": "there is no gateway to Flink's JVM classes",
     "pyflink.fn_execution": "it is PyFlink's own runtime",
     "pyflink.shell": "it prepares Flink's Table API in an interactive Python",

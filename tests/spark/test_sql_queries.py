@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from funke.common import Row, Types
+from funke.common import Row, Types, WatermarkStrategy
+from funke.common.watermark_strategy import TimestampAssigner
 from funke.datastream import StreamExecutionEnvironment
-from funke.table import DataTypes, EnvironmentSettings, FunctionContext, ScalarFunction, StreamTableEnvironment
+from funke.engine.flink_exceptions import TableException
+from funke.table import (
+    AggregateFunction,
+    DataTypes,
+    EnvironmentSettings,
+    FunctionContext,
+    ScalarFunction,
+    Schema,
+    StreamTableEnvironment,
+)
 from funke.table.expressions import call, col
 from funke.table.udf import udf
 
@@ -126,9 +137,101 @@ def test_values_of_all_types_pass_functions_of_users_and_come_back(
     ]
 
 
-def test_rows_in_order(spark: Any) -> None:
+class Longest(AggregateFunction):
+    """The longest text of a group."""
+
+    def create_accumulator(self) -> list[str]:
+        return [""]
+
+    def accumulate(self, accumulator: list[str], *args: Any) -> None:
+        accumulator[0] = max(accumulator[0], args[0], key=len)
+
+    def get_value(self, accumulator: list[str]) -> str:
+        return accumulator[0]
+
+    def get_accumulator_type(self) -> Any:
+        return DataTypes.ARRAY(DataTypes.STRING())
+
+    def get_result_type(self) -> Any:
+        return DataTypes.STRING()
+
+
+def test_batches_give_their_results_once_and_in_order(spark: Any, tmp_path: Path) -> None:
     t_env = StreamTableEnvironment.create(environment_settings=EnvironmentSettings.in_batch_mode())
-    frame = pd.DataFrame({"id": [3, 1, 2], "name": ["c", None, "b"]})
+    frame = pd.DataFrame({"id": [3, 1, 2, 5, 4], "name": ["c", None, "bb", "c", "aaa"]})
     t_env.create_temporary_view("frame", t_env.from_pandas(frame))
-    found = t_env.sql_query("SELECT name, id * 2 FROM frame ORDER BY id DESC LIMIT 2").to_pandas()
-    assert found.values.tolist() == [["c", 6], ["b", 4]]
+    t_env.execute_sql(f"""
+        CREATE TABLE files (id INT NOT NULL, name STRING, extra DOUBLE)
+        WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '{tmp_path}')
+    """)
+    inserted = t_env.execute_sql("INSERT INTO files (name, id) SELECT name, CAST(id AS INT) FROM frame")
+    assert [tuple(row) for row in inserted.collect()] == [(-1,)]
+    found = t_env.sql_query("SELECT name, id * 2 FROM files ORDER BY id DESC LIMIT 2").to_pandas()
+    assert found.values.tolist() == [["c", 10], ["aaa", 8]]
+    t_env.create_temporary_system_function("longest", Longest())
+    groups = t_env.sql_query("""
+        SELECT MOD(id, 2) AS kind, COUNT(*) AS number, longest(COALESCE(name, '')) AS most
+        FROM files GROUP BY MOD(id, 2) ORDER BY number
+    """)
+    with groups.execute().collect() as rows:
+        assert list(rows) == [Row(0, 2, "aaa"), Row(1, 3, "c")]
+
+
+def test_inserts_of_one_job(t_env: StreamTableEnvironment, capfd: pytest.CaptureFixture[str]) -> None:
+    t_env.execute_sql(
+        "CREATE TABLE numbers (n BIGINT, w AS n + 1) WITH ('connector' = 'datagen', "
+        "'fields.n.kind' = 'sequence', 'fields.n.start' = '1', 'fields.n.end' = '4')"
+    )
+    t_env.execute_sql("CREATE TABLE shown (n BIGINT, w STRING) WITH ('connector' = 'print', 'print-identifier' = 'x')")
+    t_env.execute_sql("CREATE TABLE gone (n BIGINT) WITH ('connector' = 'blackhole')")
+    statements = t_env.create_statement_set()
+    statements.add_insert_sql("INSERT INTO shown SELECT n, CAST(w AS STRING) FROM numbers WHERE n > 2")
+    statements.add_insert("gone", t_env.from_path("numbers").select(col("n")))
+    result = statements.execute()
+    assert [each.get_name() for each in result.get_resolved_schema().get_columns()] == [
+        "default_catalog.default_database.shown",
+        "default_catalog.default_database.gone",
+    ]
+    result.wait()
+    lines = {line.split("> ")[-1] for line in capfd.readouterr().out.splitlines() if line.startswith("x")}
+    assert lines == {"+I[3, 4]", "+I[4, 5]"}
+
+
+def test_tables_become_streams_and_streams_tables(
+    env: StreamExecutionEnvironment, t_env: StreamTableEnvironment
+) -> None:
+    row_type = Types.ROW_NAMED(["id", "item"], [Types.INT(), Types.STRING()])
+    stamped = env.from_collection([(1, "a"), (2, "b"), (3, "a")], row_type).assign_timestamps_and_watermarks(
+        WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Stamps())
+    )
+    schema = (
+        Schema.new_builder()
+        .column_by_metadata("rt", DataTypes.TIMESTAMP_LTZ(3), "rowtime")
+        .column_by_expression("twice", "id * 2")
+        .watermark("rt", "SOURCE_WATERMARK()")
+        .build()
+    )
+    table = t_env.from_data_stream(stamped, schema)
+    assert str(table.get_resolved_schema()).splitlines()[3:5] == [
+        "  `rt` TIMESTAMP_LTZ(3) *ROWTIME*,",
+        "  `twice` INT",
+    ]
+    plain = t_env.to_data_stream(table.select(col("item"), col("twice"), col("rt")))
+    moment = datetime.datetime(1970, 1, 1, 0, 0, 3, tzinfo=datetime.timezone.utc)
+    assert sorted(map(tuple, plain.execute_and_collect()))[1] == ("a", 6, moment)
+    counted = table.group_by(col("item")).select(col("item"), col("id").count.alias("n"))
+    pairs = t_env.to_retract_stream(counted, Types.ROW([Types.STRING(), Types.LONG()]))
+    changes = [(is_added, tuple(row)) for is_added, row in pairs.execute_and_collect() if row[0] == "a"]
+    assert changes == [(True, ("a", 1)), (False, ("a", 1)), (True, ("a", 2))]
+    with pytest.raises(TableException, match="doesn't support consuming update changes which is produced by node"):
+        t_env.to_data_stream(counted)
+    back = t_env.from_changelog_stream(t_env.to_changelog_stream(counted))
+    with back.where(col("item") == "b").execute().collect() as rows:
+        assert [(str(row.get_row_kind()), *row) for row in rows] == [("+I", "b", 1)]
+
+
+class Stamps(TimestampAssigner):
+    """The number of an element as its second."""
+
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return int(value[0]) * 1000

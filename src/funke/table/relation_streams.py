@@ -9,6 +9,7 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
 from funke.engine.graph.partitioners import Global, Hash
+from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.not_nulls import NotNulls
 from funke.engine.sql.binding.relations import (
@@ -29,6 +30,7 @@ from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.assign_watermarks import AssignWatermarks
 from funke.engine.sql.operators.batch_elements import unpack_batches
 from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.operators.final_rows import keep_final_rows
@@ -113,6 +115,13 @@ def _union_all(env: StreamExecutionEnvironment, union: UnionAll) -> DataStream:
     return first.union(*others)
 
 
+def _correlation(env: StreamExecutionEnvironment, correlation: Correlation) -> DataStream:
+    upstream = stream_of(env, correlation.input)
+    operation = ColumnOperator(Correlate.of(correlation))
+    row_type = row_type_of(correlation.columns)
+    return upstream._keeping_parallelism(upstream._transform(operation, "Correlate", row_type))
+
+
 def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStream:
     upstream = stream_of(env, expansion.input)
     operation = ColumnOperator(Expand.of(expansion))
@@ -159,6 +168,7 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     FinalRows: _final_rows,
     NotNulls: _not_nulls,
     WatermarkAssigner: _watermarks,
+    Correlation: _correlation,
     Expansion: _expansion,
     Aggregation: _aggregation,
     TableAggregation: _table_aggregation,

@@ -14,6 +14,7 @@ from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.connectors.filesystem.filesystem_source import FileTableSource
 from funke.engine.sql.connectors.push_down import push_down
+from funke.engine.sql.connectors.unheard_watermarks import with_unheard_watermarks
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.syntax.statements import QueryStatement
 from funke.engine.types.logical.sql_text import to_sql_text
@@ -82,6 +83,30 @@ def test_a_query_for_no_column_reads_one() -> None:
     assert [each.name for each in scan.columns] == ["a"]
 
 
+def test_watermarks_that_nobody_listens_to_cut_nothing() -> None:
+    query = with_unheard_watermarks(bound("SELECT channel, COUNT(*) FROM bids GROUP BY channel", bids()))
+    windows = """
+        SELECT window_end, COUNT(*) FROM TABLE(TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
+        GROUP BY window_start, window_end
+    """
+    for relation, is_heard in ((query, False), (with_unheard_watermarks(bound(windows, bids())), True)):
+        while not isinstance(relation, WatermarkAssigner):
+            relation = relation.input
+        assert relation.is_heard is is_heard
+
+
+def test_a_source_reads_no_more_rows_than_a_limit() -> None:
+    def limit_of(text: str) -> int | None:
+        table = scan_of(push_down(bound(text, bids()))).table
+        assert isinstance(table, FileTableSource)
+        return table.files.limit
+
+    assert limit_of("SELECT channel FROM bids LIMIT 3 OFFSET 2") == 5
+    assert limit_of("SELECT channel FROM bids LIMIT 3") == 3
+    assert limit_of("SELECT channel FROM bids WHERE price > 3 LIMIT 3") is None
+    assert limit_of("SELECT channel FROM bids") is None
+
+
 def test_partitions_and_metadata_stand_in_the_path(tmp_path: Path) -> None:
     folder = tmp_path / "day=2020-12-31" / "shop=a%20b"
     folder.mkdir(parents=True)
@@ -103,6 +128,22 @@ def test_partitions_and_metadata_stand_in_the_path(tmp_path: Path) -> None:
     ]
     narrow = source.with_columns([3]).create_source()
     assert [repr(row) for row in drain(narrow)][-1] == "Row(day=datetime.date(2021, 1, 1))"
+
+
+def test_files_of_partitions_that_a_condition_rules_out_are_not_read(tmp_path: Path) -> None:
+    for day in ("2020-12-31", "2021-01-01"):
+        (tmp_path / f"day={day}").mkdir()
+    (tmp_path / "day=2020-12-31" / "x.csv").write_text("no number\n")
+    (tmp_path / "day=2021-01-01" / "x.csv").write_text("1\n2\n")
+    table = relation_of(
+        "CREATE TABLE t (id INT, `day` DATE, f STRING METADATA FROM 'file.name') PARTITIONED BY (`day`) "
+        f"WITH ('connector' = 'filesystem', 'format' = 'csv', 'path' = '{tmp_path}')"
+    )
+    text = "SELECT id FROM (SELECT id, `day` AS d, f FROM bids) WHERE d > DATE '2020-12-31' AND id > 1"
+    source = scan_of(push_down(bound(text, table))).table
+    assert isinstance(source, FileTableSource)
+    assert len(source.files.conditions) == 1
+    assert [row.id for row in drain(source.create_source())] == [1, 2]
 
 
 def test_only_paths_that_match_are_read(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,9 +30,12 @@ EPOCH = datetime.datetime(1970, 1, 1)
 class Columns(OperatorHarness):
     """The operator of a table's watermarks, fed with event times in milliseconds."""
 
-    def __init__(self, expression: str = "ts - INTERVAL '1' SECOND", options: str = "", **settings: Any) -> None:
+    def __init__(
+        self, expression: str = "ts - INTERVAL '1' SECOND", options: str = "", is_heard: bool = True, **settings: Any
+    ) -> None:
         relation = relation_of(TABLE.format(expression=expression, options=options))
         assert isinstance(relation, WatermarkAssigner)
+        relation = replace(relation, is_heard=is_heard)
         self.columns = relation.input.columns
         super().__init__(ColumnOperator(AssignWatermarks.of(relation)), **settings)
         self.recorder.takes_columns = True
@@ -134,3 +138,7 @@ def test_without_rows_the_stream_falls_idle() -> None:
 
 def test_batches_have_no_watermarks() -> None:
     assert Columns(is_batch=True).rows(5000, 9000) == [5000, 9000]
+
+
+def test_where_nobody_listens_nothing_is_cut() -> None:
+    assert Columns(is_heard=False).rows(900, 1201, 1402, 1000) == [900, 1201, 1402, 1000, Watermark(402)]

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.binding.correlations import (
+    TableFunctionFinder,
+    bind_correlation,
+    is_correlated,
+    plain_table_function,
+)
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, column_of, time_of
 from funke.engine.sql.binding.group_windows import with_group_window
@@ -53,6 +60,7 @@ class QueryBinder:
     session: Session = field(default_factory=Session)
     find_function: Callable[[str], Function | None] = find_function
     find_aggregate: AggregateFinder = plain_aggregate
+    find_table_function: TableFunctionFinder = plain_table_function
 
     def bind(self, query: queries.Query) -> Relation:
         """The meaning of a query."""
@@ -73,7 +81,7 @@ class QueryBinder:
             if getattr(select, name):
                 raise UnsupportedFeatureError(f"{clause} in SQL")
         select, source, scope = with_group_window(select, *self._bind_source(select.source), self.session)
-        binder = ExpressionBinder(scope, self.session, self.find_function)
+        binder = ExpressionBinder(scope, self.session, self.find_function, self.bind)
         illegal = aggregate_in(select.where, self.find_aggregate)
         if illegal is not None:
             raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
@@ -141,6 +149,9 @@ class QueryBinder:
         if source is None:
             # SELECT 1: one row, whose only column nobody sees, since a batch without columns has no rows.
             return Constants((Column("", BooleanType(False)),), ((True,),)), Scope()
+        if is_correlated(source):
+            left = self._bind_source(source.left if isinstance(source, queries.Join) else None)
+            return bind_correlation(source, left, self._expression_binder, self.find_table_function)
         if isinstance(source, queries.TableRef):
             relation = self._find(source)
             name: str | None = source.path[-1]
@@ -165,6 +176,9 @@ class QueryBinder:
         )
         return relation, Scope(columns)
 
+    def _expression_binder(self, scope: Scope) -> ExpressionBinder:
+        return ExpressionBinder(scope, self.session, self.find_function)
+
     def _find(self, table: queries.TableRef) -> Relation:
         if table.as_of is not None:
             raise UnsupportedFeatureError("FOR SYSTEM_TIME AS OF in SQL")
@@ -176,8 +190,8 @@ class QueryBinder:
     def _with_tables(self, query: queries.With) -> QueryBinder:
         known: dict[str, Relation] = {}
 
-        def find(path: tuple[str, ...]) -> Relation | None:
-            return known[path[0]] if len(path) == 1 and path[0] in known else self.find_table(path)
+        def find(path: tuple[str, ...], *options: Any) -> Relation | None:
+            return known[path[0]] if len(path) == 1 and path[0] in known else self.find_table(path, *options)
 
         inner = replace(self, find_table=find)
         for name, column_names, each in query.tables:
@@ -234,7 +248,7 @@ def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
     return Calculation(columns, relation, same)
 
 
-_ONE_ROW = pa.record_batch({"": pa.array([0])})
+_ONE_ROW = pa.record_batch([pa.nulls(1)], names=[""])
 
 
 def _constant(expression: BoundExpression) -> object:

@@ -21,3 +21,5 @@ class WatermarkAssigner(Relation):
     idle_timeout_ms: int | None = None
     # Behind every so many rows a watermark may be sent; None: as time goes on.
     rows_per_watermark: int | None = None
+    # Whether it matters between which rows a watermark stands.
+    is_heard: bool = True

@@ -25,6 +25,7 @@ _BUILT_IN = (
     f"datagen={_PACKAGE}.datagen.datagen_connector:DatagenFactory",
     f"filesystem={_PACKAGE}.filesystem.filesystem_factory:FileSystemFactory",
     f"print={_PACKAGE}.print_connector:PrintFactory",
+    f"spark={_PACKAGE}.spark_connector:SparkFactory",
 )
 CONNECTOR = TableOption("connector", description="Which connector reads and writes the table.")
 _PROPERTY_VERSION = TableOption("property-version", "Integer", "1", "Version of the options; only 1 exists.")

@@ -32,6 +32,11 @@ class UserScalar(Function):
     user: UserFunction | None = None
 
     @property
+    def takes_row(self) -> bool:
+        """Whether its only argument is a whole row, whatever types were declared."""
+        return self.user is not None and self.user.takes_row
+
+    @property
     def input_types(self) -> tuple[DataType, ...] | None:
         """The types that its arguments are cast to; None if it takes them as they are."""
         assert self.user is not None

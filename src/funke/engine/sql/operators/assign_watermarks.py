@@ -31,6 +31,7 @@ class AssignWatermarks:
     expression: BoundExpression
     idle_timeout_ms: int | None
     rows_per_watermark: int | None
+    is_heard: bool = True
 
     @staticmethod
     def of(relation: WatermarkAssigner) -> AssignWatermarks:
@@ -41,6 +42,7 @@ class AssignWatermarks:
             relation.expression,
             relation.idle_timeout_ms,
             relation.rows_per_watermark,
+            relation.is_heard,
         )
 
     def __call__(self, task: TaskInfo) -> AssignWatermarksOperator:
@@ -63,6 +65,7 @@ class AssignWatermarksOperator(Operator):
         self._watermarks = column_of(assigner.expression)
         self._idle_timeout_ms = assigner.idle_timeout_ms
         self._rows_per_watermark = assigner.rows_per_watermark
+        self._is_heard = assigner.is_heard
         self._rows = 0
         self._current = self._sent = 0
         self._is_idle = False
@@ -120,6 +123,10 @@ class AssignWatermarksOperator(Operator):
 
     def _ends(self, reached: Any) -> Iterator[int]:
         """Where to cut: behind the rows that a watermark follows."""
+        if not self._is_heard:
+            # Small pieces cost those behind it a third of their time, for nothing: 2 000 instead of 14 000 rows.
+            yield len(reached)
+            return
         if self._rows_per_watermark is not None:
             yield from self._ends_by_rows(reached, self._rows_per_watermark)
             return

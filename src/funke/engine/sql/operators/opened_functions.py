@@ -20,10 +20,14 @@ class OpenedFunctions:
     """Opens functions, each once, and closes those that were opened."""
 
     def __init__(
-        self, expressions: Iterable[BoundExpression | None], aggregates: Iterable[AggregateFunction] = ()
+        self,
+        expressions: Iterable[BoundExpression | None],
+        aggregates: Iterable[AggregateFunction] = (),
+        others: Iterable[UserDefinedFunction] = (),
     ) -> None:
         found = [each for expression in expressions for each in _functions_in(expression)]
         found += [each.user.function for each in aggregates if isinstance(each, UserAggregate) and each.user]
+        found += others
         # One object may be called at several places.
         self._functions = list({id(each): each for each in found}.values())
         self._opened: list[UserDefinedFunction] = []

@@ -34,6 +34,7 @@ from funke.engine.sql.statements.outcome import InsertPlan, Outcome, text_outcom
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.syntax import statements as syntax
 from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import with_nullable
 from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
 from funke.engine.types.logical.sql_text import to_full_sql_text
 from funke.engine.types.row import RowKind
@@ -237,8 +238,7 @@ def _text(expression: BoundExpression, style: _Style) -> str:
     if isinstance(expression, BoundColumn):
         return f"${expression.index}" if style.is_logical else expression.name
     if isinstance(expression, BoundConstant):
-        is_interval = isinstance(expression.type, (DayTimeIntervalType, YearMonthIntervalType))
-        return _value_text(expression.value) + (f":{to_full_sql_text(expression.type)}" if is_interval else "")
+        return _value_text(expression.value) + _interval_text(expression.type)
     if isinstance(expression, BoundSymbol):
         word = expression.word
         return f"FLAG({word})" if not isinstance(word, DataType) else to_full_sql_text(word)
@@ -250,12 +250,18 @@ def _function_text(expression: BoundFunction, style: _Style) -> str:
     name = expression.call.function.name
     arguments = [_text(each, style) for each in expression.arguments]
     if name in ("cast", "try_cast"):
-        target = to_full_sql_text(expression.type)
+        target = to_full_sql_text(with_nullable(expression.type, True))
         short = f"{name.upper()}({arguments[0]}"
         return f"{short}):{target}" if style.is_logical else f"{short} AS {target})"
     if name in _INFIX and style.is_infix and len(arguments) > 1:
         return f"({f' {name.upper()} '.join(arguments)})"
     return f"{name if name in _INFIX else name.upper()}({', '.join(arguments)})"
+
+
+def _interval_text(data_type: DataType) -> str:
+    if isinstance(data_type, DayTimeIntervalType):
+        return ":INTERVAL SECOND"
+    return ":INTERVAL MONTH" if isinstance(data_type, YearMonthIntervalType) else ""
 
 
 def _value_text(value: Any) -> str:

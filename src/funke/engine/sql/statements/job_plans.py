@@ -15,6 +15,7 @@ from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.changelog.change_kinds import ALL_KINDS, Kinds, inputs_of, kinds_of
 from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer, require_kinds
 from funke.engine.sql.connectors.push_down import push_down
+from funke.engine.sql.connectors.unheard_watermarks import with_unheard_watermarks
 from funke.engine.sql.rules.unused_columns import without_unused
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def planned_insert(session: TableSession, plan: InsertPlan) -> InsertPlan:
     """Rows for a table, with the changes that its sink takes."""
     rows = plan.relation if session.is_streaming else _with_final_rows(plan.relation)
     accepted = plan.sink.accepted_kinds(kinds_of(rows))
-    planned = planned_rows(session, plan.relation, accepted, f"Table sink '{plan.name}'")
+    planned = with_unheard_watermarks(planned_rows(session, plan.relation, accepted, f"Table sink '{plan.name}'"))
     return replace(plan, relation=_with_not_nulls(session, planned, plan.not_null))
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeVar
 
+from funke.engine.sql.binding.correlations import plain_table_function
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.grouped_queries import plain_aggregate
 from funke.engine.sql.binding.query_binder import QueryBinder
@@ -14,7 +15,7 @@ from funke.engine.sql.binding.scope import Scope, ScopeColumn
 from funke.engine.sql.catalog.catalog_manager import CatalogManager
 from funke.engine.sql.catalog.function_registry import FunctionRegistry
 from funke.engine.sql.catalog.module_manager import ModuleManager
-from funke.engine.sql.catalog.objects import CatalogFunction, CatalogTable, CatalogView, Identifier
+from funke.engine.sql.catalog.objects import CatalogTable, CatalogView, Identifier
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate
 from funke.engine.sql.functions.catalog import find_function
@@ -27,9 +28,12 @@ from funke.engine.sql.statements.table_relations import relation_of
 from funke.engine.sql.statements.time_zones import zone_of
 from funke.engine.sql.syntax.expressions import Call, Expression
 from funke.engine.sql.syntax.queries import Query
+from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.types.logical.data_type import DataType
 
 __all__ = ["SessionSettings", "TableSession"]
+
+F = TypeVar("F")
 
 
 class SessionSettings(Protocol):
@@ -79,7 +83,9 @@ class TableSession:
     def binder(self) -> QueryBinder:
         """What binds the queries of one statement: they all see the same time."""
         session = Session(self.zone, datetime.datetime.now(datetime.timezone.utc))
-        return QueryBinder(self.find_relation, session, self.find_function, self.find_aggregate)
+        return QueryBinder(
+            self.find_relation, session, self.find_function, self.find_aggregate, self.find_table_function
+        )
 
     def expression_type(self, expression: Expression, columns: Sequence[Column]) -> DataType:
         """The type of an expression on some columns."""
@@ -103,40 +109,48 @@ class TableSession:
         return relation_of(self, identifier, found, options or {})
 
     def find_function(self, name: str) -> Function | None:
-        """The function of a name: the user's temporary ones, built-in ones, those of modules, those of the catalog."""
+        """The scalar function of a name; None if there is none, or if it is of another kind."""
+        found = self._find(name, _built_in)
+        if isinstance(found, UserFunction):
+            return as_scalar(found) if "scalar" in found.kind else None
+        return found if isinstance(found, Function) else None
+
+    def find_aggregate(self, call: Call) -> AggregateFunction | None:
+        """The aggregate function that a call means; None if it means none."""
+        if call.function is not None:
+            return plain_aggregate(call)
+        found = self._find(".".join(call.path) or call.name, _built_in)
+        if isinstance(found, UserFunction):
+            return as_aggregate(found) if found.kind == "aggregate" else None
+        return found if isinstance(found, AggregateFunction) else None
+
+    def find_table_function(self, call: Call) -> UserFunction | None:
+        """The table function that a call means; None if it means none."""
+        if call.function is not None:
+            return plain_table_function(call)
+        found = self._find(".".join(call.path) or call.name, lambda name: None)
+        return found if found is not None and found.kind == "table" else None
+
+    def _find(self, name: str, built_in: Callable[[str], F | None]) -> F | UserFunction | None:
+        """The function of a name: temporary ones of the system, built-in ones, of modules, of the database."""
         path = tuple(name.split("."))
         if len(path) == 1:
             system = self.functions.find_system(name)
             if system is not None:
-                return _as_function(system)
-            built_in = find_function(name) if self._uses_core else None
-            if built_in is not None:
-                return built_in
+                return load_function(system)
+            found = built_in(name) if self._uses_core else None
+            if found is not None:
+                return found
             of_module = self.modules.find(name)
             if of_module is not None:
-                return as_scalar(of_module)
-        found = self.functions.find(path) if len(path) <= 3 else None
-        return None if found is None else _as_function(found)
-
-    def find_aggregate(self, call: Call) -> AggregateFunction | None:
-        """The aggregate function that a call means, in the same order; None if it means none."""
-        if call.function is not None:
-            return plain_aggregate(call)
-        path = call.path or (call.name,)
-        found = self.functions.find_system(path[0]) if len(path) == 1 else None
-        if found is None and len(path) == 1 and self._uses_core:
-            built_in = find_aggregate(path[0])
-            if built_in is not None or find_function(path[0]) is not None:
-                return built_in
-        if found is None and len(path) <= 3:
-            found = self.functions.find(path)
-        user = None if found is None else load_function(found)
-        return as_aggregate(user) if user is not None and user.kind == "aggregate" else None
+                return of_module
+        function = self.functions.find(path) if len(path) <= 3 else None
+        return None if function is None else load_function(function)
 
     @property
     def _uses_core(self) -> bool:
         return "core" in self.modules.list_modules()
 
 
-def _as_function(function: CatalogFunction) -> Function:
-    return as_scalar(load_function(function))
+def _built_in(name: str) -> Function | AggregateFunction | None:
+    return find_function(name) or find_aggregate(name)

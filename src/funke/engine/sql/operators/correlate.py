@@ -1,0 +1,145 @@
+"""Puts each row together with the rows that a table function, or a collection, gives for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import GeneratorType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.operators.operator import Operator, TaskInfo
+from funke.engine.sql.binding.correlations import Correlation
+from funke.engine.sql.binding.expressions import BoundExpression, column_of
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.functions.values import from_values, to_value, to_values
+from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.sql.operators.opened_functions import OpenedFunctions
+from funke.engine.sql.user_values import from_user_value, to_user_value
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.logical.collection_types import MapType, MultisetType
+from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.row import Row
+
+__all__ = ["Correlate"]
+
+Rows = Iterator[tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Correlate:
+    """Makes the operator of a correlation for a subtask."""
+
+    inputs: tuple[Column, ...]
+    columns: tuple[Column, ...]
+    function: Any
+    arguments: tuple[BoundExpression, ...]
+    keeps_all: bool
+    has_ordinality: bool
+
+    @staticmethod
+    def of(relation: Correlation) -> Correlate:
+        """What a subtask has to know of a correlation."""
+        inputs = relation.input.columns
+        rest = (relation.arguments, relation.keeps_all, relation.has_ordinality)
+        return Correlate(inputs, relation.columns, relation.function, *rest)
+
+    def __call__(self, task: TaskInfo) -> Operator:
+        return _CorrelateOperator(self)
+
+
+class _CorrelateOperator(Operator):
+    takes_rows = False
+    takes_columns = True
+
+    def __init__(self, made: Correlate) -> None:
+        self._input = schema_of(made.inputs)
+        self._output_schema = schema_of(made.columns)
+        self._made = made.columns[len(made.inputs) :]
+        self._keeps_all = made.keeps_all
+        self._getters = [column_of(each) for each in made.arguments]
+        self._types = [each.type for each in made.arguments]
+        own = () if made.function is None else (made.function.function,)
+        self._functions = OpenedFunctions(made.arguments, others=own)
+        self._rows_of = _of_collection(made) if made.function is None else _of_function(made)
+
+    def open(self) -> None:
+        """Opens the functions of users."""
+        self._functions.open(self.context)
+
+    def close(self) -> None:
+        self._functions.close()
+
+    def metrics(self) -> dict[str, Any]:
+        counts = {"numRecordsIn": self.records_in, "numRecordsOut": self.output.records_out}
+        return counts | self._functions.metrics()
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Sends on the rows that are made of each row, behind its columns."""
+        self.records_in += len(batch)
+        if batch.data.schema != self._input:
+            batch = batch.with_data(batch.data.cast(self._input, safe=False))
+        arguments = [self._values(get(batch.data), place, len(batch)) for place, get in enumerate(self._getters)]
+        places: list[int] = []
+        rows: list[tuple[Any, ...]] = []
+        nothing = (None,) * len(self._made)
+        for place in range(len(batch)):
+            before = len(rows)
+            rows += self._rows_of(*(each[place] for each in arguments))
+            if len(rows) == before and self._keeps_all:
+                rows.append(nothing)
+            places += [place] * (len(rows) - before)
+        if rows:
+            self._emit(batch.take(pa.array(np.array(places))), rows)
+
+    def _values(self, column: Any, place: int, length: int) -> list[Any]:
+        data_type = self._types[place]
+        return [to_value(column, data_type)] * length if isinstance(column, pa.Scalar) else to_values(column, data_type)
+
+    def _emit(self, repeated: ColumnBatch, rows: list[tuple[Any, ...]]) -> None:
+        made = [from_values(values, column.type) for values, column in zip(zip(*rows), self._made, strict=True)]
+        data = pa.RecordBatch.from_arrays([*repeated.data.columns, *made], schema=self._output_schema)
+        self.output.emit_columns(repeated.with_data(data))
+
+
+def _of_function(made: Correlate) -> Callable[..., Rows]:
+    """As in PyFlink: lists, ranges and generators give several rows, None none, and anything else is one row."""
+    evaluate = made.function.function.eval
+    from_user = [from_user_value(each.type) for each in made.columns[len(made.inputs) :]]
+    to_user = [to_user_value(each.type) for each in made.arguments]
+    count = len(from_user)
+
+    def rows_of(*arguments: Any) -> Rows:
+        given = evaluate(*(each if convert is None else convert(each) for convert, each in zip(to_user, arguments)))
+        if given is None:
+            return
+        for value in given if isinstance(given, (list, range, GeneratorType)) else (given,):
+            fields = tuple(value) if isinstance(value, (tuple, Row)) else (value,)
+            if len(fields) != count:
+                raise ValueError(f"the function '{made.function.name}' gives {count} columns, got {value!r}")
+            yield tuple(each if convert is None else convert(each) for convert, each in zip(from_user, fields))
+
+    return rows_of
+
+
+def _of_collection(made: Correlate) -> Callable[..., Rows]:
+    data_type: Any = made.arguments[0].type
+    has_fields = not isinstance(data_type, MapType) and isinstance(data_type.element_type, RowType)
+
+    def elements(collection: Any) -> Iterator[tuple[Any, ...]]:
+        if isinstance(data_type, MapType):
+            yield from collection.items()
+            return
+        if isinstance(data_type, MultisetType):
+            collection = (each for each, count in collection.items() for _ in range(count))
+        width = len(data_type.element_type) if has_fields else 1
+        for each in collection:
+            yield (each or (None,) * width) if has_fields else (each,)
+
+    def rows_of(collection: Any) -> Rows:
+        for number, each in enumerate(elements(collection) if collection is not None else (), 1):
+            yield (*each, number) if made.has_ordinality else tuple(each)
+
+    return rows_of

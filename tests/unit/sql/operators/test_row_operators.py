@@ -1,0 +1,116 @@
+"""Small operators on rows of tables: order, limits, final results, NOT NULL, event time of streams."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.flink_exceptions import TableException
+from funke.engine.graph.operations import ColumnOperator
+from funke.engine.sql.binding.expressions import BoundColumn
+from funke.engine.sql.binding.relations import Column, SortKey
+from funke.engine.sql.operators.correlate import Correlate
+from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
+from funke.engine.sql.operators.final_rows import keep_final_rows
+from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
+from funke.engine.sql.operators.stream_columns import StreamColumns
+from funke.engine.sql.table_rows import to_batches, to_rows
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.logical.data_types import DataTypes
+from funke.table.udf import udtf
+from tests.harness.operator_harness import OperatorHarness
+
+COLUMNS = (Column("id", DataTypes.INT()), Column("name", DataTypes.STRING()))
+Rows = list[tuple[Any, ...]]
+
+
+def batch(*rows: tuple[Any, ...], kinds: str = "", timestamps: list[int] | None = None) -> ColumnBatch:
+    """Rows with their kinds, one letter each: i, b (before), a (after), d."""
+    (made,) = to_batches(COLUMNS, rows)
+    found = np.array(["ibad".index(each) for each in kinds], np.int8) if kinds else None
+    return ColumnBatch(made.data, None if timestamps is None else np.array(timestamps), found)
+
+
+def results(create: Any, *batches: ColumnBatch, columns: tuple[Column, ...] = COLUMNS, cut: bool = False) -> Rows:
+    """What an operator gives for batches and for their end; `cut` restarts it before the last one."""
+    harness = OperatorHarness(ColumnOperator(create), keeps_columns=True)
+    for each in batches[:-1]:
+        harness.operator.process_columns(each)
+    found = harness.elements()
+    if cut:
+        harness = OperatorHarness(ColumnOperator(create), keeps_columns=True, restored=[harness.snapshot()])
+    harness.operator.process_columns(batches[-1])
+    harness.end_input()
+    found += harness.elements()
+    kept = (each for each in found if isinstance(each, ColumnBatch))
+    return [tuple(row) for each in kept for row in to_rows(columns, each)]
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_rows_are_sorted_when_all_have_come(cut: bool) -> None:
+    one = batch((2, "b"), (None, "n"), (3, "a"))
+    other = batch((2, "a"), (1, None))
+    ascending = SortRows(COLUMNS, (SortKey(0), SortKey(1, is_ascending=False, nulls_first=False)))
+    assert results(ascending, one, other, cut=cut) == [(None, "n"), (1, None), (2, "b"), (2, "a"), (3, "a")]
+    last = SortRows(COLUMNS, (SortKey(0, is_ascending=False, nulls_first=False),), offset=1, limit=2)
+    # Rows that are equal keep their order.
+    assert results(last, one, other, cut=cut) == [(2, "b"), (2, "a")]
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_the_first_rows_pass(cut: bool) -> None:
+    one, other = batch((1, "a"), (2, "b"), (3, "c")), batch((4, "d"), (5, "e"))
+    assert results(LimitRows(COLUMNS, 1, 3), one, other, cut=cut) == [(2, "b"), (3, "c"), (4, "d")]
+    assert results(LimitRows(COLUMNS, 4), one, other, cut=cut) == [(5, "e")]
+    assert results(LimitRows(COLUMNS, 0, 0), one, other, cut=cut) == []
+
+
+def test_rows_that_are_taken_back_cannot_be_counted() -> None:
+    with pytest.raises(UnsupportedFeatureError, match="LIMIT on a table that changes"):
+        results(LimitRows(COLUMNS, 0, 1), batch((1, "a"), (1, "a"), kinds="id"))
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_what_changes_leave(cut: bool) -> None:
+    one = batch((1, "a"), (2, "b"), (1, "a"), (1, "c"), kinds="iiba")
+    other = batch((2, "b"), (3, "d"), (3, "d"), (3, "d"), kinds="diid")
+    assert results(keep_final_rows, one, other, cut=cut) == [(1, "c"), (3, "d")]
+    assert results(keep_final_rows, batch((1, "a"))) == [(1, "a")]
+
+
+def test_a_null_where_there_must_be_a_value() -> None:
+    rows = batch((1, "a"), (None, "b"))
+    assert results(EnforceNotNull(("id",), (0,), True), rows) == [(1, "a")]
+    with pytest.raises(TableException, match="Column 'id' is NOT NULL, however, a null value is being written into it"):
+        results(EnforceNotNull(("id",), (0,), False), rows)
+
+
+def test_event_time_becomes_a_column() -> None:
+    columns = (Column("rt", DataTypes.TIMESTAMP_LTZ(3)), Column("id", DataTypes.BIGINT()))
+    create = StreamColumns(columns, (None, 0))
+    moment = datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=datetime.timezone.utc)
+    assert results(create, batch((7, "a"), timestamps=[1000]), columns=columns) == [(moment, 7)]
+    with pytest.raises(ValueError, match="Rowtime timestamp is not defined"):
+        results(create, batch((7, "a")), columns=columns)
+
+
+def test_rows_are_made_of_each_row() -> None:
+    word = Column("word", DataTypes.STRING())
+    name = BoundColumn(DataTypes.STRING(), 1, "name")
+    split = udtf(_parts, result_types=[DataTypes.STRING()])._to_user_function()
+    rows = batch((1, "a b"), (2, None), (3, "one"), kinds="iid")
+    columns = (*COLUMNS, word)
+    made = Correlate(COLUMNS, columns, split, (name,), False, False)
+    assert results(made, rows, columns=columns) == [(1, "a b", "a"), (1, "a b", "b"), (3, "one", "ONE")]
+    kept = Correlate(COLUMNS, columns, split, (name,), True, False)
+    assert results(kept, rows, columns=columns)[2] == (2, None, None)
+
+
+def _parts(text: str | None) -> Any:
+    if text is None:
+        return None
+    return (part for part in text.split()) if " " in text else text.upper()
