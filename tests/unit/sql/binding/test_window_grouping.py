@@ -10,6 +10,7 @@ from funke.engine.errors import SqlValidationError, UnsupportedFeatureError
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Relation
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, Windows, WindowTable
+from funke.engine.sql.changelog.node_text import node_text
 from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.types.logical.sql_text import to_sql_text
 from tests.unit.sql.binding.test_window_tables import bound
@@ -221,3 +222,29 @@ def test_only_what_is_looked_at_is_computed_and_carried() -> None:
         "window_end",
         "window_time",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "wanted"),
+    [
+        (
+            f"SELECT id, COUNT(*) FROM {TUMBLE} GROUP BY window_start, window_end, id",
+            WindowAggregation,
+            "WindowAggregate(groupBy=[id], window=[TUMBLE(time_col=[ts], size=[5 s])], select=[id, COUNT(*) AS EXPR$0, "
+            "start('w$) AS window_start, end('w$) AS window_end])",
+        ),
+        (
+            f"SELECT * FROM {SESSION}",
+            WindowTable,
+            "WindowTableFunction(window=[SESSION(time_col=[ts], gap=[5 s], partition keys=[id])])",
+        ),
+        (
+            "SELECT SUM(id) OVER (ORDER BY ts ROWS 2 PRECEDING) FROM clicks",
+            OverAggregation,
+            "OverAggregate(orderBy=[ts ASC], window=[ ROWS BETWEEN 2 PRECEDING AND CURRENT ROW], "
+            "select=[id, ts, SUM(id) AS w0$o0])",
+        ),
+    ],
+)
+def test_plans_name_windows_as_flink_does(text: str, kind: type[Any], wanted: str) -> None:
+    assert node_text(node_of(without_unused(bound(text)), kind)) == wanted

@@ -233,6 +233,26 @@ def test_rows_are_written_once_after_a_restart(tmp_path: Path) -> None:
     assert files(tmp_path) == {"s=x": b"1\n3\n", "s=y": b"2\n", "s=z": b"4\n"}
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_files_of_several_subtasks_become_one(tmp_path: Path, form: str) -> None:
+    text = table("a INT, s STRING", tmp_path, form, ", 'auto-compaction' = 'true'", "PARTITIONED BY (s)")
+    context, _ = created(text)
+    sink = create_table_sink(context).create_sink(context.columns)
+    committables: list[Any] = []
+    for subtask in (0, 1):
+        row_type = row_type_of(context.columns)
+        writer = sink.create_writer(WriterContext("job", subtask, 2, 0, row_type, lambda: 0, lambda _: None))
+        writer.write_columns(ColumnBatch(record_batch(context.columns, [(subtask, "x"), (subtask, "y")])))
+        writer.flush(end_of_input=True)
+        committables += writer.prepare_commit()
+        writer.close()
+    committer = sink.create_committer()
+    assert committer is not None
+    committer.commit(committables)
+    assert [path.name.partition("-")[0] for path in sorted(tmp_path.rglob("*part*"))] == ["compacted", "compacted"]
+    assert sorted(map(tuple, drain(source_of(text).create_source()))) == [(0, "x"), (0, "y"), (1, "x"), (1, "y")]
+
+
 def test_new_files_are_looked_for(tmp_path: Path) -> None:
     source = source_of(table("a INT", tmp_path, "csv", ", 'source.monitor-interval' = '2 s'"))
     assert not source.is_bounded
@@ -247,7 +267,7 @@ def test_new_files_are_looked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "form", "options", "told"),
     [
-        ("a INT", "csv", ", 'auto-compaction' = 'true'", "auto-compaction"),
+        ("a INT", "csv", ", 'sink.shuffle-by-partition.enable' = 'true'", "sink.shuffle-by-partition.enable"),
         ("a INT", "csv", ", 'sink.partition-commit.trigger' = 'partition-time'", "partition-time"),
         ("a INT", "csv", ", 'sink.partition-commit.policy.kind' = 'metastore'", "metastore"),
         ("a MAP<STRING, INT>", "csv", "", "MAP<STRING, INT> in CSV"),

@@ -13,19 +13,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from funke.engine.graph.operations import ColumnOperator
+from funke.engine.operators.functions.table_functions import DelegatingPandasAggregateFunction
 from funke.engine.sql.binding.relations import BoundAggregate, Column, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.window_relations import WindowAggregation, Windows, WindowTime
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate
 from funke.engine.sql.functions.function import Argument
+from funke.engine.sql.functions.user_aggregates import as_aggregate
 from funke.engine.sql.operators.calculate import schema_of
-from funke.engine.sql.operators.windows.partial_aggregate import PartialAggregate
+from funke.engine.sql.operators.windows.partial_aggregate import PartialAggregate, can_be_partial
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
+from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.column_hash import hash_columns
 from funke.engine.types.row import RowKind
 from funke.engine.types.type_catalog import Types
+from funke.table import AggregateFunction, FunctionContext
 from funke.table.types import DataTypes
 from tests.harness.operator_harness import OperatorHarness
 from tests.unit.sql.operators.window_model import WindowModel
@@ -238,3 +242,51 @@ def test_windows_of_instants_begin_at_local_midnight() -> None:
     assert results_of(harness) == [("a", 1, 2, 2, 0, day, day * 2 // 3 - 1)]
     harness.watermark(2 * day)
     assert results_of(harness)[1:] == [("a", 1, 1, 1, day, 2 * day, day * 5 // 3 - 1)]
+
+
+class Joined(AggregateFunction[Any, Any]):
+    """Has no merge, and must be opened."""
+
+    word = ""
+
+    def open(self, function_context: FunctionContext) -> None:
+        self.word = "+"
+
+    def create_accumulator(self) -> Any:
+        return []
+
+    def accumulate(self, accumulator: Any, *args: Any) -> None:
+        accumulator.append(str(args[0]))
+
+    def get_value(self, accumulator: Any) -> Any:
+        return self.word.join(accumulator)
+
+
+@pytest.mark.parametrize(
+    ("function", "is_pandas", "result_type", "wanted"),
+    [
+        (Joined(), False, DataTypes.STRING(), ["1+2", "1+2+4", "4"]),
+        (
+            DelegatingPandasAggregateFunction(lambda values: values.mean()),
+            True,
+            DataTypes.DOUBLE(),
+            [1.5, 7 / 3, 4.0],
+        ),
+    ],
+    ids=["no merge", "pandas"],
+)
+def test_functions_of_users_that_cannot_be_put_together(
+    function: Any, is_pandas: bool, result_type: Any, wanted: list[Any]
+) -> None:
+    user = UserFunction("mine", "aggregate", function, None, (result_type,), is_pandas=is_pandas)
+    made = bind_aggregate(as_aggregate(user), [Argument(INPUTS[2].type)])
+    columns = (RESULTS[0], Column("u", result_type), *RESULTS[-3:])
+    uses = (BoundAggregate(made, (2,)),)
+    windows = WindowAggregation(columns, Scan(INPUTS, None), (0,), uses, Windows("hop", 10, 5), WindowTime(1, True))
+    assert not can_be_partial(windows)
+    harness = harness_of(WindowAggregate.of(windows))
+    for row in [("a", 1, 1), ("a", 3, 2), ("a", 7, 4)]:
+        harness.operator.process_columns(batch_of([row]))
+    harness.end_input()
+    assert [row[1] for row in results_of(harness)] == wanted
+    harness.close()

@@ -81,7 +81,7 @@ class QueryBinder:
             if getattr(select, name):
                 raise UnsupportedFeatureError(f"{clause} in SQL")
         select, source, scope = with_group_window(select, *self._bind_source(select.source), self.session)
-        binder = ExpressionBinder(scope, self.session, self.find_function)
+        binder = ExpressionBinder(scope, self.session, self.find_function, self.bind)
         illegal = aggregate_in(select.where, self.find_aggregate)
         if illegal is not None:
             raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)

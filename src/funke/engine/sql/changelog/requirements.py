@@ -9,6 +9,7 @@ from typing import Any
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Expansion, Relation, UnionAll
 from funke.engine.sql.binding.table_aggregations import TableAggregation
+from funke.engine.sql.binding.window_relations import OverAggregation
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
 from funke.engine.sql.changelog.node_text import node_text
 from funke.engine.types.row import RowKind
@@ -58,7 +59,9 @@ def _with_inputs(relation: Any, settings: ChangeSettings) -> Relation:
         plain: Relation = relation
         return plain
     changed: Relation = replace(relation, input=_resolved(relation.input, True, settings))
-    return replace(changed, ttl_ms=settings.ttl_ms) if isinstance(changed, TableAggregation) else changed
+    if isinstance(changed, (OverAggregation, TableAggregation)):
+        return replace(changed, ttl_ms=settings.ttl_ms)
+    return changed
 
 
 def require_kinds(relation: Relation, accepted: Kinds, consumer: str) -> None:

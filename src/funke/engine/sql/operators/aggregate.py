@@ -144,8 +144,9 @@ class AggregateOperator(KeyedColumnsOperator):
                     return
         order, segments, present = _segments_of(codes, len(keys))
         change = _Change(self._groups, batch, order, segments, None if signs is None else signs[order])
-        columns = tuple(column[present] for column in fetched.columns)
-        known = fetched.is_known[present]
+        columns, known = fetched.columns, fetched.is_known
+        if len(present) < len(keys):
+            columns, known = tuple(column[present] for column in columns), known[present]
         if self._aggregate.is_folded:
             after, kept_keys = self._fold(change, columns, known)
         else:

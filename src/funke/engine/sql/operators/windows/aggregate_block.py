@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from funke.engine.sql.binding.relations import BoundAggregate
-from funke.engine.sql.functions.aggregates.catalog import create_kernel
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
+from funke.engine.sql.operators.windows.gathered_rows import window_kernel
 from funke.engine.sql.operators.windows.key_codes import first_rows, key_codes
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
@@ -59,7 +59,7 @@ class Aggregates:
     def __init__(self, keys: Sequence[int], uses: Sequence[BoundAggregate], has_retractions: bool = False) -> None:
         self._keys = tuple(keys)
         self._uses = tuple(uses)
-        self.kernels = [create_kernel(use.call, has_retractions) for use in uses]
+        self.kernels = [window_kernel(use.call, has_retractions) for use in uses]
 
     def key_columns(self, data: Any) -> tuple[Any, ...]:
         """The columns of the key."""

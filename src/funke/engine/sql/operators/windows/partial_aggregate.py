@@ -16,10 +16,10 @@ from funke.engine.operators.operator import Operator, TaskInfo
 from funke.engine.sql.binding.relations import BoundAggregate, Column
 from funke.engine.sql.binding.window_relations import WindowAggregation, Windows, WindowTime
 from funke.engine.sql.changelog.change_kinds import has_retractions
-from funke.engine.sql.functions.aggregates.catalog import create_kernel
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
+from funke.engine.sql.operators.windows.gathered_rows import window_kernel
 from funke.engine.sql.operators.windows.key_codes import slice_codes
 from funke.engine.sql.operators.windows.local_time import LocalTime
 from funke.engine.sql.operators.windows.slices import Slices
@@ -59,7 +59,7 @@ def can_be_partial(aggregation: WindowAggregation) -> bool:
 
 
 def _field_dtypes(aggregates: Sequence[BoundAggregate]) -> list[Any]:
-    return [dtype for each in aggregates for dtype in create_kernel(each.call).dtypes]
+    return [dtype for each in aggregates for dtype in window_kernel(each.call).dtypes]
 
 
 def partial_columns(aggregation: WindowAggregation) -> tuple[Column, ...]:

@@ -17,6 +17,7 @@ from funke.engine.sql.binding.window_relations import WindowAggregation, Windows
 from funke.engine.sql.changelog.change_kinds import has_retractions
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import as_schema, schema_of
+from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
 from funke.engine.sql.operators.windows.block_parts import blocks_of_parts, parts_of_blocks
 from funke.engine.sql.operators.windows.key_codes import slice_codes
@@ -85,7 +86,17 @@ class WindowAggregateOperator(WindowOperator):
         self._aggregates = Aggregates(keys, spec.aggregates, spec.has_retractions)
         self._has_retractions = spec.has_retractions
         self._results = WindowResults(spec.columns, spec.time.is_event_time)
+        self._functions = OpenedFunctions((), [each.call.function for each in spec.aggregates])
         self._key_types = [to_type_info(spec.inputs[each].type) for each in spec.keys]
+
+    def open(self) -> None:
+        self._functions.open(self.context)
+
+    def close(self) -> None:
+        self._functions.close()
+
+    def metrics(self) -> dict[str, Any]:
+        return {**self._functions.metrics(), **super().metrics()}
 
     def timed(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
         """The rows that have a time, and their local times."""
