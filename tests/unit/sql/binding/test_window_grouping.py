@@ -10,6 +10,7 @@ from funke.engine.errors import SqlValidationError, UnsupportedFeatureError
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Relation
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, Windows, WindowTable
+from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.types.logical.sql_text import to_sql_text
 from tests.unit.sql.binding.test_window_tables import bound
 
@@ -204,3 +205,19 @@ def test_frames_of_over(frame: str, is_rows: bool, preceding: int | None) -> Non
     assert (node.is_rows, node.preceding, node.partition_by, node.time.column) == (is_rows, preceding, (0,), 1)
     assert shown(relation) == [("ts", "TIMESTAMP(3)", TimeAttribute.ROWTIME), ("s", "INT", None)]
     assert isinstance(relation, Calculation)
+
+
+def test_only_what_is_looked_at_is_computed_and_carried() -> None:
+    over = node_of(without_unused(bound("SELECT SUM(id) OVER (ORDER BY ts) FROM clicks")), OverAggregation)
+    assert [column.name for column in over.input.columns] == ["id", "ts"]
+    text = f"SELECT COUNT(*) AS n, SUM(id) AS s FROM {TUMBLE} GROUP BY window_start, window_end"
+    windows = node_of(without_unused(bound(f"SELECT n FROM ({text})")), WindowAggregation)
+    assert len(windows.aggregates) == 1
+    assert [column.time for column in windows.input.columns] == [TimeAttribute.ROWTIME]
+    table = node_of(without_unused(bound(f"SELECT window_end FROM {SESSION}")), WindowTable)
+    assert [column.name for column in table.columns] == [
+        *(column.name for column in table.input.columns),
+        "window_start",
+        "window_end",
+        "window_time",
+    ]

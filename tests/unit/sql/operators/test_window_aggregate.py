@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from funke.engine.graph.operations import ColumnOperator
-from funke.engine.sql.binding.relations import BoundAggregate, Column
+from funke.engine.sql.binding.relations import BoundAggregate, Column, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.window_relations import Windows, WindowTime
+from funke.engine.sql.binding.window_relations import WindowAggregation, Windows, WindowTime
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate
 from funke.engine.sql.functions.function import Argument
 from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.sql.operators.windows.partial_aggregate import PartialAggregate
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.column_hash import hash_columns
@@ -52,9 +53,13 @@ def use(name: str, *places: int) -> BoundAggregate:
     return BoundAggregate(bind_aggregate(function, [Argument(INPUTS[each].type) for each in places]), places)
 
 
-def aggregate(windows: Windows, is_event_time: bool = True) -> WindowAggregate:
+def aggregation(windows: Windows, is_event_time: bool = True) -> WindowAggregation:
     uses = (use("count"), use("sum", 2), use("max", 2))
-    return WindowAggregate(INPUTS, RESULTS, (0,), uses, windows, WindowTime(1, is_event_time))
+    return WindowAggregation(RESULTS, Scan(INPUTS, None), (0,), uses, windows, WindowTime(1, is_event_time))
+
+
+def aggregate(windows: Windows, is_event_time: bool = True) -> WindowAggregate:
+    return WindowAggregate.of(aggregation(windows, is_event_time))
 
 
 def batch_of(rows: list[tuple[Any, int, Any]]) -> ColumnBatch:
@@ -97,13 +102,17 @@ ROWS = st.lists(
 INPUT = st.lists(st.tuples(ROWS, st.integers(-50, 70)), max_size=6)
 
 
-@pytest.mark.parametrize("windows", WINDOWS, ids=str)
+@pytest.mark.parametrize(
+    ("windows", "is_partial"), [*((each, False) for each in WINDOWS), (WINDOWS[2], True), (WINDOWS[4], True)], ids=str
+)
 @settings(max_examples=12, deadline=None)
 @given(batches=INPUT, cut=st.integers(1, 30), parallelism=st.sampled_from([1, 2]), restart=st.booleans())
 def test_windows_are_those_of_a_row_by_row_model(
-    windows: Windows, batches: list[Any], cut: int, parallelism: int, restart: bool
+    windows: Windows, is_partial: bool, batches: list[Any], cut: int, parallelism: int, restart: bool
 ) -> None:
-    model, spec = WindowModel(windows), aggregate(windows)
+    model, relation = WindowModel(windows), aggregation(windows)
+    spec = WindowAggregate.of_entries(relation) if is_partial else WindowAggregate.of(relation)
+    first_step = harness_of(PartialAggregate.of(relation)) if is_partial else None
     found: list[tuple[Any, ...]] = []
     subtasks = [harness_of(spec, parallelism=parallelism, subtask=each) for each in range(parallelism)]
     watermark = -100
@@ -112,7 +121,8 @@ def test_windows_are_those_of_a_row_by_row_model(
             model.row(*row)
         for start in range(0, len(rows), cut):
             for subtask, part in enumerate(dealt(rows[start : start + cut], parallelism)):
-                subtasks[subtask].operator.process_columns(batch_of(part))
+                for each in entries_of(first_step, part):
+                    subtasks[subtask].operator.process_columns(each)
         watermark = max(watermark, reached)
         model.watermark(watermark)
         for each in subtasks:
@@ -136,6 +146,14 @@ def test_windows_are_those_of_a_row_by_row_model(
     assert sorted(found, key=str) == sorted(wanted, key=str)
     if not restart:
         assert sum(each.operator.metrics()["numLateRecordsDropped"] for each in subtasks) == model.late
+
+
+def entries_of(first_step: OperatorHarness | None, rows: list[Any]) -> list[ColumnBatch]:
+    """Rows as they are, or what the first of two steps makes of them."""
+    if first_step is None:
+        return [batch_of(rows)]
+    first_step.operator.process_columns(batch_of(rows))
+    return first_step.elements()
 
 
 def sum_of(values: list[Any]) -> Any:

@@ -70,8 +70,17 @@ class ExpressionBinder:
         for field in fields:
             if not isinstance(found.type, RowType) or field not in found.type.names:
                 raise refused(f"Column '{field}' not found in '{'.'.join(name.parts)}'", name.position)
-            found = self._call("get", [found, BoundConstant(CharType(len(field), False), field)], name)
+            found = self._field(found, field, name)
         return found
+
+    def bind_fields(self, row: BoundExpression, origin: syntax.Expression) -> list[BoundExpression]:
+        """The fields of a row, each as a value of its own."""
+        if not isinstance(row.type, RowType):
+            raise refused("only a row has several names", origin.position)
+        return [self._field(row, field, origin) for field in row.type.names]
+
+    def _field(self, row: BoundExpression, field: str, origin: syntax.Expression) -> BoundExpression:
+        return self._call("get", [row, BoundConstant(CharType(len(field), False), field)], origin)
 
     def _bind_call(self, call: syntax.Call) -> BoundExpression:
         if call.condition is not None:

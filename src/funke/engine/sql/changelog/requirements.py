@@ -8,6 +8,7 @@ from typing import Any
 
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Expansion, Relation, UnionAll
+from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
 from funke.engine.sql.changelog.node_text import node_text
 from funke.engine.types.row import RowKind
@@ -57,7 +58,7 @@ def _with_inputs(relation: Any, settings: ChangeSettings) -> Relation:
         plain: Relation = relation
         return plain
     changed: Relation = replace(relation, input=_resolved(relation.input, True, settings))
-    return changed
+    return replace(changed, ttl_ms=settings.ttl_ms) if isinstance(changed, TableAggregation) else changed
 
 
 def require_kinds(relation: Relation, accepted: Kinds, consumer: str) -> None:
