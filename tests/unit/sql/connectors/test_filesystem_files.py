@@ -141,6 +141,7 @@ def test_json(tmp_path: Path, options: str, content: bytes) -> None:
         ("json", TYPES, [VALUES, NULLS]),
         ("parquet", TYPES, [VALUES, NULLS]),
         ("orc", TYPES.replace("ti TIME, ", ""), [VALUES[:12] + VALUES[13:], NULLS[:12] + NULLS[13:]]),
+        ("avro", TYPES, [VALUES, NULLS]),
         ("raw", "v STRING", [("x",), ("y z",)]),
     ],
 )
@@ -271,7 +272,7 @@ def test_new_files_are_looked_for(tmp_path: Path) -> None:
         ("a INT", "csv", ", 'sink.partition-commit.trigger' = 'partition-time'", "partition-time"),
         ("a INT", "csv", ", 'sink.partition-commit.policy.kind' = 'metastore'", "metastore"),
         ("a MAP<STRING, INT>", "csv", "", "MAP<STRING, INT> in CSV"),
-        ("a INT", "avro", "", "writing files of format 'avro'"),
+        ("a MAP<INT, INT>", "avro", "", "MAP<INT, INT> in Avro"),
         ("a INT", "raw", "", "the format raw with a column of type INT"),
     ],
 )
