@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
+from funke.engine.sql.functions.aggregates.catalog import AGGREGATES
 from funke.engine.sql.functions.catalog import GROUPS
 from funke.engine.sql.functions.function import Function
 
@@ -40,12 +42,14 @@ def to_markdown() -> str:
         lines += [f"## {title}", "", "| function | arguments | gives |", "|---|---|---|"]
         lines += [row(each) for each in functions]
         lines.append("")
+    lines += ["## Aggregates", "", "| function | arguments | gives |", "|---|---|---|"]
+    lines += [row(each) for each in AGGREGATES if not each.name.startswith("$")]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def row(function: Function) -> str:
+def row(function: Function | AggregateFunction) -> str:
     mark = " *" if function.kernel_for is not None else ""
-    names = ", ".join(code(name.upper()) for name in function.names) + mark
+    names = ", ".join(code(name.upper()) for name in function.names if not name.startswith("$")) + mark
     forms = "; ".join(f"({form.text})" for form in function.alternatives)
     return f"| {names} | {forms} | {function.purpose} |"
 

@@ -87,6 +87,24 @@ def test_batch_word_count(run: Run, tmp_path: Path) -> None:
     assert counts == {"to": "3", "be": "2", "or": "1", "not": "1", "that": "1", "is": "1", "ask": "1"}
 
 
+def test_table_orders(run: Run) -> None:
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in run("table_orders")]
+    assert [cells for cells in lines if len(cells) > 1] == [
+        ["op", "id", "item", "total"],
+        ["+I", "1", "tea", "9.0"],
+        ["+I", "1", "cup", "3.0"],
+        ["+I", "2", "tea", "4.5"],
+        ["+I", "3", "pot", "20.0"],
+        ["op", "customer", "spent"],
+        ["+I", "ada", "9.0"],
+        ["-U", "ada", "9.0"],
+        ["+U", "ada", "12.0"],
+        ["+I", "bob", "4.5"],
+        ["-U", "ada", "12.0"],
+        ["+U", "ada", "32.0"],
+    ]
+
+
 @pytest.mark.parametrize("arguments", [(), ("--no-chaining",)])
 def test_chaining_control(run: Run, arguments: tuple[str, ...]) -> None:
     assert run("chaining_control", *arguments) == ["result -4", "result -16", "result -36"]

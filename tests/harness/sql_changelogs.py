@@ -12,12 +12,14 @@ import pyarrow as pa
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Column, Expansion, Relation, Scan
+from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS, has_retractions
 from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.calculate import Calculate, schema_of
 from funke.engine.sql.operators.expand import Expand
+from funke.engine.sql.operators.table_aggregate import TableAggregate
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.syntax.statements import QueryStatement
@@ -53,10 +55,10 @@ class RunningQuery:
         restored = harness.pop("restored", None)
         self._harnesses = []
         for each in _operators_of(relation):
-            own = restored if isinstance(each, Aggregate) else None
+            own = restored if isinstance(each, (Aggregate, TableAggregate)) else None
             made = OperatorHarness(ColumnOperator(each), keeps_columns=True, restored=own, **harness)
             self._harnesses.append(made)
-            if isinstance(each, Aggregate):
+            if isinstance(each, (Aggregate, TableAggregate)):
                 self.stateful = made
         self._columns = _scan_of(relation).columns
 
@@ -151,7 +153,12 @@ def inserts(rows: Sequence[tuple[Any, ...]]) -> list[Change]:
 def _operators_of(relation: Any) -> list[Any]:
     if isinstance(relation, Scan):
         return []
-    make = {Calculation: Calculate.of, Aggregation: Aggregate.of, Expansion: Expand.of}[type(relation)]
+    make: Any = {
+        Calculation: Calculate.of,
+        Aggregation: Aggregate.of,
+        Expansion: Expand.of,
+        TableAggregation: TableAggregate.of,
+    }[type(relation)]
     return [*_operators_of(relation.input), make(relation)]
 
 

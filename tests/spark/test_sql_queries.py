@@ -175,6 +175,9 @@ def test_batches_give_their_results_once_and_in_order(spark: Any, tmp_path: Path
     """)
     with groups.execute().collect() as rows:
         assert list(rows) == [Row(0, 2, "aaa"), Row(1, 3, "c")]
+    nothing = t_env.sql_query("SELECT COUNT(*), SUM(id) FROM files WHERE id > 100")
+    with nothing.execute().collect() as rows:
+        assert list(rows) == [Row(0, None)]
 
 
 def test_inserts_of_one_job(t_env: StreamTableEnvironment, capfd: pytest.CaptureFixture[str]) -> None:

@@ -23,6 +23,7 @@ from funke.engine.sql.binding.relations import (
     Sort,
     UnionAll,
 )
+from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 from funke.engine.sql.operators.aggregate import Aggregate
@@ -32,8 +33,9 @@ from funke.engine.sql.operators.calculate import Calculate
 from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
-from funke.engine.sql.operators.final_rows import keep_final_rows
+from funke.engine.sql.operators.final_rows import KeepFinalRows
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
+from funke.engine.sql.operators.table_aggregate import TableAggregate
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.table_rows import to_batches
 from funke.table.window_streams import window_stream
@@ -88,7 +90,8 @@ def _not_nulls(env: StreamExecutionEnvironment, checked: NotNulls) -> DataStream
 
 def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream:
     upstream = stream_of(env, final.input)
-    made = upstream._transform(ColumnOperator(keep_final_rows), "FinalRows", row_type_of(final.columns))
+    operation = ColumnOperator(KeepFinalRows(final.columns, final.otherwise))
+    made = upstream._transform(operation, "FinalRows", row_type_of(final.columns))
     return upstream._keeping_parallelism(made)
 
 
@@ -127,11 +130,23 @@ def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStr
 
 
 def _aggregation(env: StreamExecutionEnvironment, aggregation: Aggregation) -> DataStream:
+    return _by_key(env, aggregation, ColumnOperator(Aggregate.of(aggregation)), "GroupAggregate")
+
+
+def _table_aggregation(env: StreamExecutionEnvironment, aggregation: TableAggregation) -> DataStream:
+    return _by_key(env, aggregation, ColumnOperator(TableAggregate.of(aggregation)), "GroupTableAggregate")
+
+
+def _by_key(
+    env: StreamExecutionEnvironment,
+    aggregation: Aggregation | TableAggregation,
+    operation: ColumnOperator,
+    name: str,
+) -> DataStream:
     upstream = stream_of(env, aggregation.input)
     names = tuple(aggregation.input.columns[place].name for place in aggregation.keys)
     exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
-    operation = ColumnOperator(Aggregate.of(aggregation))
-    stream = exchanged._transform(operation, "GroupAggregate", row_type_of(aggregation.columns))
+    stream = exchanged._transform(operation, name, row_type_of(aggregation.columns))
     if not names:
         # All rows have the same key.
         stream.force_non_parallel()
@@ -157,6 +172,7 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     Correlation: _correlation,
     Expansion: _expansion,
     Aggregation: _aggregation,
+    TableAggregation: _table_aggregation,
     WindowTable: _windows,
     WindowAggregation: _windows,
     OverAggregation: _windows,

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from itertools import chain
-from typing import TYPE_CHECKING
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.results.table_print import ResultColumns, listing_lines, query_lines
 from funke.engine.sql.statements.outcome import Outcome
 from funke.engine.sql.table_rows import to_rows
-from funke.engine.types.row import Row
+from funke.engine.types.row import Row, RowKind
 from funke.table.types import DataTypes
 
 if TYPE_CHECKING:
     from funke.engine.jobs.job import SubmittedJob
 
-__all__ = ["InsertCounts", "JobRows", "ReadyRows", "ResultContent"]
+__all__ = ["InsertCounts", "JobRows", "ReadyRows", "ResultContent", "left_rows"]
 
 
 class ResultContent(ABC):
@@ -77,17 +79,22 @@ class JobRows(ResultContent):
         self._rows = chain.from_iterable(
             to_rows(columns, batch) for batches in job.collected(channel) for batch in batches
         )
+        # The first row, while somebody waits for it.
+        self._first: Future[Row | None] | None = None
 
     def rows(self) -> Iterator[Row]:
-        return self._rows
+        first = None if self._first is None else self._first.result()
+        self._first = None
+        return self._rows if first is None else chain([first], self._rows)
 
     def lines(self, rows: Iterator[Row]) -> Iterator[str]:
         return query_lines(self._printed, rows, self._is_streaming)
 
     def wait(self, timeout_ms: int | None) -> None:
-        first = next(self._rows, None)
-        if first is not None:
-            self._rows = chain([first], self._rows)
+        if self._first is None:
+            self._first = Future()
+            Thread(target=_fetch, args=(self._rows, self._first), name="first row", daemon=True).start()
+        _wait_for(self._first, timeout_ms, "there was no row")
 
 
 class InsertCounts(ResultContent):
@@ -107,13 +114,36 @@ class InsertCounts(ResultContent):
 
     def wait(self, timeout_ms: int | None) -> None:
         assert self.job is not None
-        if timeout_ms is None:
-            self.job.result()
-            return
-        try:
-            self.job.result_future.result(timeout_ms / 1000)
-        except FutureTimeoutError:
-            raise TimeoutError(f"the job did not end within {timeout_ms} ms") from None
+        _wait_for(self.job.result_future, timeout_ms, "the job did not end")
+
+
+def _fetch(rows: Iterator[Row], first: Future[Row | None]) -> None:
+    try:
+        first.set_result(next(rows, None))
+    except BaseException as error:  # whoever waits gets it
+        first.set_exception(error)
+
+
+def _wait_for(future: Future[Any], timeout_ms: int | None, otherwise: str) -> None:
+    try:
+        future.result(None if timeout_ms is None else timeout_ms / 1000)
+    except FutureTimeoutError:
+        if future.done():
+            raise
+        raise TimeoutError(f"{otherwise} within {timeout_ms} ms") from None
+
+
+def left_rows(changes: Iterable[Row]) -> list[Row]:
+    """The rows that changes leave."""
+    left: list[Row] = []
+    for row in changes:
+        is_added = row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER)
+        row.set_row_kind(RowKind.INSERT)
+        if is_added:
+            left.append(row)
+        elif row in left:
+            left.remove(row)
+    return left
 
 
 def _names_and_types(columns: tuple[Column, ...]) -> ResultColumns:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from funke.engine.errors import unsupported
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.column_sets import ColumnSets
 from funke.engine.sql.binding.relations import Column, Relation
@@ -299,6 +300,9 @@ class Table(QuerySource):
     def print_explain(self, *extra_details: ExplainDetail) -> None:
         """Print how the query would be run."""
         print(self.explain(*extra_details))
+
+    to_changelog: Any = unsupported("Table.to_changelog", "use StreamTableEnvironment.to_changelog_stream")
+    from_changelog: Any = unsupported("Table.from_changelog", "use StreamTableEnvironment.from_changelog_stream")
 
     # Columns
 

@@ -39,7 +39,7 @@ from funke.table.environment_settings import EnvironmentSettings
 from funke.table.explain_detail import ExplainDetail
 from funke.table.expression import Expression
 from funke.table.module import Module, ModuleEntry
-from funke.table.result_content import InsertCounts, JobRows, ReadyRows
+from funke.table.result_content import InsertCounts, JobRows, ReadyRows, left_rows
 from funke.table.schema import Schema
 from funke.table.session_settings import ConfigSettings
 from funke.table.statement_set import StatementSet
@@ -212,17 +212,24 @@ class TableEnvironment:
     # Tables and views
 
     def create_temporary_table(
-        self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool | None = False
+        self,
+        path: str,
+        descriptor: TableDescriptor,
+        ignoreIfExists: bool | None = False,
     ) -> None:
         """Make a table that lives as long as this environment."""
         identifier = self._session.catalogs.qualify(parse_path(path))
-        table = self._checked(descriptor)
-        self._session.catalogs.create_temporary(identifier, table, bool(ignore_if_exists))
+        self._session.catalogs.create_temporary(identifier, self._checked(descriptor), bool(ignoreIfExists))
 
-    def create_table(self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool | None = False) -> None:
+    def create_table(
+        self,
+        path: str,
+        descriptor: TableDescriptor,
+        ignoreIfExists: bool | None = False,
+    ) -> None:
         """Make a table of the catalog."""
         identifier = self._session.catalogs.qualify(parse_path(path))
-        self._session.catalogs.create_table(identifier, self._checked(descriptor), bool(ignore_if_exists))
+        self._session.catalogs.create_table(identifier, self._checked(descriptor), bool(ignoreIfExists))
 
     def create_temporary_view(
         self,
@@ -420,9 +427,8 @@ class TableEnvironment:
     def _to_pandas(self, relation: Relation) -> Any:
         import pandas as pd
 
-        result = self._execute_query(relation)
-        with result.collect() as rows:
-            values = [tuple(row) for row in rows if row.get_row_kind().value in (0, 2)]
+        with self._execute_query(relation).collect() as rows:
+            values = [tuple(row) for row in left_rows(rows)]
         return pd.DataFrame.from_records(values, columns=[each.name for each in relation.columns])
 
     def _execute_inserts(self, plans: Sequence[InsertPlan], job_name: str | None = None) -> TableResult:

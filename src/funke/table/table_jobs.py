@@ -31,6 +31,7 @@ def start_collecting(env: StreamExecutionEnvironment, relation: Relation) -> tup
         sink = env._append(WriteSink(CollectSink(channel)), "Collect table sink", [packed._upstreams], None)
         sink.parallelism = env._nodes.nodes[packed._upstreams[0].node_id].parallelism
         graph = env._graph_of({sink.id}, "collect")
+    env._pending.difference_update(graph.nodes)
     return env._submit(graph), channel
 
 
@@ -44,6 +45,7 @@ def start_inserting(
         written = {number for number in range(first, env._last_id + 1) if number in env._pending}
         name = job_name or f"insert-into_{','.join(plan.name for plan in plans)}"
         graph = env._graph_of(written, name)
+    env._pending.difference_update(graph.nodes)
     return env._submit(graph)
 
 

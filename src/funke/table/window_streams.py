@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING
 from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.graph.partitioners import Global, Hash
+from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 from funke.engine.sql.changelog.change_kinds import INSERTS
 from funke.engine.sql.changelog.requirements import require_kinds
 from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
+from funke.engine.sql.operators.windows.partial_aggregate import (
+    PartialAggregate,
+    can_be_partial,
+    partial_columns,
+)
 from funke.engine.sql.operators.windows.session_table import AddSessions
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
 from funke.engine.sql.operators.windows.window_table import AddWindows
@@ -34,7 +40,19 @@ def window_stream(upstream: DataStream, relation: WindowTable | WindowAggregatio
     if isinstance(relation, OverAggregation):
         require_kinds(relation.input, INSERTS, "OverAggregate")
         return _by_key(upstream, relation, relation.partition_by, OverAggregate.of(relation), "OverAggregate")
+    if can_be_partial(relation):
+        return _in_two_steps(upstream, relation)
     return _by_key(upstream, relation, relation.keys, WindowAggregate.of(relation), "WindowAggregate")
+
+
+def _in_two_steps(upstream: DataStream, relation: WindowAggregation) -> DataStream:
+    """Entries travel instead of rows."""
+    entries = partial_columns(relation)
+    operation = ColumnOperator(PartialAggregate.of(relation))
+    local = upstream._transform(operation, "LocalWindowAggregate", row_type_of(entries))
+    names = tuple(column.name for column in entries[: len(relation.keys)])
+    create = WindowAggregate.of_entries(relation)
+    return _exchanged(upstream._keeping_parallelism(local), names, create, "GlobalWindowAggregate", relation)
 
 
 def _by_key(
@@ -46,6 +64,16 @@ def _by_key(
 ) -> DataStream:
     """What an operator makes of rows that meet by their keys, or all in one subtask if there are none."""
     names = tuple(relation.input.columns[key].name for key in keys)
+    return _exchanged(upstream, names, create, name, relation)
+
+
+def _exchanged(
+    upstream: DataStream,
+    names: tuple[str, ...],
+    create: AddSessions | WindowAggregate | OverAggregate,
+    name: str,
+    relation: Relation,
+) -> DataStream:
     exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
     made = exchanged._transform(ColumnOperator(create), name, row_type_of(relation.columns))
     return made if names else made.force_non_parallel()

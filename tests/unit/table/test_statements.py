@@ -265,3 +265,19 @@ def test_tables_by_descriptors(t_env: TableEnvironment) -> None:
     assert str(named.get_sink_identifier()) == "`default_catalog`.`default_database`.`snk`"
     with pytest.raises(TableException, match="No operators defined in streaming topology"):
         t_env.create_statement_set().execute()
+
+
+plus_one = udf(lambda x: x + 1, result_type=DataTypes.BIGINT())
+
+
+def test_functions_by_their_place_in_python(t_env: TableEnvironment) -> None:
+    t_env.execute_sql(f"CREATE FUNCTION plus_one AS '{__name__}.plus_one' LANGUAGE PYTHON")
+    t_env.execute_sql("CREATE TEMPORARY SYSTEM FUNCTION lost AS 'no_module.of_this_name' LANGUAGE PYTHON")
+    query = "SELECT default_database.plus_one(a), plus_one(1) FROM src"
+    assert t_env.sql_query(query).get_schema().get_field_data_types() == [DataTypes.BIGINT()] * 2
+    with pytest.raises(ValidationException, match="cannot be loaded: No module named"):
+        t_env.sql_query("SELECT lost(1)")
+    t_env.execute_sql("DROP FUNCTION plus_one")
+    with pytest.raises(ValidationException, match=r"Function default_database\.plus_one does not exist"):
+        t_env.execute_sql("DROP FUNCTION plus_one")
+    assert {"upper", "sum", "lost"} < set(t_env.list_functions())

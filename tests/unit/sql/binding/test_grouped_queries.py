@@ -39,6 +39,9 @@ def bound(text: str) -> Relation:
         ("SELECT id FROM t UNION SELECT 7", {"id": "INT NOT NULL"}),
         ("SELECT id FROM t EXCEPT SELECT id FROM t", {"id": "INT NOT NULL"}),
         ("SELECT 1 AS a FROM t GROUP BY 1 + 1", {"a": "INT NOT NULL"}),
+        ("SELECT id IN (SELECT 1 UNION ALL SELECT 2) AS i FROM t", {"i": "BOOLEAN NOT NULL"}),
+        ("SELECT id FROM t WHERE EXISTS (SELECT 1) AND id NOT IN (VALUES 3)", {"id": "INT NOT NULL"}),
+        ("SELECT (SELECT 7) AS seven FROM t", {"seven": "INT"}),
         ("SELECT t.id FROM t GROUP BY id", {"id": "INT NOT NULL"}),
     ],
 )

@@ -10,6 +10,8 @@ from funke.engine.errors import SqlValidationError, UnsupportedFeatureError
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Relation
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, Windows, WindowTable
+from funke.engine.sql.changelog.node_text import node_text
+from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.types.logical.sql_text import to_sql_text
 from tests.unit.sql.binding.test_window_tables import bound
 
@@ -204,3 +206,45 @@ def test_frames_of_over(frame: str, is_rows: bool, preceding: int | None) -> Non
     assert (node.is_rows, node.preceding, node.partition_by, node.time.column) == (is_rows, preceding, (0,), 1)
     assert shown(relation) == [("ts", "TIMESTAMP(3)", TimeAttribute.ROWTIME), ("s", "INT", None)]
     assert isinstance(relation, Calculation)
+
+
+def test_only_what_is_looked_at_is_computed_and_carried() -> None:
+    over = node_of(without_unused(bound("SELECT SUM(id) OVER (ORDER BY ts) FROM clicks")), OverAggregation)
+    assert [column.name for column in over.input.columns] == ["id", "ts"]
+    text = f"SELECT COUNT(*) AS n, SUM(id) AS s FROM {TUMBLE} GROUP BY window_start, window_end"
+    windows = node_of(without_unused(bound(f"SELECT n FROM ({text})")), WindowAggregation)
+    assert len(windows.aggregates) == 1
+    assert [column.time for column in windows.input.columns] == [TimeAttribute.ROWTIME]
+    table = node_of(without_unused(bound(f"SELECT window_end FROM {SESSION}")), WindowTable)
+    assert [column.name for column in table.columns] == [
+        *(column.name for column in table.input.columns),
+        "window_start",
+        "window_end",
+        "window_time",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "wanted"),
+    [
+        (
+            f"SELECT id, COUNT(*) FROM {TUMBLE} GROUP BY window_start, window_end, id",
+            WindowAggregation,
+            "WindowAggregate(groupBy=[id], window=[TUMBLE(time_col=[ts], size=[5 s])], select=[id, COUNT(*) AS EXPR$0, "
+            "start('w$) AS window_start, end('w$) AS window_end])",
+        ),
+        (
+            f"SELECT * FROM {SESSION}",
+            WindowTable,
+            "WindowTableFunction(window=[SESSION(time_col=[ts], gap=[5 s], partition keys=[id])])",
+        ),
+        (
+            "SELECT SUM(id) OVER (ORDER BY ts ROWS 2 PRECEDING) FROM clicks",
+            OverAggregation,
+            "OverAggregate(orderBy=[ts ASC], window=[ ROWS BETWEEN 2 PRECEDING AND CURRENT ROW], "
+            "select=[id, ts, SUM(id) AS w0$o0])",
+        ),
+    ],
+)
+def test_plans_name_windows_as_flink_does(text: str, kind: type[Any], wanted: str) -> None:
+    assert node_text(node_of(without_unused(bound(text)), kind)) == wanted

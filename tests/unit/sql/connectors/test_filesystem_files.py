@@ -141,6 +141,7 @@ def test_json(tmp_path: Path, options: str, content: bytes) -> None:
         ("json", TYPES, [VALUES, NULLS]),
         ("parquet", TYPES, [VALUES, NULLS]),
         ("orc", TYPES.replace("ti TIME, ", ""), [VALUES[:12] + VALUES[13:], NULLS[:12] + NULLS[13:]]),
+        ("avro", TYPES, [VALUES, NULLS]),
         ("raw", "v STRING", [("x",), ("y z",)]),
     ],
 )
@@ -211,14 +212,67 @@ def test_files_roll_and_partitions_are_told(tmp_path: Path) -> None:
     assert names == ["_SUCCESS", *["part"] * 3]
 
 
+def test_rows_are_written_once_after_a_restart(tmp_path: Path) -> None:
+    text = table("a INT, s STRING", tmp_path, "csv", more="PARTITIONED BY (s)")
+    context, _ = created(text)
+    sink = create_table_sink(context).create_sink(context.columns)
+    place = WriterContext("job", 0, 1, 0, row_type_of(context.columns), lambda: 0, lambda _: None, staging_folder="/x")
+    writer = sink.create_writer(place)
+    writer.write_columns(ColumnBatch(record_batch(context.columns, [(1, "x"), (2, "y")])))
+    writer.prepare_snapshot(1)
+    assert writer.prepare_commit() == []
+    state = writer.snapshot()
+    writer.write_columns(ColumnBatch(record_batch(context.columns, [(3, "x"), (4, "z")])))
+    writer.flush(end_of_input=False)
+    writer.close()
+    again = sink.create_writer(place, state)
+    again.write_columns(ColumnBatch(record_batch(context.columns, [(3, "x"), (4, "z")])))
+    again.flush(end_of_input=True)
+    committer = sink.create_committer()
+    assert committer is not None
+    committer.commit(again.prepare_commit())
+    assert files(tmp_path) == {"s=x": b"1\n3\n", "s=y": b"2\n", "s=z": b"4\n"}
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_files_of_several_subtasks_become_one(tmp_path: Path, form: str) -> None:
+    text = table("a INT, s STRING", tmp_path, form, ", 'auto-compaction' = 'true'", "PARTITIONED BY (s)")
+    context, _ = created(text)
+    sink = create_table_sink(context).create_sink(context.columns)
+    committables: list[Any] = []
+    for subtask in (0, 1):
+        row_type = row_type_of(context.columns)
+        writer = sink.create_writer(WriterContext("job", subtask, 2, 0, row_type, lambda: 0, lambda _: None))
+        writer.write_columns(ColumnBatch(record_batch(context.columns, [(subtask, "x"), (subtask, "y")])))
+        writer.flush(end_of_input=True)
+        committables += writer.prepare_commit()
+        writer.close()
+    committer = sink.create_committer()
+    assert committer is not None
+    committer.commit(committables)
+    assert [path.name.partition("-")[0] for path in sorted(tmp_path.rglob("*part*"))] == ["compacted", "compacted"]
+    assert sorted(map(tuple, drain(source_of(text).create_source()))) == [(0, "x"), (0, "y"), (1, "x"), (1, "y")]
+
+
+def test_new_files_are_looked_for(tmp_path: Path) -> None:
+    source = source_of(table("a INT", tmp_path, "csv", ", 'source.monitor-interval' = '2 s'"))
+    assert not source.is_bounded
+    made = source.create_source()
+    assert not made.is_bounded
+    enumerator = made.create_enumerator(1)
+    assert not enumerator.is_finished
+    assert enumerator.poll(10) == []
+    assert 0 < enumerator.next_poll_ms() <= 2000
+
+
 @pytest.mark.parametrize(
     ("columns", "form", "options", "told"),
     [
-        ("a INT", "csv", ", 'auto-compaction' = 'true'", "auto-compaction"),
+        ("a INT", "csv", ", 'sink.shuffle-by-partition.enable' = 'true'", "sink.shuffle-by-partition.enable"),
         ("a INT", "csv", ", 'sink.partition-commit.trigger' = 'partition-time'", "partition-time"),
         ("a INT", "csv", ", 'sink.partition-commit.policy.kind' = 'metastore'", "metastore"),
         ("a MAP<STRING, INT>", "csv", "", "MAP<STRING, INT> in CSV"),
-        ("a INT", "avro", "", "writing files of format 'avro'"),
+        ("a MAP<INT, INT>", "avro", "", "MAP<INT, INT> in Avro"),
         ("a INT", "raw", "", "the format raw with a column of type INT"),
     ],
 )

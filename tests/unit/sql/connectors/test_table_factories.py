@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
+from typing import Any
+
 import pytest
 
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.catalog.objects import Identifier
+from funke.engine.sql.connectors import table_factories as factories
+from funke.engine.sql.connectors.blackhole_connector import BlackholeTableSink
 from funke.engine.sql.connectors.table_factories import create_table_sink, create_table_source
-from funke.engine.sql.connectors.table_factory import TableContext
+from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
+from funke.engine.sql.connectors.table_option import TableOption
+from funke.engine.sql.connectors.table_sink import TableSink
 from funke.engine.types.logical.data_types import DataTypes
 
 NAME = Identifier("default_catalog", "default_database", "t")
@@ -41,3 +48,62 @@ def test_an_unknown_connector_lists_those_there_are() -> None:
         "'org.apache.flink.table.factories.DynamicTableFactory' in the classpath.\n\n"
         "Available factory identifiers are:\n\n"
     ) in told
+
+
+class OwnFactory(TableFactory):
+    """A connector as another package brings it."""
+
+    identifier = "own"
+    writes = True
+    required_options = (TableOption("url"), TableOption("size", "Integer", older_keys=("length",)))
+
+    def create_sink(self, context: TableContext) -> TableSink:
+        assert context.values[self.required_options[1]] == 5
+        return BlackholeTableSink()
+
+
+@pytest.fixture
+def own(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The factory is found by its entry point."""
+    # Through a module that is importable by name: this one is not.
+    monkeypatch.setattr(factories, "OwnFactory", OwnFactory, raising=False)
+    point = EntryPoint("own", f"{factories.__name__}:OwnFactory", "funke.table_factories")
+    monkeypatch.setattr(factories, "entry_points", lambda group: [point])
+    factories.table_factories.cache_clear()
+    yield
+    factories.table_factories.cache_clear()
+
+
+@pytest.mark.usefixtures("own")
+def test_other_packages_bring_connectors() -> None:
+    assert isinstance(create_table_sink(context(connector="own", url="x", length="5")), BlackholeTableSink)
+    with pytest.raises(ValidationException) as refused:
+        create_table_sink(context(connector="own"))
+    told = "One or more required options are missing.\n\nMissing required options are:\n\nsize\nurl"
+    assert str(refused.value).endswith(told)
+    with pytest.raises(ValidationException, match="Connector 'own' can only be used as a sink"):
+        create_table_source(context(connector="own"))
+
+
+def test_ends_that_a_connector_has_not() -> None:
+    with pytest.raises(ValidationException, match="'datagen' can only be used as a source"):
+        create_table_sink(context(connector="datagen"))
+    with pytest.raises(ValidationException, match="'print' can only be used as a sink"):
+        create_table_source(context(connector="print"))
+
+
+def test_unknown_options_list_those_there_are() -> None:
+    with pytest.raises(ValidationException) as refused:
+        create_table_sink(context(connector="print", standard_errorr="true"))
+    assert str(refused.value).endswith(
+        "Unsupported options found for 'print'.\n\nUnsupported options:\n\nstandard-errorr\n\nSupported options:\n\n"
+        "connector\nprint-identifier\nproperty-version\nscan.watermark.alignment.group\n"
+        "scan.watermark.alignment.max-drift\nscan.watermark.alignment.update-interval\n"
+        "scan.watermark.emit.on-event.gap\nscan.watermark.emit.strategy\nscan.watermark.idle-timeout\n"
+        "sink.parallelism\nstandard-error"
+    )
+
+
+def test_a_value_that_cannot_be_read_names_its_key() -> None:
+    with pytest.raises(ValidationException, match="Could not parse value 'many' for key 'number-of-rows'"):
+        create_table_source(context(connector="datagen", number_of_rows="many"))

@@ -117,6 +117,22 @@ def test_partitions_and_metadata_stand_in_the_path(tmp_path: Path) -> None:
     assert [repr(row) for row in drain(narrow)][-1] == "Row(day=datetime.date(2021, 1, 1))"
 
 
+def test_files_of_partitions_that_a_condition_rules_out_are_not_read(tmp_path: Path) -> None:
+    for day in ("2020-12-31", "2021-01-01"):
+        (tmp_path / f"day={day}").mkdir()
+    (tmp_path / "day=2020-12-31" / "x.csv").write_text("no number\n")
+    (tmp_path / "day=2021-01-01" / "x.csv").write_text("1\n2\n")
+    table = relation_of(
+        "CREATE TABLE t (id INT, `day` DATE, f STRING METADATA FROM 'file.name') PARTITIONED BY (`day`) "
+        f"WITH ('connector' = 'filesystem', 'format' = 'csv', 'path' = '{tmp_path}')"
+    )
+    text = "SELECT id FROM (SELECT id, `day` AS d, f FROM bids) WHERE d > DATE '2020-12-31' AND id > 1"
+    source = scan_of(push_down(bound(text, table))).table
+    assert isinstance(source, FileTableSource)
+    assert len(source.files.conditions) == 1
+    assert [row.id for row in drain(source.create_source())] == [1, 2]
+
+
 def test_only_paths_that_match_are_read(tmp_path: Path) -> None:
     for name in ("a1.csv", "b1.csv", "a2.csv"):
         (tmp_path / name).write_text(f"{name}\n")

@@ -166,7 +166,7 @@ WITH_CONSTANTS = ("in", "not in")
 KERNELS = sorted(
     name
     for name, function in FUNCTIONS.items()
-    if function.kernel_for and function.name == name and name not in WITH_CONSTANTS
+    if function.kernel_for and function.is_deterministic and function.name == name and name not in WITH_CONSTANTS
 )
 
 

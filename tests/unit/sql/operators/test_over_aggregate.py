@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -139,3 +140,12 @@ def test_a_late_row_is_dropped_and_counted() -> None:
     harness.watermark(20)
     assert results_of(harness) == [("a", 11, 2, 1, 2, 2)]
     assert harness.operator.metrics()["numLateRecordsDropped"] == 1
+
+
+def test_a_key_without_new_rows_is_forgotten() -> None:
+    spec = replace(over(True, None, is_event_time=False), ttl_ms=1000)
+    harness = harness_of(spec)
+    for now in (0, 900, 1800, 3000):
+        harness.set_processing_time(now)
+        harness.operator.process_columns(batch_of([("a", 1, 1)]))
+    assert [row[3] for row in results_of(harness)] == [1, 2, 3, 1]

@@ -15,7 +15,7 @@ from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.relations import Column, SortKey
 from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
-from funke.engine.sql.operators.final_rows import keep_final_rows
+from funke.engine.sql.operators.final_rows import KeepFinalRows
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.operators.stream_columns import StreamColumns
 from funke.engine.sql.table_rows import to_batches, to_rows
@@ -78,8 +78,10 @@ def test_rows_that_are_taken_back_cannot_be_counted() -> None:
 def test_what_changes_leave(cut: bool) -> None:
     one = batch((1, "a"), (2, "b"), (1, "a"), (1, "c"), kinds="iiba")
     other = batch((2, "b"), (3, "d"), (3, "d"), (3, "d"), kinds="diid")
-    assert results(keep_final_rows, one, other, cut=cut) == [(1, "c"), (3, "d")]
-    assert results(keep_final_rows, batch((1, "a"))) == [(1, "a")]
+    assert results(KeepFinalRows(COLUMNS), one, other, cut=cut) == [(1, "c"), (3, "d")]
+    assert results(KeepFinalRows(COLUMNS), batch((1, "a"))) == [(1, "a")]
+    otherwise = KeepFinalRows(COLUMNS, (0, None))
+    assert results(otherwise, batch((1, "a"), (1, "a"), kinds="id")) == [(0, None)]
 
 
 def test_a_null_where_there_must_be_a_value() -> None:

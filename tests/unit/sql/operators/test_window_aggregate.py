@@ -13,18 +13,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from funke.engine.graph.operations import ColumnOperator
-from funke.engine.sql.binding.relations import BoundAggregate, Column
+from funke.engine.operators.functions.table_functions import DelegatingPandasAggregateFunction
+from funke.engine.sql.binding.relations import BoundAggregate, Column, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.window_relations import Windows, WindowTime
+from funke.engine.sql.binding.window_relations import WindowAggregation, Windows, WindowTime
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate
 from funke.engine.sql.functions.function import Argument
+from funke.engine.sql.functions.user_aggregates import as_aggregate
 from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.sql.operators.windows.partial_aggregate import PartialAggregate, can_be_partial
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
+from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.column_hash import hash_columns
 from funke.engine.types.row import RowKind
 from funke.engine.types.type_catalog import Types
+from funke.table import AggregateFunction, FunctionContext
 from funke.table.types import DataTypes
 from tests.harness.operator_harness import OperatorHarness
 from tests.unit.sql.operators.window_model import WindowModel
@@ -52,9 +57,13 @@ def use(name: str, *places: int) -> BoundAggregate:
     return BoundAggregate(bind_aggregate(function, [Argument(INPUTS[each].type) for each in places]), places)
 
 
-def aggregate(windows: Windows, is_event_time: bool = True) -> WindowAggregate:
+def aggregation(windows: Windows, is_event_time: bool = True) -> WindowAggregation:
     uses = (use("count"), use("sum", 2), use("max", 2))
-    return WindowAggregate(INPUTS, RESULTS, (0,), uses, windows, WindowTime(1, is_event_time))
+    return WindowAggregation(RESULTS, Scan(INPUTS, None), (0,), uses, windows, WindowTime(1, is_event_time))
+
+
+def aggregate(windows: Windows, is_event_time: bool = True) -> WindowAggregate:
+    return WindowAggregate.of(aggregation(windows, is_event_time))
 
 
 def batch_of(rows: list[tuple[Any, int, Any]]) -> ColumnBatch:
@@ -97,13 +106,17 @@ ROWS = st.lists(
 INPUT = st.lists(st.tuples(ROWS, st.integers(-50, 70)), max_size=6)
 
 
-@pytest.mark.parametrize("windows", WINDOWS, ids=str)
+@pytest.mark.parametrize(
+    ("windows", "is_partial"), [*((each, False) for each in WINDOWS), (WINDOWS[2], True), (WINDOWS[4], True)], ids=str
+)
 @settings(max_examples=12, deadline=None)
 @given(batches=INPUT, cut=st.integers(1, 30), parallelism=st.sampled_from([1, 2]), restart=st.booleans())
 def test_windows_are_those_of_a_row_by_row_model(
-    windows: Windows, batches: list[Any], cut: int, parallelism: int, restart: bool
+    windows: Windows, is_partial: bool, batches: list[Any], cut: int, parallelism: int, restart: bool
 ) -> None:
-    model, spec = WindowModel(windows), aggregate(windows)
+    model, relation = WindowModel(windows), aggregation(windows)
+    spec = WindowAggregate.of_entries(relation) if is_partial else WindowAggregate.of(relation)
+    first_step = harness_of(PartialAggregate.of(relation)) if is_partial else None
     found: list[tuple[Any, ...]] = []
     subtasks = [harness_of(spec, parallelism=parallelism, subtask=each) for each in range(parallelism)]
     watermark = -100
@@ -112,7 +125,8 @@ def test_windows_are_those_of_a_row_by_row_model(
             model.row(*row)
         for start in range(0, len(rows), cut):
             for subtask, part in enumerate(dealt(rows[start : start + cut], parallelism)):
-                subtasks[subtask].operator.process_columns(batch_of(part))
+                for each in entries_of(first_step, part):
+                    subtasks[subtask].operator.process_columns(each)
         watermark = max(watermark, reached)
         model.watermark(watermark)
         for each in subtasks:
@@ -136,6 +150,14 @@ def test_windows_are_those_of_a_row_by_row_model(
     assert sorted(found, key=str) == sorted(wanted, key=str)
     if not restart:
         assert sum(each.operator.metrics()["numLateRecordsDropped"] for each in subtasks) == model.late
+
+
+def entries_of(first_step: OperatorHarness | None, rows: list[Any]) -> list[ColumnBatch]:
+    """Rows as they are, or what the first of two steps makes of them."""
+    if first_step is None:
+        return [batch_of(rows)]
+    first_step.operator.process_columns(batch_of(rows))
+    return first_step.elements()
 
 
 def sum_of(values: list[Any]) -> Any:
@@ -220,3 +242,51 @@ def test_windows_of_instants_begin_at_local_midnight() -> None:
     assert results_of(harness) == [("a", 1, 2, 2, 0, day, day * 2 // 3 - 1)]
     harness.watermark(2 * day)
     assert results_of(harness)[1:] == [("a", 1, 1, 1, day, 2 * day, day * 5 // 3 - 1)]
+
+
+class Joined(AggregateFunction[Any, Any]):
+    """Has no merge, and must be opened."""
+
+    word = ""
+
+    def open(self, function_context: FunctionContext) -> None:
+        self.word = "+"
+
+    def create_accumulator(self) -> Any:
+        return []
+
+    def accumulate(self, accumulator: Any, *args: Any) -> None:
+        accumulator.append(str(args[0]))
+
+    def get_value(self, accumulator: Any) -> Any:
+        return self.word.join(accumulator)
+
+
+@pytest.mark.parametrize(
+    ("function", "is_pandas", "result_type", "wanted"),
+    [
+        (Joined(), False, DataTypes.STRING(), ["1+2", "1+2+4", "4"]),
+        (
+            DelegatingPandasAggregateFunction(lambda values: values.mean()),
+            True,
+            DataTypes.DOUBLE(),
+            [1.5, 7 / 3, 4.0],
+        ),
+    ],
+    ids=["no merge", "pandas"],
+)
+def test_functions_of_users_that_cannot_be_put_together(
+    function: Any, is_pandas: bool, result_type: Any, wanted: list[Any]
+) -> None:
+    user = UserFunction("mine", "aggregate", function, None, (result_type,), is_pandas=is_pandas)
+    made = bind_aggregate(as_aggregate(user), [Argument(INPUTS[2].type)])
+    columns = (RESULTS[0], Column("u", result_type), *RESULTS[-3:])
+    uses = (BoundAggregate(made, (2,)),)
+    windows = WindowAggregation(columns, Scan(INPUTS, None), (0,), uses, Windows("hop", 10, 5), WindowTime(1, True))
+    assert not can_be_partial(windows)
+    harness = harness_of(WindowAggregate.of(windows))
+    for row in [("a", 1, 1), ("a", 3, 2), ("a", 7, 4)]:
+        harness.operator.process_columns(batch_of([row]))
+    harness.end_input()
+    assert [row[1] for row in results_of(harness)] == wanted
+    harness.close()

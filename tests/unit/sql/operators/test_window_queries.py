@@ -20,10 +20,12 @@ from funke.engine.sql.binding.window_relations import OverAggregation, WindowAgg
 from funke.engine.sql.operators.calculate import Calculate, schema_of
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
+from funke.engine.sql.operators.windows.partial_aggregate import PartialAggregate, can_be_partial
 from funke.engine.sql.operators.windows.session_table import AddSessions
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
 from funke.engine.sql.operators.windows.window_table import AddWindows
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.syntax.expressions import Call, Literal, Name
 from funke.engine.sql.syntax.queries import GroupBy, Query, Select
 from funke.engine.sql.syntax.statements import QueryStatement
@@ -245,6 +247,113 @@ def test_results_are_those_of_the_reference(query: str, size: int) -> None:
     assert sorted(run(QUERIES[query], size), key=str) == RESULTS[query]
 
 
+# Functions whose accumulators are more than numbers.
+MORE_QUERIES = {
+    "hop": """
+        SELECT name, COUNT(DISTINCT amount), LISTAGG(CAST(amount AS STRING)), AVG(amount), MIN(amount),
+        COUNT(*) FILTER (WHERE amount > 4) FROM TABLE(HOP(TABLE clicks, DESCRIPTOR(ts), INTERVAL '5' SECOND,
+        INTERVAL '10' SECOND)) GROUP BY window_start, window_end, name
+    """,
+    "cumulate": """
+        SELECT name, COUNT(DISTINCT amount), LISTAGG(CAST(amount AS STRING)), AVG(amount), MIN(amount),
+        COUNT(*) FILTER (WHERE amount > 4) FROM TABLE(CUMULATE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '5'
+        SECOND, INTERVAL '15' SECOND)) GROUP BY window_start, window_end, name
+    """,
+    "session": """
+        SELECT name, COUNT(DISTINCT amount), LISTAGG(CAST(amount AS STRING)), AVG(amount), MIN(amount),
+        COUNT(*) FILTER (WHERE amount > 4) FROM TABLE(SESSION(TABLE clicks PARTITION BY name,
+        DESCRIPTOR(ts), INTERVAL '8' SECOND)) GROUP BY window_start, window_end, name
+    """,
+    "over": """
+        SELECT name, COUNT(DISTINCT amount) OVER w, LISTAGG(CAST(amount AS STRING)) OVER w,
+        FIRST_VALUE(amount) OVER w, LAST_VALUE(amount) OVER w, AVG(amount) OVER w, MIN(amount) OVER w FROM
+        clicks WINDOW w AS (PARTITION BY name ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
+    """,
+    "overrange": """
+        SELECT name, COUNT(DISTINCT amount) OVER w, '', FIRST_VALUE(amount) OVER w, LAST_VALUE(amount) OVER
+        w, AVG(amount) OVER w, MIN(amount) OVER w FROM clicks WINDOW w AS (PARTITION BY name ORDER BY ts
+        RANGE BETWEEN INTERVAL '8' SECOND PRECEDING AND CURRENT ROW)
+    """,
+    "rank": """
+        SELECT name, RANK() OVER (PARTITION BY name ORDER BY ts), DENSE_RANK() OVER (PARTITION BY name ORDER
+        BY ts), amount FROM clicks
+    """,
+    "lag": """
+        SELECT name, LAG(amount, 2, -1) OVER (PARTITION BY name ORDER BY ts) FROM clicks
+    """,
+}
+
+MORE_RESULTS: dict[str, list[tuple[Any, ...]]] = {
+    "hop": [
+        ("ann", 2, "10,7", 8, 7, 2),
+        ("ann", 2, "10,7", 8, 7, 2),
+        ("ann", 2, "3,4", 3, 3, 0),
+        ("ann", 2, "3,4", 3, 3, 0),
+        ("bob", 1, "1", 1, 1, 0),
+        ("bob", 1, "1", 1, 1, 0),
+        ("bob", 1, "5", 5, 5, 1),
+        ("bob", 1, "5", 5, 5, 1),
+        ("bob", 1, "9", 9, 9, 1),
+        ("bob", 1, "9", 9, 9, 1),
+    ],
+    "cumulate": [
+        ("ann", 2, "10,7", 8, 7, 2),
+        ("ann", 2, "10,7", 8, 7, 2),
+        ("ann", 4, "10,7,3,4", 6, 3, 2),
+        ("bob", 1, "5", 5, 5, 1),
+        ("bob", 1, "5", 5, 5, 1),
+        ("bob", 1, "9", 9, 9, 1),
+        ("bob", 2, "5,1", 3, 1, 1),
+    ],
+    "session": [
+        ("ann", 4, "10,7,3,4", 6, 3, 2),
+        ("bob", 1, "1", 1, 1, 0),
+        ("bob", 1, "5", 5, 5, 1),
+        ("bob", 1, "9", 9, 9, 1),
+    ],
+    "over": [
+        ("ann", 1, "10", 10, 10, 10, 10),
+        ("ann", 1, "3", 3, 3, 3, 3),
+        ("ann", 1, "7", 7, 7, 7, 7),
+        ("ann", 2, "10,7", 10, 7, 8, 7),
+        ("ann", 2, "3,4", 3, 4, 3, 3),
+        ("bob", 1, "5", 5, 5, 5, 5),
+        ("bob", 2, "1,9", 1, 9, 5, 1),
+        ("bob", 2, "5,1", 5, 1, 3, 1),
+    ],
+    "overrange": [
+        ("ann", 1, "", 10, 10, 10, 10),
+        ("ann", 2, "", 10, 7, 8, 7),
+        ("ann", 2, "", 10, 7, 8, 7),
+        ("ann", 2, "", 3, 4, 3, 3),
+        ("ann", 2, "", 3, 4, 3, 3),
+        ("bob", 1, "", 1, 1, 1, 1),
+        ("bob", 1, "", 5, 5, 5, 5),
+        ("bob", 1, "", 9, 9, 9, 9),
+    ],
+    # The reference counts rows of the same time for each other, and gives 5 to both.
+    "rank": [
+        ("ann", 1, 1, 10),
+        ("ann", 2, 2, 7),
+        ("ann", 3, 3, None),
+        ("ann", 4, 4, 3),
+        ("ann", 4, 4, 4),
+        ("bob", 1, 1, 5),
+        ("bob", 2, 2, 1),
+        ("bob", 3, 3, 9),
+    ],
+    "lag": [("ann", -1), ("ann", -1), ("ann", -1), ("ann", -1), ("ann", 10), ("bob", -1), ("bob", -1), ("bob", 5)],
+}
+
+
+@pytest.mark.parametrize("query", MORE_QUERIES)
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_other_functions_in_windows(query: str, size: int) -> None:
+    (statement,) = parse(MORE_QUERIES[query])
+    assert isinstance(statement, QueryStatement)
+    assert sorted(results_of(statement.query, size), key=str) == MORE_RESULTS[query]
+
+
 @pytest.mark.parametrize(
     ("kind", "sizes", "results"),
     [
@@ -289,7 +398,7 @@ def run(text: str, size: int) -> list[tuple[Any, ...]]:
 
 def results_of(query: Query, size: int) -> list[tuple[Any, ...]]:
     tables: dict[tuple[str, ...], Relation] = {("clicks",): Scan(COLUMNS, None)}
-    elements = list(elements_of(QueryBinder(tables.get).bind(query), size))
+    elements = list(elements_of(without_unused(QueryBinder(tables.get).bind(query)), size))
     return [row for each in elements if isinstance(each, ColumnBatch) for row in rows_of(each)]
 
 
@@ -306,8 +415,15 @@ def elements_of(relation: Any, size: int) -> Iterator[Any]:
     if isinstance(relation, Scan):
         yield from source(size)
         return
-    harness = OperatorHarness(ColumnOperator(OPERATORS[type(relation)](relation)), keeps_columns=True)
-    for element in elements_of(relation.input, size):
+    elements = elements_of(relation.input, size)
+    for create in OPERATORS[type(relation)](relation):
+        elements = through(OperatorHarness(ColumnOperator(create), keeps_columns=True), elements)
+    yield from elements
+
+
+def through(harness: OperatorHarness, elements: Iterator[Any]) -> Iterator[Any]:
+    """What an operator makes of batches and watermarks."""
+    for element in elements:
         if isinstance(element, Watermark):
             harness.watermark(element.timestamp)
         elif isinstance(element, ColumnBatch):
@@ -331,9 +447,13 @@ def source(size: int) -> Iterator[Any]:
 
 
 OPERATORS: dict[type[Relation], Any] = {
-    Calculation: Calculate.of,
-    Expansion: Expand.of,
-    OverAggregation: OverAggregate.of,
-    WindowAggregation: WindowAggregate.of,
-    WindowTable: lambda table: (AddSessions if table.windows.kind == "session" else AddWindows).of(table),
+    Calculation: lambda relation: [Calculate.of(relation)],
+    Expansion: lambda relation: [Expand.of(relation)],
+    OverAggregation: lambda relation: [OverAggregate.of(relation)],
+    WindowAggregation: lambda relation: (
+        [PartialAggregate.of(relation), WindowAggregate.of_entries(relation)]
+        if can_be_partial(relation)
+        else [WindowAggregate.of(relation)]
+    ),
+    WindowTable: lambda relation: [(AddSessions if relation.windows.kind == "session" else AddWindows).of(relation)],
 }

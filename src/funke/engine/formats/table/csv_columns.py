@@ -3,7 +3,7 @@
 Arrow parses a chunk straight into the types of the columns that are wanted. Where it cannot (a sign in front of a
 number, more digits than a type has, a line with too few cells …) the chunk is read as texts, and each column that is
 not plain is read by the rules for single cells. So what is wrong or rare costs time, what is right does not: one core
-reads 1.2 to 1.9 M rows/s of 14 columns, 150 bytes each.
+reads 1.3 M rows/s and more of lines with 14 columns and 150 bytes, of which six are wanted.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CsvCells", "CsvTableFormat"]
 
-# What a chunk's texts, columns and Arrow's own tables take stays in the processor's cache.
-_CHUNK_BYTES = 1 << 20
+# Some fourteen thousand rows: with half as many each row costs operators twice, with twice as many leave the cache.
+_CHUNK_BYTES = 1 << 21
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "0": "\0"}
 # Arrow has other rules for these, or none.

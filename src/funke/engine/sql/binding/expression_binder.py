@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from funke.engine.errors import TypeMismatchError, UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.binding.constant_queries import constant_rows
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
     BoundConstant,
@@ -13,11 +14,13 @@ from funke.engine.sql.binding.expressions import (
     BoundFunction,
     symbol_of,
 )
+from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.binding.scope import Scope, refused
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session, bind
 from funke.engine.sql.functions.user_scalars import UserScalar, as_scalar
 from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.sql.syntax.queries import Query
 from funke.engine.types.logical.atomic_types import BooleanType, CharType
 from funke.engine.types.logical.casts import can_cast_implicitly
 from funke.engine.types.logical.data_type import DataType, NullType
@@ -31,7 +34,14 @@ __all__ = ["ExpressionBinder"]
 class ExpressionBinder:
     """Binds expressions in one scope."""
 
-    def __init__(self, scope: Scope, session: Session, find: Callable[[str], Function | None] = find_function) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        session: Session,
+        find: Callable[[str], Function | None] = find_function,
+        bind_query: Callable[[Query], Relation] | None = None,
+    ) -> None:
+        self._bind_query = bind_query
         self._scope = scope
         self._session = session
         self.find = find
@@ -51,7 +61,31 @@ class ExpressionBinder:
             return self._bind_case(expression)
         if isinstance(expression, syntax.Alias):
             return self.bind(expression.operand)
+        if isinstance(expression, (syntax.InQuery, syntax.Exists, syntax.ScalarQuery)):
+            return self._bind_inner_query(expression)
         raise UnsupportedFeatureError(f"{type(expression).__name__} in an expression of SQL")
+
+    def _bind_inner_query(self, expression: syntax.InQuery | syntax.Exists | syntax.ScalarQuery) -> BoundExpression:
+        """What a query in an expression means if its rows are constants."""
+        if self._bind_query is None:
+            raise UnsupportedFeatureError("a query within this expression")
+        relation = self._bind_query(expression.query)
+        rows = constant_rows(relation)
+        if isinstance(expression, syntax.Exists):
+            return BoundConstant(BooleanType(False), bool(rows))
+        data_type = relation.columns[0].type
+        if len(relation.columns) > 1:
+            raise UnsupportedFeatureError("a query of several columns within an expression")
+        if isinstance(expression, syntax.ScalarQuery):
+            if len(rows) > 1:
+                raise refused("SubQuery returned more than one row", expression.position)
+            return BoundConstant(with_nullable(data_type, True), rows[0][0] if rows else None)
+        if not rows:
+            return BoundConstant(BooleanType(False), expression.is_negated)
+        values: list[BoundExpression] = [BoundConstant(data_type, row[0]) for row in rows]
+        return self._call(
+            "not in" if expression.is_negated else "in", [self.bind(expression.left), *values], expression
+        )
 
     def bind_condition(self, expression: syntax.Expression, clause: str) -> BoundExpression:
         """The meaning of a condition, which must be a truth value."""
@@ -70,8 +104,17 @@ class ExpressionBinder:
         for field in fields:
             if not isinstance(found.type, RowType) or field not in found.type.names:
                 raise refused(f"Column '{field}' not found in '{'.'.join(name.parts)}'", name.position)
-            found = self._call("get", [found, BoundConstant(CharType(len(field), False), field)], name)
+            found = self._field(found, field, name)
         return found
+
+    def bind_fields(self, row: BoundExpression, origin: syntax.Expression) -> list[BoundExpression]:
+        """The fields of a row, each as a value of its own."""
+        if not isinstance(row.type, RowType):
+            raise refused("only a row has several names", origin.position)
+        return [self._field(row, field, origin) for field in row.type.names]
+
+    def _field(self, row: BoundExpression, field: str, origin: syntax.Expression) -> BoundExpression:
+        return self._call("get", [row, BoundConstant(CharType(len(field), False), field)], origin)
 
     def _bind_call(self, call: syntax.Call) -> BoundExpression:
         if call.condition is not None:

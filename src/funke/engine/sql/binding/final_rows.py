@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from funke.engine.sql.binding.relations import Relation
 
@@ -14,3 +15,5 @@ class FinalRows(Relation):
     """The rows that the changes of the input leave; there are none before its end."""
 
     input: Relation
+    # What there is if nothing is left: the results of aggregates over no rows.
+    otherwise: tuple[Any, ...] | None = None

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
-from funke.engine.errors import SqlValidationError
+from funke.engine.errors import SqlValidationError, UnsupportedFeatureError
 from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.binding.syntax_parts import parts_of
+from funke.engine.sql.binding.table_aggregations import table_aggregate_in
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.window_relations import RowWindowTable, WindowTable
 from funke.engine.sql.binding.window_tables import window_table, window_time, windows_of
@@ -36,6 +37,8 @@ def with_group_window(
     window = _window_of(select)
     if window is None:
         return select, source, scope
+    if table_aggregate_in(select) is not None:
+        raise UnsupportedFeatureError("an aggregate function that gives rows, in a group window")
     if any(map(_is_number, window.arguments)):
         return _counting_rows(select, window, source, scope)
     table = _table(window, source, scope, session)

@@ -32,6 +32,7 @@ from funke.engine.sql.binding.relations import Calculation, Column, Constants, R
 from funke.engine.sql.binding.row_windows import with_row_windows
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
+from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
 from funke.engine.sql.binding.window_grouping import with_windows
 from funke.engine.sql.binding.window_tables import bind_window_table
 from funke.engine.sql.functions.catalog import find_function
@@ -80,15 +81,17 @@ class QueryBinder:
             if getattr(select, name):
                 raise UnsupportedFeatureError(f"{clause} in SQL")
         select, source, scope = with_group_window(select, *self._bind_source(select.source), self.session)
-        binder = ExpressionBinder(scope, self.session, self.find_function)
+        binder = ExpressionBinder(scope, self.session, self.find_function, self.bind)
         illegal = aggregate_in(select.where, self.find_aggregate)
         if illegal is not None:
             raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
         condition = None if select.where is None else binder.bind_condition(select.where, "WHERE")
-        if is_grouped(select, self.find_aggregate):
-            relation: Relation = with_row_windows(
-                with_windows(self._bind_groups(select, source, scope, binder, condition))
-            )
+        table_aggregate = table_aggregate_in(select)
+        if table_aggregate is not None:
+            relation: Relation = bind_table_aggregation(select, table_aggregate, source, binder, condition)
+        elif is_grouped(select, self.find_aggregate):
+            groups = self._bind_groups(select, source, scope, binder, condition)
+            relation = with_row_windows(with_windows(groups))
         elif has_over(select):
             relation = self._bind_over(select, source, scope, condition)
         else:
@@ -127,6 +130,11 @@ class QueryBinder:
                 found = scope.all_of(item)
                 bound += binder.bind_star(found, item)
                 names += [column.name for column in found]
+                continue
+            if isinstance(item, syntax.Alias) and len(item.names) > 1:
+                # The fields of one row: of an aggregate function that gives several values.
+                bound += binder.bind_fields(binder.bind(item), item)
+                names += item.names
                 continue
             bound.append(binder.bind(item))
             if isinstance(item, syntax.Alias):
@@ -240,7 +248,7 @@ def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
     return Calculation(columns, relation, same)
 
 
-_ONE_ROW = pa.record_batch({"": pa.array([0])})
+_ONE_ROW = pa.record_batch([pa.nulls(1)], names=[""])
 
 
 def _constant(expression: BoundExpression) -> object:

@@ -7,11 +7,11 @@ from funke.engine.sql.binding.expressions import BoundColumn, BoundConstant, Bou
 from funke.engine.sql.binding.grouped_queries import distinct_rows
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Calculation, Column, Relation, UnionAll
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
-from funke.engine.sql.functions.aggregates.counting import COUNT
+from funke.engine.sql.functions.aggregates.extremes import MAX
 from funke.engine.sql.functions.catalog import FUNCTIONS
-from funke.engine.sql.functions.function import bind
+from funke.engine.sql.functions.function import Argument, bind
 from funke.engine.sql.syntax.queries import SetOperation
-from funke.engine.types.logical.atomic_types import BigIntType, BooleanType
+from funke.engine.types.logical.atomic_types import BooleanType
 
 __all__ = ["of_relations", "words_of"]
 
@@ -34,25 +34,24 @@ def of_relations(query: SetOperation, columns: tuple[Column, ...], left: Relatio
 
 
 def _compared(columns: tuple[Column, ...], left: Relation, right: Relation, is_in_both: bool) -> Relation:
-    """The rows of the left side that are, or are not, on the right side: each one is counted on both sides."""
+    """The rows of the left side that are, or are not, on the right side: each one knows where it is."""
     marked = (*columns, Column("is_left", _TRUTH), Column("is_right", _TRUTH))
     sides = (_marked(left, marked, is_left=True), _marked(right, marked, is_left=False))
-    count = bind_aggregate(COUNT, [], may_be_empty=True)
+    # Whether it is there, not how often: what does not change is not sent.
+    is_there = bind_aggregate(MAX, [Argument(_TRUTH)], may_be_empty=False)
     number = len(columns)
-    counts = tuple(BoundAggregate(count, (), place) for place in (number, number + 1))
+    flags = tuple(BoundAggregate(is_there, (place,)) for place in (number, number + 1))
     counted = Aggregation(
-        (*columns, Column("lefts", BigIntType(False)), Column("rights", BigIntType(False))),
+        (*columns, Column("in_left", _TRUTH), Column("in_right", _TRUTH)),
         UnionAll(marked, sides),
         tuple(range(number)),
-        counts,
+        flags,
     )
-    in_left = _call(">", BoundColumn(BigIntType(False), number, "lefts"), BoundConstant(BigIntType(False), 0))
-    comparison = ">" if is_in_both else "="
-    right_side = _call(
-        comparison, BoundColumn(BigIntType(False), number + 1, "rights"), BoundConstant(BigIntType(False), 0)
-    )
+    in_left: BoundExpression = BoundColumn(_TRUTH, number, "in_left")
+    in_right: BoundExpression = BoundColumn(_TRUTH, number + 1, "in_right")
+    condition = _call("and", in_left, in_right if is_in_both else _call("not", in_right))
     same = tuple(BoundColumn(each.type, place, each.name) for place, each in enumerate(columns))
-    return Calculation(columns, counted, same, _call("and", in_left, right_side))
+    return Calculation(columns, counted, same, condition)
 
 
 def _marked(relation: Relation, columns: tuple[Column, ...], is_left: bool) -> Relation:

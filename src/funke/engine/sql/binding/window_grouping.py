@@ -205,7 +205,7 @@ def _moved_lists(
     own = BoundColumn(time.type, inner.time, time.name, time.time)
     moved = [(*(_moved(each[at], inner.places) for at in kept), own) for each in lists]
     names = [columns[at] for at in kept]
-    added = replace(time, name=_free_name(names))
+    added = replace(time, name=_free_name(time.name, names))
     return (*names, added), moved, {at: place for place, at in enumerate(kept)}
 
 
@@ -213,9 +213,10 @@ def _is_gone(expression: BoundExpression, inner: _Plain) -> bool:
     return isinstance(expression, BoundColumn) and expression.index not in inner.places
 
 
-def _free_name(columns: Sequence[Column]) -> str:
+def _free_name(name: str, columns: Sequence[Column]) -> str:
     taken = {column.name for column in columns}
-    return next(name for name in (f"$time{number}" for number in range(len(taken) + 1)) if name not in taken)
+    numbered = (f"{name}${number}" for number in range(len(taken) + 1))
+    return next(each for each in numbered if each not in taken)
 
 
 def _moved(expression: BoundExpression, places: dict[int, int]) -> BoundExpression:

@@ -88,3 +88,5 @@ class OverAggregation(Relation):
     is_rows: bool
     preceding: int | None
     aggregates: tuple[BoundAggregate, ...]
+    # How long a key without new rows is remembered; 0 is forever.
+    ttl_ms: int = 0

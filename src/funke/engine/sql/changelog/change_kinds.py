@@ -8,6 +8,7 @@ from typing import Any
 from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Relation, Scan
+from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
 from funke.engine.types.row import RowKind
 
@@ -79,6 +80,7 @@ def _of_aggregation(aggregation: Aggregation) -> Kinds:
 _KINDS: dict[type[Relation], Callable[[Any], Kinds]] = {
     Scan: lambda scan: scan.kinds,
     Aggregation: _of_aggregation,
+    TableAggregation: lambda relation: frozenset({RowKind.INSERT, RowKind.DELETE}),
     # A window says its result once, when it closes; the end of the input once, when it comes.
     WindowAggregation: lambda relation: INSERTS,
     OverAggregation: lambda relation: INSERTS,

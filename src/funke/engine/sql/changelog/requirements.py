@@ -8,6 +8,8 @@ from typing import Any
 
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Expansion, Relation, UnionAll
+from funke.engine.sql.binding.table_aggregations import TableAggregation
+from funke.engine.sql.binding.window_relations import OverAggregation
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
 from funke.engine.sql.changelog.node_text import node_text
 from funke.engine.types.row import RowKind
@@ -57,6 +59,8 @@ def _with_inputs(relation: Any, settings: ChangeSettings) -> Relation:
         plain: Relation = relation
         return plain
     changed: Relation = replace(relation, input=_resolved(relation.input, True, settings))
+    if isinstance(changed, (OverAggregation, TableAggregation)):
+        return replace(changed, ttl_ms=settings.ttl_ms)
     return changed
 
 

@@ -1,4 +1,5 @@
-"""Lets sources read only what a query looks at: columns nobody wants are not read, nor rows behind a limit.
+"""Lets sources read only what a query looks at: columns nobody wants are not read, nor files
+that a condition rules out, nor rows behind a limit.
 
 A pass over the tree of relations between binding and building streams. Where a relation of a kind it does not know
 stands in between, that one gets everything, and the pass goes on below it.
@@ -6,7 +7,7 @@ stands in between, that one gets everything, and the pass goes on below it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -23,18 +24,52 @@ R = TypeVar("R", bound=Relation)
 def push_down(relation: R) -> R:
     """Return a relation with the same rows and columns that reads less."""
     if isinstance(relation, Calculation):
-        wanted = _columns_in(relation.expressions, relation.condition)
-        narrow, numbers = _narrowed(relation.input, wanted)
-        return replace(
-            relation,
-            input=narrow,
-            expressions=tuple(_renumbered(each, numbers) for each in relation.expressions),
-            condition=None if relation.condition is None else _renumbered(relation.condition, numbers),
-        )
+        return _pushed_below(relation)  # type: ignore[return-value]
     if isinstance(relation, Limit) and relation.limit is not None:
         return replace(relation, input=_limited(push_down(relation.input), relation.offset + relation.limit))
     changed = {field.name: _pushed(getattr(relation, field.name)) for field in fields(relation)}
     return replace(relation, **{name: new for name, (new, is_new) in changed.items() if is_new})
+
+
+def _pushed_below(relation: Calculation) -> Calculation:
+    conditions = [] if relation.condition is None else [relation.condition]
+    filtered = _filtered(relation.input, [part for each in conditions for part in _conjuncts(each)])
+    narrow, numbers = _narrowed(filtered, _columns_in([*relation.expressions, *conditions]))
+    return replace(
+        relation,
+        input=narrow,
+        expressions=tuple(_renumbered(each, numbers) for each in relation.expressions),
+        condition=None if relation.condition is None else _renumbered(relation.condition, numbers),
+    )
+
+
+def _filtered(relation: Relation, conditions: Sequence[BoundExpression]) -> Relation:
+    """A relation of which only rows are wanted that fulfil conditions; its source may leave out others."""
+    if isinstance(relation, Calculation):
+        places = {place: each for place, each in enumerate(relation.expressions) if isinstance(each, BoundColumn)}
+        plain = [_replaced(each, places) for each in conditions if _columns_in([each]) <= places.keys()]
+        return replace(relation, input=_filtered(relation.input, plain))
+    if isinstance(relation, WatermarkAssigner):
+        return replace(relation, input=_filtered(relation.input, conditions))
+    if isinstance(relation, Scan) and isinstance(relation.table, TableSource):
+        table = relation.table
+        for each in conditions:
+            table = (table.with_condition(each) if _is_certain(each) else None) or table
+        return replace(relation, table=table)
+    return relation
+
+
+def _is_certain(expression: BoundExpression) -> bool:
+    """Whether it has the same value whenever it is asked for."""
+    if not isinstance(expression, BoundFunction):
+        return True
+    return expression.call.function.is_deterministic and all(map(_is_certain, expression.arguments))
+
+
+def _conjuncts(condition: BoundExpression) -> list[BoundExpression]:
+    if isinstance(condition, BoundFunction) and condition.call.function.name == "and":
+        return [part for each in condition.arguments for part in _conjuncts(each)]
+    return [condition]
 
 
 def _limited(relation: Relation, rows: int) -> Relation:
@@ -92,15 +127,13 @@ def _chosen(values: tuple[Any, ...], places: Sequence[int]) -> tuple[Any, ...]:
     return tuple(values[place] for place in places)
 
 
-def _columns_in(expressions: Iterable[BoundExpression], condition: BoundExpression | None = None) -> set[int]:
+def _columns_in(expressions: Iterable[BoundExpression]) -> set[int]:
     found: set[int] = set()
-    waiting = [*expressions, *([] if condition is None else [condition])]
-    while waiting:
-        each = waiting.pop()
+    for each in expressions:
         if isinstance(each, BoundColumn):
             found.add(each.index)
         elif isinstance(each, BoundFunction):
-            waiting += each.arguments
+            found |= _columns_in(each.arguments)
     return found
 
 
@@ -109,4 +142,12 @@ def _renumbered(expression: BoundExpression, numbers: dict[int, int]) -> BoundEx
         return replace(expression, index=numbers[expression.index])
     if isinstance(expression, BoundFunction):
         return replace(expression, arguments=tuple(_renumbered(each, numbers) for each in expression.arguments))
+    return expression
+
+
+def _replaced(expression: BoundExpression, places: Mapping[int, BoundExpression]) -> BoundExpression:
+    if isinstance(expression, BoundColumn):
+        return places[expression.index]
+    if isinstance(expression, BoundFunction):
+        return replace(expression, arguments=tuple(_replaced(each, places) for each in expression.arguments))
     return expression

@@ -73,9 +73,8 @@ class OptionValues:
         try:
             return option.read(text)
         except (ConfigurationError, ValueError) as error:
-            # Flink says which value and which key; the rest is its parser's.
             raise ValidationException(
-                f"Invalid value for option '{key}'.\nCaused by: Could not parse value '{text}' for key '{key}': {error}"
+                f"Could not parse value '{text}' for key '{key or option.key}'.\nCaused by: {error}"
             ) from error
 
     def behind(self, prefix: str) -> OptionValues:

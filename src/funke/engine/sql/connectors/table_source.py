@@ -11,6 +11,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.connectors.source import Source
+    from funke.engine.sql.binding.expressions import BoundExpression
     from funke.engine.sql.binding.relations import Column
     from funke.engine.types.logical.data_type import DataType
 
@@ -73,6 +74,10 @@ class TableSource(ABC):
 
     def with_columns(self, indexes: Sequence[int]) -> TableSource | None:
         """Return the source that reads only some of its columns, in this order."""
+        return None
+
+    def with_condition(self, condition: BoundExpression) -> TableSource | None:
+        """Return the source that may leave out rows for which a condition on its columns is not true."""
         return None
 
     def with_limit(self, limit: int) -> TableSource | None:

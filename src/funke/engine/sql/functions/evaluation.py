@@ -8,9 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from funke.engine.errors import TypeMismatchError
 from funke.engine.sql.functions.function import BoundCall, SymbolType
 from funke.engine.sql.functions.values import from_values, to_value, to_values
 from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical.sql_text import to_sql_text
 
 __all__ = ["column_function", "mapped_body"]
 
@@ -38,12 +40,22 @@ def mapped_body(call: BoundCall) -> ColumnFunction:
     def evaluate(columns: Sequence[Any], length: int) -> Any:
         lists = [_values(column, data_type) for column, data_type in zip(columns, types)]
         if not lists:
-            return from_values([body() for _ in range(length)], call.result)
+            return _results([body() for _ in range(length)], call)
         if all(isinstance(each, repeat) for each in lists):
-            return from_values([body(*map(next, lists))] * length, call.result)
-        return from_values(list(map(body, *lists)), call.result)
+            return _results([body(*map(next, lists))] * length, call)
+        return _results(list(map(body, *lists)), call)
 
     return evaluate
+
+
+def _results(values: list[Any], call: BoundCall) -> Any:
+    try:
+        return from_values(values, call.result)
+    except (pa.ArrowException, ArithmeticError, AttributeError, TypeError, ValueError) as error:
+        # Functions of users may give what they have not promised.
+        raise TypeMismatchError(
+            f"the function '{call.function.name}' must give {to_sql_text(call.result)}: {error}"
+        ) from error
 
 
 def as_column(result: Any, wanted: Any, length: int) -> Any:

@@ -23,6 +23,7 @@ from funke.engine.sql.functions.time_units import (
     part_of_days,
     part_of_months,
 )
+from funke.engine.sql.functions.values import from_values
 from funke.engine.types.logical.atomic_types import BigIntType, BooleanType, IntType, VarCharType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import CHARACTER, LONGEST, any_nullable, with_nullable
@@ -286,7 +287,14 @@ def _now(names: str, result: DataType, of: Callable[[datetime.datetime], Any], p
 
         return now
 
-    return Function(tuple(names.split("/")), "", result, body_for=body, is_deterministic=False, purpose=purpose)
+    def kernel(call: BoundCall) -> Callable[..., Any]:
+        now = body(call)
+        # The rows of a batch come at the same moment.
+        return lambda: from_values([now()], result)[0]
+
+    return Function(
+        tuple(names.split("/")), "", result, body_for=body, kernel_for=kernel, is_deterministic=False, purpose=purpose
+    )
 
 
 TIMES: tuple[Function, ...] = (

@@ -11,11 +11,12 @@ from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
 from funke.engine.sql.functions.type_rules import always
 from funke.engine.sql.syntax.user_function import UserFunction
-from funke.engine.sql.user_values import to_user_value
+from funke.engine.sql.user_values import from_user_value, to_user_value
 from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.logical.sql_text import from_sql_text
 
-__all__ = ["UserAggregate", "as_aggregate"]
+__all__ = ["UserAggregate", "as_aggregate", "declared_types", "result_fields"]
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,20 @@ class UserAggregate(AggregateFunction):
     def input_types(self) -> tuple[DataType, ...] | None:
         """The types that its arguments are cast to; None if it takes them as they are."""
         assert self.user is not None
-        given = self.user.input_types
-        return None if given is None else tuple(map(_data_type, given))
+        return declared_types(self.user)
+
+
+def declared_types(user: UserFunction) -> tuple[DataType, ...] | None:
+    """The types that a function of the user's declares for its arguments; None if it takes them as they are."""
+    return None if user.input_types is None else tuple(map(_data_type, user.input_types))
+
+
+def result_fields(user: UserFunction) -> list[tuple[str, DataType]]:
+    """The columns of the rows that a table aggregate function gives."""
+    types = list(map(_data_type, user.result_types))
+    if len(types) == 1 and isinstance(types[0], RowType):
+        return [(each.name, each.data_type) for each in types[0]]
+    return [(f"f{place}", each) for place, each in enumerate(types)]
 
 
 def as_aggregate(user: UserFunction) -> UserAggregate:
@@ -59,6 +72,7 @@ class _UserBody(AggregateBody):
             raise TableException("Pandas UDAFs are not supported in streaming mode currently.")
         self._function = user.function
         self._convert = _converted([to_user_value(each) for each in call.types])
+        self._result = from_user_value(call.result)
 
     def create(self) -> Any:
         return self._function.create_accumulator()
@@ -73,7 +87,8 @@ class _UserBody(AggregateBody):
         self._function.merge(accumulator, [other])
 
     def value(self, accumulator: Any) -> Any:
-        return self._function.get_value(accumulator)
+        value = self._function.get_value(accumulator)
+        return value if self._result is None else self._result(value)
 
 
 def _converted(converts: list[Callable[[Any], Any] | None]) -> Callable[[tuple[Any, ...]], Any]:

@@ -24,6 +24,7 @@ from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentCo
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -104,6 +105,21 @@ class AggregateOperator(KeyedColumnsOperator):
         self._keys = KeyColumns(aggregate.keys, [aggregate.inputs[place].type for place in aggregate.keys])
         kernels = [create_kernel(each.call, aggregate.has_retractions) for each in aggregate.aggregates]
         self._groups = _Groups(kernels, aggregate.has_retractions)
+        self._functions = OpenedFunctions((), [each.call.function for each in aggregate.aggregates])
+
+    def open(self) -> None:
+        self._functions.open(self.context)
+
+    def close(self) -> None:
+        try:
+            self._functions.close()
+        finally:
+            super().close()
+
+    def metrics(self) -> dict[str, Any]:
+        """Those of every operator, and those that functions have registered."""
+        counts = {"numRecordsIn": self.records_in, "numRecordsOut": self.output.records_out}
+        return counts | self._functions.metrics()
 
     def layout(self) -> ColumnLayout:
         return ColumnLayout("aggregates", self._groups.create, self._aggregate.ttl_ms)
@@ -128,8 +144,9 @@ class AggregateOperator(KeyedColumnsOperator):
                     return
         order, segments, present = _segments_of(codes, len(keys))
         change = _Change(self._groups, batch, order, segments, None if signs is None else signs[order])
-        columns = tuple(column[present] for column in fetched.columns)
-        known = fetched.is_known[present]
+        columns, known = fetched.columns, fetched.is_known
+        if len(present) < len(keys):
+            columns, known = tuple(column[present] for column in columns), known[present]
         if self._aggregate.is_folded:
             after, kept_keys = self._fold(change, columns, known)
         else:

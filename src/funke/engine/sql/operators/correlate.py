@@ -62,7 +62,7 @@ class _CorrelateOperator(Operator):
         self._getters = [column_of(each) for each in made.arguments]
         self._types = [each.type for each in made.arguments]
         own = () if made.function is None else (made.function.function,)
-        self._functions = OpenedFunctions(made.arguments, own)
+        self._functions = OpenedFunctions(made.arguments, others=own)
         self._rows_of = _of_collection(made) if made.function is None else _of_function(made)
 
     def open(self) -> None:

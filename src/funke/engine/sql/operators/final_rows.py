@@ -4,30 +4,40 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.operators.operator import Operator, TaskInfo
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.table_rows import to_batches
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
-__all__ = ["keep_final_rows"]
+__all__ = ["KeepFinalRows"]
 
 _ADDED = (RowKind.INSERT.value, RowKind.UPDATE_AFTER.value)
 
 
-def keep_final_rows(task: TaskInfo) -> Operator:
-    """Return the operator for a subtask; it must see all changes of the rows that it sees."""
-    return _FinalRowsOperator()
+@dataclass(frozen=True)
+class KeepFinalRows:
+    """Makes the operator for a subtask, which must see all changes of the rows that it sees."""
+
+    columns: tuple[Column, ...]
+    otherwise: tuple[Any, ...] | None = None
+
+    def __call__(self, task: TaskInfo) -> Operator:
+        return _FinalRowsOperator(self)
 
 
 class _FinalRowsOperator(Operator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self) -> None:
+    def __init__(self, made: KeepFinalRows) -> None:
+        self._made = made
         self._batches: list[ColumnBatch] = []
 
     def process_columns(self, batch: ColumnBatch) -> None:
@@ -36,13 +46,15 @@ class _FinalRowsOperator(Operator):
 
     def end_input(self) -> None:
         """What was added and not taken back, in the order in which it came."""
-        if not self._batches:
-            return
-        changes = ColumnBatch.concat(self._batches)
+        changes = ColumnBatch.concat(self._batches) if self._batches else None
         self._batches = []
-        if changes.kinds is not None:
+        if changes is not None and changes.kinds is not None:
             changes = changes.take(pa.array(_left(changes)))
-        self.output.emit_columns(ColumnBatch(changes.data, changes.timestamps))
+        if changes is not None and len(changes):
+            self.output.emit_columns(ColumnBatch(changes.data, changes.timestamps))
+        elif self._made.otherwise is not None:
+            (row,) = to_batches(self._made.columns, [self._made.otherwise])
+            self.output.emit_columns(row)
 
     def snapshot(self) -> Any:
         return self._batches or None

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
+from funke.engine.sql.state.key_index import Keys
 from funke.engine.state.storage_keys import storage_keys
 from funke.engine.types.arrow_values import from_arrow_value
 from funke.engine.types.columns.arrow_rows import to_python
@@ -24,7 +25,7 @@ class KeyColumns:
         self._places = list(places)
         self._converters = [from_arrow_value(to_type_info(each)) for each in types]
 
-    def encode(self, data: Any) -> tuple[Any, list[Any]]:
+    def encode(self, data: Any) -> tuple[Any, Keys]:
         """The number of each row's key, in the order of their first rows, and the stored keys by these numbers."""
         if not self._places:
             return np.zeros(data.num_rows, np.int64), [()]
@@ -32,6 +33,8 @@ class KeyColumns:
         if any(pa.types.is_nested(column.type) or pa.types.is_floating(column.type) for column in columns):
             return self._by_value(columns)
         codes, distinct = self._by_dictionary(columns)
+        if len(columns) == 1 and pa.types.is_integer(columns[0].type) and distinct[0].null_count == 0:
+            return codes, distinct[0].to_numpy(zero_copy_only=False).astype(np.int64)
         return codes, self._stored(distinct)
 
     @staticmethod

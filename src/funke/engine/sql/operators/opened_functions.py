@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import Any
 
 from funke.engine.operators.functions.table_functions import FunctionContext, UserDefinedFunction
 from funke.engine.operators.operator import OperatorContext
 from funke.engine.operators.runtime_context import StreamingRuntimeContext
 from funke.engine.sql.binding.expressions import BoundExpression, BoundFunction
+from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
+from funke.engine.sql.functions.user_aggregates import UserAggregate
 from funke.engine.sql.functions.user_scalars import UserScalar
 
 __all__ = ["OpenedFunctions"]
@@ -19,13 +20,25 @@ class OpenedFunctions:
     """Opens functions, each once, and closes those that were opened."""
 
     def __init__(
-        self, expressions: Iterable[BoundExpression | None], others: Iterable[UserDefinedFunction] = ()
+        self,
+        expressions: Iterable[BoundExpression | None],
+        aggregates: Iterable[AggregateFunction] = (),
+        others: Iterable[UserDefinedFunction] = (),
     ) -> None:
-        found = chain((each for expression in expressions for each in _functions_in(expression)), others)
+        found = [each for expression in expressions for each in _functions_in(expression)]
+        found += [each.user.function for each in aggregates if isinstance(each, UserAggregate) and each.user]
+        found += others
         # One object may be called at several places.
         self._functions = list({id(each): each for each in found}.values())
         self._opened: list[UserDefinedFunction] = []
         self._runtime: StreamingRuntimeContext | None = None
+
+    @staticmethod
+    def of(functions: Iterable[UserDefinedFunction]) -> OpenedFunctions:
+        """Those of an operator without expressions."""
+        made = OpenedFunctions(())
+        made._functions = list(functions)
+        return made
 
     def open(self, context: OperatorContext) -> None:
         if not self._functions:

@@ -14,10 +14,12 @@ from funke.engine.sql.binding.relations import (
     Aggregation,
     BoundAggregate,
     Calculation,
+    Column,
     Expansion,
     Relation,
     UnionAll,
 )
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 
 __all__ = ["without_unused"]
 
@@ -50,6 +52,12 @@ def _pruned(relation: Relation, needed: frozenset[int]) -> tuple[Relation, Place
         return _union(relation, needed)
     if isinstance(relation, Expansion):
         return _expansion(relation, needed)
+    if isinstance(relation, WindowTable):
+        return _window_table(relation, needed)
+    if isinstance(relation, WindowAggregation):
+        return _window_aggregation(relation, needed)
+    if isinstance(relation, OverAggregation):
+        return _over_aggregation(relation, needed)
     return relation, _same(relation)
 
 
@@ -85,9 +93,7 @@ def _aggregation(aggregation: Aggregation, needed: frozenset[int]) -> tuple[Rela
     if not kept and not first:
         kept = [0]
     aggregates = [aggregation.aggregates[number] for number in kept]
-    used = {place for each in aggregates for place in each.arguments if place >= 0}
-    used |= {each.condition for each in aggregates if each.condition is not None}
-    source, places = _pruned(aggregation.input, frozenset(used | set(aggregation.keys)))
+    source, places = _pruned(aggregation.input, frozenset(_used_by(aggregates) | set(aggregation.keys)))
     shown = [*range(first), *(first + number for number in kept)]
     made = replace(
         aggregation,
@@ -118,6 +124,76 @@ def _expansion(expansion: Expansion, needed: frozenset[int]) -> tuple[Relation, 
         projections=tuple(tuple(_moved(each, places) for each in expressions) for expressions in projections),
     )
     return made, {place: number for number, place in enumerate(kept)}
+
+
+def _window_table(table: WindowTable, needed: frozenset[int]) -> tuple[Relation, Places]:
+    first = len(table.columns) - 3
+    used = {place for place in needed if place < first} | {table.time.column, *(table.partition_by or ())}
+    source, places = _pruned(table.input, frozenset(used))
+    kept = sorted(used)
+    made = replace(
+        table,
+        # Names may be others than those of the input, whose columns may be more than were asked for.
+        columns=(*_named(source, {places[each]: table.columns[each] for each in kept}), *table.columns[first:]),
+        input=source,
+        time=replace(table.time, column=places[table.time.column]),
+        partition_by=None if table.partition_by is None else tuple(places[each] for each in table.partition_by),
+    )
+    bounds = {first + number: len(source.columns) + number for number in range(3)}
+    return made, {each: places[each] for each in kept} | bounds
+
+
+def _named(source: Relation, columns: Mapping[int, Column]) -> list[Column]:
+    return [columns.get(place, own) for place, own in enumerate(source.columns)]
+
+
+def _window_aggregation(aggregation: WindowAggregation, needed: frozenset[int]) -> tuple[Relation, Places]:
+    first, last = len(aggregation.keys), len(aggregation.columns)
+    kept = [number for number in range(len(aggregation.aggregates)) if first + number in needed]
+    aggregates = [aggregation.aggregates[number] for number in kept]
+    carried = aggregation.window_columns or ()
+    own_time = set() if carried else {aggregation.time.column}
+    used = _used_by(aggregates) | {*aggregation.keys, *carried} | own_time
+    source, places = _pruned(aggregation.input, frozenset(used))
+    shown = [*range(first), *(first + number for number in kept), *range(last - 3, last)]
+    made = replace(
+        aggregation,
+        columns=tuple(aggregation.columns[place] for place in shown),
+        input=source,
+        keys=tuple(places[key] for key in aggregation.keys),
+        aggregates=tuple(_moved_aggregate(each, places) for each in aggregates),
+        time=replace(aggregation.time, column=0 if carried else places[aggregation.time.column]),
+        window_columns=(places[carried[0]], places[carried[1]]) if carried else None,
+    )
+    return made, {place: number for number, place in enumerate(shown)}
+
+
+def _over_aggregation(over: OverAggregation, needed: frozenset[int]) -> tuple[Relation, Places]:
+    first = len(over.input.columns)
+    kept = [number for number in range(len(over.aggregates)) if first + number in needed]
+    aggregates = [over.aggregates[number] for number in kept]
+    own = {place for place in needed if place < first} | {*over.partition_by}
+    used = own | _used_by(aggregates) | ({over.time.column} if over.time.is_event_time else set())
+    source, places = _pruned(over.input, frozenset(used))
+    made = replace(
+        over,
+        columns=(*source.columns, *(over.columns[first + number] for number in kept)),
+        input=source,
+        partition_by=tuple(places[each] for each in over.partition_by),
+        time=replace(over.time, column=places.get(over.time.column, 0)),
+        aggregates=tuple(_moved_aggregate(each, places) for each in aggregates),
+    )
+    results = {first + number: len(source.columns) + place for place, number in enumerate(kept)}
+    return made, {each: places[each] for each in used} | results
+
+
+def _used_by(aggregates: Iterable[BoundAggregate]) -> set[int]:
+    used: set[int] = set()
+    for each in aggregates:
+        used.update(place for place in each.arguments if place >= 0)
+        if each.condition is not None:
+            used.add(each.condition)
+    return used
 
 
 def _columns_in(expressions: Iterable[BoundExpression]) -> frozenset[int]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from funke.engine.sql.state.key_index import Keys
 from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns, Fetched, KeyedColumns
 from funke.engine.sql.state.stored_entries import from_entries, to_entries
 from funke.engine.state.descriptors import ValueStateDescriptor
@@ -37,7 +38,9 @@ class BackendColumns(KeyedColumns):
         table: RocksDBTable = self._backend.get_state(self._descriptor, namespace).table
         return table
 
-    def fetch(self, keys: list[Any], namespace: Hashable = None) -> Fetched:
+    def fetch(self, keys: Keys, namespace: Hashable = None) -> Fetched:
+        if isinstance(keys, np.ndarray):
+            keys = keys.tolist()
         table = self._table(namespace)
         found = table.get_all(keys)
         if self._layout.ttl_ms:

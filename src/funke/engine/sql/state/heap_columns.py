@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from funke.engine.errors import StateError
+from funke.engine.sql.state.key_index import KeyIndex, Keys
 from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns, Fetched, KeyedColumns
 from funke.engine.sql.state.stored_entries import from_entries, to_entries
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
@@ -26,16 +26,15 @@ class HeapColumns(KeyedColumns):
         self._layout = layout
         self._max_parallelism = max_parallelism
         self._now_ms = now_ms
-        self._numbers: dict[Hashable, dict[Any, int]] = {}
+        self._numbers: dict[Hashable, KeyIndex] = {}
         self._columns: list[Any] = list(layout.create(0))
         self._last_use: Any = np.empty(0, np.int64)
         self._size = 0
         self._free: list[int] = []
         self._next_sweep_ms = now_ms() + layout.ttl_ms
 
-    def fetch(self, keys: list[Any], namespace: Hashable = None) -> Fetched:
-        known = self._numbers.setdefault(namespace, {})
-        places = np.fromiter(map(known.get, keys, repeat(-1)), np.int64, len(keys))
+    def fetch(self, keys: Keys, namespace: Hashable = None) -> Fetched:
+        places = self._index(namespace).find(keys)
         is_known = places >= 0
         if self._layout.ttl_ms:
             is_known &= self._last_use[places] > self._now_ms() - self._layout.ttl_ms if self._size else False
@@ -51,24 +50,30 @@ class HeapColumns(KeyedColumns):
         if kept is not None and not kept.all():
             self._remove(keys, places, ~kept, fetched.namespace)
             rows = np.flatnonzero(kept)
-            keys = [keys[row] for row in rows.tolist()]
+            keys = _chosen(keys, rows)
             places, columns = places[rows], tuple(column[rows] for column in columns)
         places = self._placed(keys, places, fetched.namespace)
         for mine, column in zip(self._columns, columns):
             mine[places] = column
         self._last_use[places] = self._now_ms()
 
-    def _placed(self, keys: list[Any], places: Any, namespace: Hashable) -> Any:
+    def _index(self, namespace: Hashable) -> KeyIndex:
+        found = self._numbers.get(namespace)
+        if found is None:
+            found = self._numbers[namespace] = KeyIndex()
+        return found
+
+    def _placed(self, keys: Keys, places: Any, namespace: Hashable) -> Any:
         """Gives places to keys that have none."""
-        missing = np.flatnonzero(places < 0).tolist()
-        if not missing:
+        missing = np.flatnonzero(places < 0)
+        if not len(missing):
             return places
         reused = [self._free.pop() for _ in range(min(len(missing), len(self._free)))]
         fresh = len(missing) - len(reused)
-        numbers = [*reused, *range(self._size, self._size + fresh)]
+        numbers = np.array([*reused, *range(self._size, self._size + fresh)], np.int64)
         self._size += fresh
         self._reserve()
-        self._numbers[namespace].update(zip((keys[row] for row in missing), numbers))
+        self._index(namespace).add(_chosen(keys, missing), numbers)
         placed = places.copy()
         placed[missing] = numbers
         return placed
@@ -81,33 +86,33 @@ class HeapColumns(KeyedColumns):
             self._columns = [np.concatenate([column, np.empty(more, column.dtype)]) for column in self._columns]
             self._last_use = np.concatenate([self._last_use, np.zeros(more, np.int64)])
 
-    def _remove(self, keys: list[Any], places: Any, chosen: Any, namespace: Hashable) -> None:
-        known = self._numbers[namespace]
-        for row in np.flatnonzero(chosen & (places >= 0)).tolist():
-            del known[keys[row]]
-            self._release(int(places[row]))
+    def _remove(self, keys: Keys, places: Any, chosen: Any, namespace: Hashable) -> None:
+        rows = np.flatnonzero(chosen & (places >= 0))
+        if len(rows):
+            self._index(namespace).remove(_chosen(keys, rows))
+            self._release(places[rows])
 
-    def _release(self, place: int) -> None:
-        self._free.append(place)
+    def _release(self, places: Any) -> None:
+        self._free.extend(places.tolist())
         for column in self._columns:
             if column.dtype == object:
-                column[place] = None
+                column[places] = None
 
     def entries(self, namespace: Hashable) -> tuple[list[Any], Columns]:
-        known = self._numbers.get(namespace, {})
-        places = np.fromiter(known.values(), np.int64, len(known))
-        return list(known), tuple(column[places] for column in self._columns)
+        keys, places = self._index(namespace).entries()
+        return keys, tuple(column[places] for column in self._columns)
 
     def drop(self, namespace: Hashable) -> None:
-        for place in self._numbers.pop(namespace, {}).values():
-            self._release(place)
+        found = self._numbers.pop(namespace, None)
+        if found is not None:
+            self._release(found.entries()[1])
 
     def prune(self) -> None:
         ttl_ms, now = self._layout.ttl_ms, self._now_ms()
         if ttl_ms and now >= self._next_sweep_ms:
             self._next_sweep_ms = now + ttl_ms
-            for namespace, known in self._numbers.items():
-                keys, places = list(known), np.fromiter(known.values(), np.int64, len(known))
+            for namespace, index in self._numbers.items():
+                keys, places = index.entries()
                 self._remove(keys, places, self._last_use[places] <= now - ttl_ms, namespace)
 
     def snapshot_parts(self) -> Iterator[tuple[int, GroupPart]]:
@@ -116,9 +121,9 @@ class HeapColumns(KeyedColumns):
     def _tables(self) -> Iterator[tuple[TableId, Iterable[tuple[Any, Any]]]]:
         layout = self._layout
         for namespace in self._numbers:
-            keys, columns = self.entries(namespace)
+            keys, places = self._numbers[namespace].entries()
             if keys:
-                places = np.fromiter(self._numbers[namespace].values(), np.int64, len(keys))
+                columns = tuple(column[places] for column in self._columns)
                 times = self._last_use[places].tolist() if layout.ttl_ms else None
                 entries: Iterable[tuple[Any, Any]] = zip(keys, to_entries(columns, times))
                 if times is not None:
@@ -136,7 +141,6 @@ class HeapColumns(KeyedColumns):
                 times = [entry[1] for entry in stored] if table_id.has_ttl else [now] * len(stored)
                 values = [entry[0] for entry in stored] if table_id.has_ttl else stored
                 keys = list(table)
-                self._numbers.setdefault(table_id.namespace, {})
                 places = self._placed(keys, np.full(len(keys), -1), table_id.namespace)
                 for mine, column in zip(self._columns, from_entries(values, self._layout)):
                     mine[places] = column
@@ -144,3 +148,7 @@ class HeapColumns(KeyedColumns):
 
     def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
         raise StateError("state in memory cannot read files of another state backend; start from a savepoint")
+
+
+def _chosen(keys: Keys, rows: Any) -> Keys:
+    return keys[rows] if isinstance(keys, np.ndarray) else [keys[row] for row in rows.tolist()]

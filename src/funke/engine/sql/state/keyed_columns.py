@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, S
 from dataclasses import dataclass
 from typing import Any
 
+from funke.engine.sql.state.key_index import Keys
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.snapshot.native_files import LocalFile
 
@@ -30,7 +31,7 @@ class ColumnLayout:
 class Fetched:
     """The entries of some keys, in their order; whoever fetched them stores them before the next ones are fetched."""
 
-    keys: list[Any]
+    keys: Keys
     columns: Columns
     # Which keys had an entry (that had not expired).
     is_known: Any
@@ -43,8 +44,8 @@ class KeyedColumns(ABC):
     """Entries by stored key (see `storage_keys`), and by namespace (a window) where there is one."""
 
     @abstractmethod
-    def fetch(self, keys: list[Any], namespace: Hashable = None) -> Fetched:
-        """The entries of keys, each of which occurs once."""
+    def fetch(self, keys: Keys, namespace: Hashable = None) -> Fetched:
+        """The entries of keys, each of which occurs once; integers may come as an array of int64."""
 
     @abstractmethod
     def store(self, fetched: Fetched, columns: Columns, kept: Any = None) -> None:

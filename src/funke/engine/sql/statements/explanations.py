@@ -25,6 +25,7 @@ from funke.engine.sql.binding.relations import (
     UnionAll,
 )
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
 from funke.engine.sql.changelog.node_text import node_text
 from funke.engine.sql.statements.insert_plans import plan_insert
@@ -140,11 +141,22 @@ def _below(trees: Sequence[list[str]]) -> list[str]:
 
 
 def _plain_titles(relation: Relation, style: _Style) -> list[str]:
-    if isinstance(relation, Aggregation) and not style.is_logical:
-        keys = ", ".join(relation.input.columns[place].name for place in relation.keys)
-        return [node_text(relation), f"Exchange(distribution=[{f'hash[{keys}]' if keys else 'single'}])"]
+    if not style.is_logical:
+        if isinstance(relation, (Aggregation, WindowAggregation)):
+            return [node_text(relation), _exchange(relation.input, relation.keys)]
+        if isinstance(relation, OverAggregation):
+            return [node_text(relation), _exchange(relation.input, relation.partition_by)]
+        if isinstance(relation, WindowTable) and relation.windows.kind == "session":
+            return [node_text(relation), _exchange(relation.input, relation.partition_by or ())]
+        if isinstance(relation, WindowTable):
+            return [node_text(relation)]
     fields = ", ".join(each.name for each in relation.columns)
     return [f"{'Logical' if style.is_logical else ''}{type(relation).__name__}(select=[{fields}])"]
+
+
+def _exchange(source: Relation, places: Sequence[int]) -> str:
+    keys = ", ".join(source.columns[place].name for place in places)
+    return f"Exchange(distribution=[{f'hash[{keys}]' if keys else 'single'}])"
 
 
 def _scan_titles(scan: Scan, style: _Style) -> list[str]:

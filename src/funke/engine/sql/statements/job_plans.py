@@ -86,4 +86,12 @@ def _with_final_rows(relation: Any) -> Any:
         elif isinstance(value, tuple) and value and all(isinstance(each, Relation) for each in value):
             changes[field.name] = tuple(map(_with_final_rows, value))
     changed = replace(relation, **changes)
-    return FinalRows(changed.columns, changed) if isinstance(relation, Aggregation) else changed
+    if not isinstance(changed, Aggregation):
+        return changed
+    return FinalRows(changed.columns, changed, None if changed.keys else _without_rows(changed))
+
+
+def _without_rows(aggregation: Aggregation) -> tuple[Any, ...]:
+    """The results of aggregates over no rows."""
+    bodies = [each.call.body for each in aggregation.aggregates]
+    return tuple(body.value(body.create()) for body in bodies)

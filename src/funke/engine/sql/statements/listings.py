@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import JavaException, TableException, ValidationException
 from funke.engine.sql.catalog.objects import CatalogTable, CatalogView
+from funke.engine.sql.functions.aggregates.catalog import AGGREGATES
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.statements.catalog_statements import database_path
 from funke.engine.sql.statements.created_again import create_catalog_text, create_table_text, create_view_text
@@ -30,7 +31,8 @@ def show(session: TableSession, statement: Show) -> Outcome:
 
 def built_in_names() -> list[str]:
     """The names of functions that programs call by name."""
-    return [name for name in FUNCTIONS if re.fullmatch(r"[a-z][a-z0-9_]*", name)]
+    names = (*FUNCTIONS, *(name for each in AGGREGATES for name in each.names))
+    return [name for name in names if re.fullmatch(r"[a-z][a-z0-9_]*", name)]
 
 
 def _names(column: str, names: Iterable[str], statement: Show) -> Outcome:

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from funke.engine.sql.binding.correlations import plain_table_function
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.grouped_queries import plain_aggregate
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.binding.scope import Scope, ScopeColumn
@@ -109,19 +110,19 @@ class TableSession:
 
     def find_function(self, name: str) -> Function | None:
         """The scalar function of a name; None if there is none, or if it is of another kind."""
-        found = self._find(name, find_function)
+        found = self._find(name, _built_in)
         if isinstance(found, UserFunction):
             return as_scalar(found) if "scalar" in found.kind else None
-        return found
+        return found if isinstance(found, Function) else None
 
     def find_aggregate(self, call: Call) -> AggregateFunction | None:
         """The aggregate function that a call means; None if it means none."""
         if call.function is not None:
-            return as_aggregate(call.function) if call.function.kind == "aggregate" else None
-        found = self._find(".".join(call.path) or call.name, find_aggregate)
+            return plain_aggregate(call)
+        found = self._find(".".join(call.path) or call.name, _built_in)
         if isinstance(found, UserFunction):
             return as_aggregate(found) if found.kind == "aggregate" else None
-        return found
+        return found if isinstance(found, AggregateFunction) else None
 
     def find_table_function(self, call: Call) -> UserFunction | None:
         """The table function that a call means; None if it means none."""
@@ -149,3 +150,7 @@ class TableSession:
     @property
     def _uses_core(self) -> bool:
         return "core" in self.modules.list_modules()
+
+
+def _built_in(name: str) -> Function | AggregateFunction | None:
+    return find_function(name) or find_aggregate(name)

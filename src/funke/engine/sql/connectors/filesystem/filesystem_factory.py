@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 
 from funke.engine.connectors.file_sink.bulk_format import BulkFormat
+from funke.engine.connectors.file_sink.compaction import Compactor, CompactStrategy, ConcatCompactor
 from funke.engine.connectors.file_sink.encoders import Encoder
 from funke.engine.connectors.file_sink.rolling_policy import RollingPolicy
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.formats.table.table_writer import BatchFileWriter, TableFileWriter
 from funke.engine.sql.connectors.error_causes import caused_by
 from funke.engine.sql.connectors.filesystem.filesystem_source import FileTableSource
 from funke.engine.sql.connectors.filesystem.partition_paths import Partitions
-from funke.engine.sql.connectors.filesystem.table_file_sink import FileTableSink, TableFileSink
+from funke.engine.sql.connectors.filesystem.table_file_sink import ColumnCompactor, FileTableSink, TableFileSink
 from funke.engine.sql.connectors.filesystem.table_files import FileColumn, PartitionColumn, TableFiles
+from funke.engine.sql.connectors.formats.file_format_factory import FileFormatFactory
 from funke.engine.sql.connectors.formats.file_formats import find_file_format
 from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
@@ -48,6 +51,15 @@ _INACTIVITY = TableOption(
     "A file that nothing came to for so long is closed.",
 )
 _CHECK = TableOption("sink.rolling-policy.check-interval", "Duration", "1 min", "How often ages are looked at.")
+_COMPACT = TableOption(
+    "auto-compaction",
+    "Boolean",
+    "false",
+    "The files of a checkpoint become one for each partition before they are seen.",
+)
+_COMPACT_SIZE = TableOption(
+    "compaction.file-size", "MemorySize", None, "Files of so many bytes are large enough; as for rolling by default."
+)
 _SUCCESS_KIND = TableOption(
     "sink.partition-commit.policy.kind",
     description="What tells that a partition has new files: 'success-file' puts an empty file beside them.",
@@ -64,8 +76,6 @@ _DELAY = TableOption("sink.partition-commit.delay", "Duration", "0 s", "How long
 _REFUSED = tuple(
     TableOption(key, description="Refused: not available here.")
     for key in (
-        "auto-compaction",
-        "compaction.file-size",
         "partition.time-extractor.class",
         "partition.time-extractor.kind",
         "partition.time-extractor.timestamp-formatter",
@@ -82,6 +92,8 @@ _SINK_OPTIONS = (
     _ROLLOVER,
     _INACTIVITY,
     _CHECK,
+    _COMPACT,
+    _COMPACT_SIZE,
     _SUCCESS_KIND,
     _SUCCESS_NAME,
     _TRIGGER,
@@ -131,11 +143,14 @@ class FileSystemFactory(TableFactory):
         inside = tuple(fields[place] for place in partitions.inside)
         with caused_by(f"Error creating sink format '{factory.identifier}' in option space '{factory.identifier}.'."):
             writer = factory.create_writer(inside, values.behind(factory.identifier))
+            compactor = _compactor(factory, inside, writer, values) if values[_COMPACT] else None
         sink = TableFileSink(
             values[PATH],
             writer.file_format,
             rolling_policy=_rolling_policy(values, writer.file_format),
             check_interval_ms=values[_CHECK].to_millis(),
+            compact_strategy=None if compactor is None else _compact_strategy(values),
+            compactor=compactor,
             writer=writer,
             partitions=partitions,
             success_file=values[_SUCCESS_NAME] if values[_SUCCESS_KIND] else None,
@@ -143,8 +158,21 @@ class FileSystemFactory(TableFactory):
         return FileTableSink(sink, context.is_batch, values[SINK_PARALLELISM])
 
 
+def _compact_strategy(values: OptionValues) -> CompactStrategy:
+    size = values[_COMPACT_SIZE]
+    return CompactStrategy(num_checkpoints=1, size_threshold=values[_FILE_SIZE] if size is None else size)
+
+
+def _compactor(
+    factory: FileFormatFactory, fields: tuple[RowField, ...], writer: TableFileWriter, values: OptionValues
+) -> Compactor:
+    if isinstance(writer, BatchFileWriter):
+        return ColumnCompactor(factory.create_reader(fields, values.behind(factory.identifier)), writer)
+    return ConcatCompactor()
+
+
 def _rolling_policy(values: OptionValues, form: Encoder | BulkFormat) -> RollingPolicy:
-    if isinstance(form, BulkFormat):
+    if isinstance(form, BulkFormat) or values[_COMPACT]:
         return RollingPolicy.on_checkpoint()
     return RollingPolicy(values[_FILE_SIZE], values[_ROLLOVER].to_millis(), values[_INACTIVITY].to_millis())
 

@@ -13,6 +13,7 @@ from funke.engine.sql.connectors.table_source import TableSource
 from funke.engine.types.logical.row_type import RowField
 
 if TYPE_CHECKING:
+    from funke.engine.sql.binding.expressions import BoundExpression
     from funke.engine.types.logical.data_type import DataType
 
 __all__ = ["FileTableSource"]
@@ -49,6 +50,10 @@ class FileTableSource(TableSource):
 
     def with_columns(self, indexes: Sequence[int]) -> FileTableSource:
         return replace(self, files=self.files.selecting(indexes))
+
+    def with_condition(self, condition: BoundExpression) -> FileTableSource | None:
+        files = self.files.with_condition(condition)
+        return None if files is None else replace(self, files=files)
 
     def with_limit(self, limit: int) -> FileTableSource:
         return replace(self, files=replace(self.files, limit=limit))

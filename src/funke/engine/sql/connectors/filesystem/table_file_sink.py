@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from funke.engine.connectors.file_sink.bucket_assigner import BasePathBucketAssigner
 from funke.engine.connectors.file_sink.committer import FileCommitter
+from funke.engine.connectors.file_sink.compaction import Compactor, CompactRequest
+from funke.engine.connectors.file_sink.part_name import to_compacted_name
 from funke.engine.connectors.file_sink.pending_file import PendingFile
 from funke.engine.connectors.file_sink.sink import FileSink
 from funke.engine.connectors.file_sink.storage import Storage, open_storage
 from funke.engine.connectors.file_sink.writer import FileSinkWriter
 from funke.engine.connectors.sink import Committer, Sink, WriterContext
 from funke.engine.flink_exceptions import TableException
+from funke.engine.formats.input_file import InputFile
 from funke.engine.formats.table.table_format import schema_of
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.connectors.filesystem.partition_paths import Partitions
@@ -25,11 +28,12 @@ from funke.engine.types.columns.form_change import RowsToColumns
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from funke.engine.formats.table.table_writer import TableFileWriter
+    from funke.engine.formats.table.table_format import TableFileFormat
+    from funke.engine.formats.table.table_writer import BatchFileWriter, TableFileWriter
     from funke.engine.types.columns.column_batch import ColumnBatch
     from funke.engine.types.row import RowKind
 
-__all__ = ["FileTableSink", "TableFileSink"]
+__all__ = ["ColumnCompactor", "FileTableSink", "TableFileSink"]
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class TableFileSink(FileSink):
     def create_committer(self) -> Committer:
         if not self.replaces and self.success_file is None:
             return super().create_committer()
-        return _PartitionCommitter(self.base_path, self.replaces, self.success_file)
+        return _PartitionCommitter(self.base_path, self.compactor, self.replaces, self.success_file)
 
 
 class _ColumnWriter(FileSinkWriter):
@@ -104,17 +108,17 @@ class _ColumnWriter(FileSinkWriter):
 class _PartitionCommitter(FileCommitter):
     """Replaces what folders held, and says that they are complete."""
 
-    def __init__(self, base_path: str, replaces: bool, success_file: str | None) -> None:
-        super().__init__(base_path)
+    def __init__(self, base_path: str, compactor: Compactor | None, replaces: bool, success_file: str | None) -> None:
+        super().__init__(base_path, compactor)
         self._replaces = replaces
         self._success_file = success_file
         # What this job has put there stays.
         self._own: set[str] = set()
 
     def commit(self, committables: list[Any]) -> None:
-        files = [each for each in committables if isinstance(each, PendingFile)]
-        self._own |= {file.final_path for file in files}
-        folders = {os.path.dirname(file.final_path) for file in files}
+        paths = {path for each in committables for path in _final_paths(each)}
+        self._own |= paths
+        folders = {os.path.dirname(path) for path in paths}
         storage = open_storage(self._base_path)
         if self._replaces:
             for folder in folders:
@@ -130,3 +134,26 @@ class _PartitionCommitter(FileCommitter):
             path = storage.join(folder, name)
             if not name.startswith((".", "_")) and path not in self._own:
                 storage.delete(path)
+
+
+def _final_paths(committable: PendingFile | CompactRequest) -> list[str]:
+    """Where files of a commit may end up."""
+    if isinstance(committable, PendingFile):
+        return [committable.final_path]
+    paths = [file.final_path for file in committable.files]
+    return [*paths, *(os.path.join(os.path.dirname(path), to_compacted_name(os.path.basename(path))) for path in paths)]
+
+
+@dataclass(frozen=True)
+class ColumnCompactor(Compactor):
+    """Reads the columns of all files and writes them again, for formats whose files cannot be joined."""
+
+    reader: TableFileFormat
+    writer: BatchFileWriter
+
+    def compact(self, files: list[PendingFile], storage: Storage, target: IO[bytes]) -> None:
+        written = self.writer.file_format.create_writer(target, None)
+        for file in files:
+            for batch in self.reader.columns_of(InputFile(file.in_progress_path, file.size, storage.uri)):
+                written.write([batch])
+        written.finish()

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from funke.engine.formats.table.table_format import TableFileFormat, schema_of
 from funke.engine.formats.table.text_cells import cell_reader
+from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction, column_of
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.data_types import DataTypes
 from funke.engine.types.logical.row_type import RowField
@@ -70,6 +71,28 @@ FileColumn = int | PartitionColumn | MetadataColumn
 
 
 @dataclass(frozen=True)
+class FileCondition:
+    """A condition whose columns, by their numbers, are the same in all rows of a file."""
+
+    condition: BoundExpression
+    columns: tuple[tuple[int, PartitionColumn | MetadataColumn], ...]
+
+    def is_true_for(self, file: InputFile) -> bool:
+        """Whether the rows of a file fulfil it."""
+        known = dict(self.columns)
+        row = [_one(known[place], file) if place in known else _NOTHING for place in range(max(known) + 1)]
+        found = column_of(self.condition)(pa.RecordBatch.from_arrays(row, [str(place) for place in range(len(row))]))
+        return bool((found if isinstance(found, pa.Scalar) else found[0]).as_py())
+
+
+_NOTHING = pa.nulls(1)
+
+
+def _one(column: PartitionColumn | MetadataColumn, file: InputFile) -> Any:
+    return pa.repeat(_scalar(column, file), 1)
+
+
+@dataclass(frozen=True)
 class TableFiles(TableFileFormat):
     """Reads files into the columns of a table."""
 
@@ -77,6 +100,9 @@ class TableFiles(TableFileFormat):
     columns: tuple[FileColumn, ...]
     # Enough rows of one file.
     limit: int | None = None
+    # Conditions on partitions and metadata, each with the columns that it looks at: files that do not fulfil them are
+    # not read.
+    conditions: tuple[FileCondition, ...] = ()
 
     @property
     def fields(self) -> tuple[RowField, ...]:
@@ -95,8 +121,19 @@ class TableFiles(TableFileFormat):
         """Return the same with more columns."""
         return replace(self, columns=(*self.columns, *columns))
 
+    def with_condition(self, condition: BoundExpression) -> TableFiles | None:
+        """Return the same without the files that a condition rules out; None if it looks at what is inside of files."""
+        places = column_places(condition)
+        columns = [(place, self.columns[place]) for place in sorted(places)]
+        outside = tuple((place, each) for place, each in columns if not isinstance(each, int))
+        if not outside or len(outside) < len(columns):
+            return None
+        return replace(self, conditions=(*self.conditions, FileCondition(condition, outside)))
+
     def columns_of(self, file: InputFile) -> Iterator[Any]:
         """Yield the rows of a file."""
+        if not all(each.is_true_for(file) for each in self.conditions):
+            return
         schema, left = schema_of(self.fields), self.limit
         constants = [None if isinstance(each, int) else _scalar(each, file) for each in self.columns]
         for batch in self.inside.columns_of(file):
@@ -116,6 +153,14 @@ class TableFiles(TableFileFormat):
 
 def _scalar(column: PartitionColumn | MetadataColumn, file: InputFile) -> Any:
     return pa.scalar(column.value_in(file), to_column_type(column.field.data_type))
+
+
+def column_places(expression: BoundExpression) -> set[int]:
+    """Return the places of the columns that an expression looks at."""
+    if isinstance(expression, BoundColumn):
+        return {expression.index}
+    inner = expression.arguments if isinstance(expression, BoundFunction) else ()
+    return {place for each in inner for place in column_places(each)}
 
 
 def _with_milliseconds(moment: datetime.datetime) -> datetime.datetime:

@@ -8,6 +8,7 @@ from funke.engine.flink_exceptions import ValidationException
 from funke.engine.formats.table.arrow_columns import OrcTableFormat, ParquetTableFormat
 from funke.engine.formats.table.arrow_writers import OrcFileWriter, ParquetFileWriter
 from funke.engine.formats.table.avro_columns import AvroTableFormat
+from funke.engine.formats.table.avro_writer import AvroFileWriter
 from funke.engine.formats.table.raw_columns import RawLines, RawTableFormat
 from funke.engine.sql.connectors.formats.file_format_factory import FileFormatFactory
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
@@ -24,6 +25,9 @@ _UTC = TableOption(
 )
 _PARQUET_COMPRESSION = TableOption("compression", default="SNAPPY", description="How pages are compressed.")
 _ORC_COMPRESSION = TableOption("compress", default="ZLIB", description="How stripes are compressed.")
+_AVRO_CODEC = TableOption(
+    "codec", default="deflate", description="How blocks are compressed.", choices=("deflate", "null", "bzip2", "xz")
+)
 _CHARSET = TableOption("charset", default="UTF-8", description="The character set of texts.")
 
 
@@ -53,10 +57,14 @@ class OrcFactory(FileFormatFactory):
 
 class AvroFactory(FileFormatFactory):
     identifier = "avro"
-    purpose = "Apache Avro: rows with a schema at the head of each file; for reading."
+    purpose = "Apache Avro: rows with a schema at the head of each file."
+    options = (_AVRO_CODEC,)
 
     def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
         return AvroTableFormat(fields)
+
+    def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
+        return AvroFileWriter(fields, values[_AVRO_CODEC])
 
 
 class RawFactory(FileFormatFactory):

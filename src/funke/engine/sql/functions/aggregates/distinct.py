@@ -9,10 +9,12 @@ import pyarrow as pa
 
 from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields
-from funke.engine.sql.functions.aggregates.rows import AggregateRows
+from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
+from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.functions.function import SymbolType
-from funke.engine.sql.functions.values import to_values
-from funke.engine.state.storage_keys import storage_keys
+from funke.engine.sql.functions.values import from_values, to_values
+from funke.engine.state.storage_keys import original_key, storage_keys
+from funke.engine.types.logical.column_types import to_column_type
 
 __all__ = ["DistinctKernel"]
 
@@ -34,7 +36,52 @@ class DistinctKernel(AggregateKernel):
         return (before[0], *after), values
 
     def merge(self, left: Fields, right: Fields) -> Fields:
-        raise NotImplementedError("what two groups have in common must be counted once")
+        """What two groups have in common counts once: the values that only the right one has are taken in."""
+        groups, keys, signs = self._joined(left[0], right[0])
+        if not groups:
+            return left
+        changed, starts = np.unique(groups, return_index=True)
+        arguments = self._columns_of([original_key(each) for each in keys])
+        rows = AggregateRows(
+            Segments(starts, len(groups)), arguments, np.array(signs, np.int8) if -1 in signs else None
+        )
+        after = self._inner.accumulate(tuple(field[changed] for field in left[1:]), rows)
+        merged = tuple(field.copy() for field in left[1:])
+        for mine, values in zip(merged, after):
+            mine[changed] = values
+        return left[0], *merged
+
+    @staticmethod
+    def _joined(left: Any, right: Any) -> tuple[list[int], list[Any], list[int]]:
+        """Adds the counts of one side to the other; the groups, values and signs of what comes or goes by it."""
+        groups, keys, signs = [], [], []
+        for group, (known, others) in enumerate(zip(left, right)):
+            for key, count in others.items():
+                before = known.get(key, 0)
+                known[key] = after = before + count
+                if not after:
+                    del known[key]
+                if (before > 0) != (after > 0):
+                    groups.append(group)
+                    keys.append(key)
+                    signs.append(1 if after > 0 else -1)
+        return groups, keys, signs
+
+    def _columns_of(self, values: list[Any]) -> list[ArgumentColumn]:
+        """Values that were keys as the columns of arguments."""
+        if self._is_single:
+            values = [(each,) for each in values]
+        lists = iter(zip(*values))
+        return [
+            ArgumentColumn(pa.nulls(0) if isinstance(each, SymbolType) else from_values(list(next(lists)), each))
+            for _, each in self._types
+        ]
+
+    @property
+    def _is_single(self) -> bool:
+        """Whether keys are values themselves, not tuples of them."""
+        types = [each for _, each in self._types if not isinstance(each, SymbolType)]
+        return len(types) == 1 and not _is_compared_by_value(to_column_type(types[0]))
 
     def values(self, fields: Fields) -> Any:
         return self._inner.values(fields[1:])
@@ -54,7 +101,7 @@ class DistinctKernel(AggregateKernel):
         """The different values of the batch as keys, and the number of each row's."""
         columns = [rows.arguments[place].array for place, each in self._types if not isinstance(each, SymbolType)]
         types = [each for _, each in self._types if not isinstance(each, SymbolType)]
-        if len(columns) == 1 and not _is_compared_by_value(columns[0]):
+        if self._is_single:
             encoded = columns[0].dictionary_encode(null_encoding="encode")
             return storage_keys(to_values(encoded.dictionary, types[0])), np.asarray(encoded.indices)
         lists = [to_values(column, each) for column, each in zip(columns, types)]
@@ -98,7 +145,6 @@ class DistinctKernel(AggregateKernel):
         return chosen
 
 
-def _is_compared_by_value(column: Any) -> bool:
+def _is_compared_by_value(arrow_type: Any) -> bool:
     # -0.0 and 0.0 are two values to Arrow.
-
-    return bool(pa.types.is_nested(column.type) or pa.types.is_floating(column.type))
+    return bool(pa.types.is_nested(arrow_type) or pa.types.is_floating(arrow_type))

@@ -91,23 +91,29 @@ class _ExtremeKernel(RunningKernel):
         self._operation = np.maximum if is_max else np.minimum
         self._is_max = is_max
         dtype = _dtype_of(call.result)
-        self.dtypes = (dtype, np.int64)
-        self.initial = (0, 0)
+        self.dtypes = (dtype, np.bool_)
+        self.initial = (0, False)
         self._dtype = dtype
 
     def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:
         numbers = rows.arguments[0].numbers
-        counts = rows.running_count(before[1])
-        if rows.counting is None and before[1].all() and not self._has_odd(numbers, before[0]):
-            return rows.segments.running(self._operation, before[0], numbers), counts
-        return self._with_gaps(before, rows, numbers), counts
+        if rows.counting is not None:
+            has_value = rows.segments.running(np.logical_or, before[1], rows.counting)
+            return self._with_gaps(before, rows, numbers), has_value
+        has_value = np.ones(len(rows), np.bool_)
+        if before[1].all() and not self._has_odd(numbers, before[0]):
+            return rows.segments.running(self._operation, before[0], numbers), has_value
+        return self._with_gaps(before, rows, numbers), has_value
 
     def accumulate(self, before: Fields, rows: AggregateRows) -> Fields:
         numbers = rows.arguments[0].numbers
         if self._has_odd(numbers, before[0]):
             return super().accumulate(before, rows)
         start, values = self._filled_up(before, rows, numbers)
-        return rows.segments.total(self._operation, start, values), rows.total_count(before[1])
+        found = rows.segments.total(self._operation, start, values)
+        if rows.counting is None:
+            return found, np.ones(len(found), np.bool_)
+        return found, rows.segments.total(np.logical_or, before[1], rows.counting)
 
     def _with_gaps(self, before: Fields, rows: AggregateRows, numbers: Any) -> Any:
         if self._has_odd(numbers, before[0]):
@@ -116,16 +122,21 @@ class _ExtremeKernel(RunningKernel):
 
     def _filled_up(self, before: Fields, rows: AggregateRows, numbers: Any) -> tuple[Any, Any]:
         """What was known and the values, with numbers that change nothing where there are none."""
-        known, counts = before
+        known, has_value = before
         least = self._beyond(numbers, known)
         values = numbers if rows.counting is None else np.where(rows.counting, numbers, least)
-        start = np.where(counts > 0, known, least)
+        start = np.where(has_value, known, least)
         return start.astype(self._dtype), values.astype(self._dtype)
 
     def _beyond(self, numbers: Any, known: Any) -> Any:
-        """A number that every other one is preferred to."""
-        everything = np.concatenate([numbers, known])
-        return everything.min() if self._is_max else everything.max()
+        """A number that no other one is worse than."""
+        if self._is_float:
+            return -np.inf if self._is_max else np.inf
+        if self._dtype is object:
+            everything = np.concatenate([numbers, known])
+            return everything.min() if self._is_max else everything.max()
+        limits = np.iinfo(self._dtype)
+        return limits.min if self._is_max else limits.max
 
     def _has_odd(self, numbers: Any, known: Any) -> bool:
         """NaN and -0.0: their order is that of their coming."""
@@ -139,8 +150,7 @@ class _ExtremeKernel(RunningKernel):
         values = numbers.tolist()
         segments = rows.segments
         row = 0
-        for known, count, length in zip(before[0].tolist(), before[1].tolist(), segments.lengths.tolist()):
-            has_value = count > 0
+        for known, has_value, length in zip(before[0].tolist(), before[1].tolist(), segments.lengths.tolist()):
             for _ in range(length):
                 if counting is None or counting[row]:
                     value = values[row]
@@ -152,13 +162,13 @@ class _ExtremeKernel(RunningKernel):
 
     def merge(self, left: Fields, right: Fields) -> Fields:
         better = left[0] < right[0] if self._is_max else left[0] > right[0]
-        takes_right = (right[1] > 0) & ((left[1] == 0) | better.astype(bool))
+        takes_right = right[1] & (~left[1] | better.astype(bool))
         chosen: Any = np.where(takes_right, right[0], left[0])
-        return chosen.astype(self._dtype), left[1] + right[1]
+        return chosen.astype(self._dtype), left[1] | right[1]
 
     def values(self, fields: Fields) -> Any:
-        numbers, counts = fields
-        empty = counts == 0
+        numbers, has_value = fields
+        empty = ~has_value
         if isinstance(self._result, DecimalType):
             return decimal_column(numbers, empty, self._result)
         return number_column(numbers, empty if empty.any() else None, self._type)

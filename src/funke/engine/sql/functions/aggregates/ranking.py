@@ -35,7 +35,8 @@ class _LagBody(AggregateBody):
 
     def value(self, accumulator: list[Any]) -> Any:
         offset, default, values = accumulator
-        return values[0] if len(values) > offset else default
+        # As in Flink, a NULL counts as a row that is not there.
+        return default if len(values) <= offset or values[0] is None else values[0]
 
 
 class _RankBody(AggregateBody):

@@ -69,7 +69,10 @@ class _SumBody(AggregateBody):
 
     def retract(self, accumulator: list[Any], *arguments: Any) -> None:
         if arguments[0] is not None:
-            accumulator[0] = self._add(accumulator[0], -arguments[0])
+            value = arguments[0]
+            # A minus would round a decimal to the digits of its context.
+            negated = value.copy_negate() if isinstance(value, Decimal) else -value
+            accumulator[0] = self._add(accumulator[0], negated)
             accumulator[1] -= 1
 
     def merge(self, accumulator: list[Any], other: list[Any]) -> None:

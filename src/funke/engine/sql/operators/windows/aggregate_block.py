@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from funke.engine.sql.binding.relations import BoundAggregate
-from funke.engine.sql.functions.aggregates.catalog import create_kernel
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
+from funke.engine.sql.operators.windows.gathered_rows import window_kernel
 from funke.engine.sql.operators.windows.key_codes import first_rows, key_codes
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
@@ -59,7 +59,7 @@ class Aggregates:
     def __init__(self, keys: Sequence[int], uses: Sequence[BoundAggregate], has_retractions: bool = False) -> None:
         self._keys = tuple(keys)
         self._uses = tuple(uses)
-        self.kernels = [create_kernel(use.call, has_retractions) for use in uses]
+        self.kernels = [window_kernel(use.call, has_retractions) for use in uses]
 
     def key_columns(self, data: Any) -> tuple[Any, ...]:
         """The columns of the key."""
@@ -95,6 +95,8 @@ class Aggregates:
         """One entry for each key of several blocks, in each of which it occurs once at most."""
         if len(blocks) == 1:
             return blocks[0]
+        if _have_same_keys(blocks):
+            return self._added_up(blocks)
         keys = [pa.concat_arrays(columns) for columns in zip(*[block.keys for block in blocks])]
         codes, count = key_codes(keys, sum(map(len, blocks)))
         firsts = pa.array(first_rows(codes, count))
@@ -110,6 +112,17 @@ class Aggregates:
                 for each, values in zip(own, together):
                     each[places] = values
         return AggregateBlock(tuple(pc.take(each, firsts) for each in keys), counts, tuple(fields))
+
+    def _added_up(self, blocks: Sequence[AggregateBlock]) -> AggregateBlock:
+        """The same for blocks with the same keys in the same order, as keys of few numbers have them: no gathering."""
+        count = len(blocks[0])
+        fields = []
+        for place, kernel in enumerate(self.kernels):
+            own = kernel.create(count)
+            for block in blocks:
+                own = kernel.merge(own, block.fields[place])
+            fields.append(own)
+        return AggregateBlock(blocks[0].keys, sum(block.counts for block in blocks), tuple(fields))
 
     def concatenated(self, blocks: Sequence[AggregateBlock]) -> AggregateBlock:
         """The entries of several blocks."""
@@ -142,3 +155,11 @@ class Aggregates:
     def results(self, block: AggregateBlock) -> list[Any]:
         """The columns of the results."""
         return [kernel.values(fields) for kernel, fields in zip(self.kernels, block.fields)]
+
+
+def _have_same_keys(blocks: Sequence[AggregateBlock]) -> bool:
+    first = blocks[0]
+    return all(
+        len(block) == len(first) and all(own.equals(other) for own, other in zip(block.keys, first.keys))
+        for block in blocks[1:]
+    )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["dense", "first_rows", "key_codes"]
+__all__ = ["dense", "first_rows", "key_codes", "slice_codes"]
 
 # Beyond this many places for a number that rows have, those that occur are found by sorting.
 _MOST_PLACES = 1 << 22
@@ -25,6 +25,15 @@ def key_codes(columns: Sequence[Any], length: int) -> tuple[Any, int]:
         more, times = _column_codes(column)
         codes, count = dense(codes * times + more, count * times)
     return codes, count
+
+
+def slice_codes(columns: Sequence[Any], ends: Any, width: int) -> tuple[Any, int]:
+    """The same for keys in slices, by their ends; numbers are in the order of slices."""
+    codes, count = key_codes(columns, len(ends))
+    first, last = int(ends.min()), int(ends.max())
+    if last == first:
+        return codes, count
+    return dense((ends - first) // width * count + codes, ((last - first) // width + 1) * count)
 
 
 def dense(codes: Any, places: int) -> tuple[Any, int]:

@@ -13,13 +13,14 @@ from funke.engine.formats.column_types import to_type_info
 from funke.engine.operators.operator import MIN_WATERMARK, OperatorContext, TaskInfo
 from funke.engine.sql.binding.relations import BoundAggregate, Column
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowTime
-from funke.engine.sql.functions.aggregates.catalog import create_kernel
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.frames import frame_events, last_peers
+from funke.engine.sql.operators.windows.gathered_rows import window_kernel
 from funke.engine.sql.operators.windows.local_time import LocalTime
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
 from funke.engine.sql.operators.windows.time_column import with_times
@@ -43,6 +44,7 @@ class OverAggregate:
     time: WindowTime
     is_rows: bool
     preceding: int | None
+    ttl_ms: int = 0
 
     @staticmethod
     def of(over: OverAggregation) -> OverAggregate:
@@ -55,6 +57,7 @@ class OverAggregate:
             over.time,
             over.is_rows,
             over.preceding,
+            over.ttl_ms,
         )
 
     def __call__(self, task: TaskInfo) -> OverOperator:
@@ -72,7 +75,7 @@ class OverOperator(KeyedColumnsOperator):
         self._keys = KeyColumns(spec.partition_by, types)
         key_types = list(map(to_type_info, types))
         is_bounded = spec.preceding is not None
-        self._kernels = [create_kernel(each.call, is_bounded) for each in spec.aggregates]
+        self._kernels = [window_kernel(each.call, is_bounded) for each in spec.aggregates]
         self._waiting = RowBuffer("waiting-rows", spec.partition_by, key_types)
         # Rows that are in accumulators, and will leave them again.
         self._inside = RowBuffer("rows-inside", spec.partition_by, key_types)
@@ -80,9 +83,21 @@ class OverOperator(KeyedColumnsOperator):
         self._has_peers = not spec.is_rows and (spec.time.is_event_time or is_bounded)
         self._late = self._without_time = 0
         self._swept = 0
+        self._functions = OpenedFunctions((), [each.call.function for each in spec.aggregates])
+
+    def open(self) -> None:
+        self._functions.open(self.context)
+
+    def close(self) -> None:
+        try:
+            self._functions.close()
+        finally:
+            super().close()
 
     def layout(self) -> ColumnLayout:
-        return ColumnLayout("over-aggregates", self._create)
+        # Rows that are in accumulators must be able to leave them: those of a lower bound stay.
+        ttl_ms = self._spec.ttl_ms if self._spec.preceding is None else 0
+        return ColumnLayout("over-aggregates", self._create, ttl_ms)
 
     def _create(self, count: int) -> Fields:
         return tuple(field for kernel in self._kernels for field in kernel.create(count))
@@ -249,4 +264,5 @@ class OverOperator(KeyedColumnsOperator):
         )
 
     def metrics(self) -> dict[str, Any]:
-        return {"numLateRecordsDropped": self._late, "numNullRowTimeRecordsDropped": self._without_time}
+        dropped = {"numLateRecordsDropped": self._late, "numNullRowTimeRecordsDropped": self._without_time}
+        return {**self._functions.metrics(), **dropped}

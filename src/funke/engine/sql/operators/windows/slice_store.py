@@ -48,7 +48,10 @@ class SliceStore:
 
     def merged(self, slice_ends: list[int]) -> AggregateBlock:
         """The aggregates of several slices."""
-        return self._aggregates.merged([block for end in slice_ends for block in self._slices[end].blocks])
+        for end in slice_ends:
+            # Put together once for all windows of the slice.
+            self._put_together(self._slices[end])
+        return self._aggregates.merged([self._slices[end].blocks[0] for end in slice_ends])
 
     def replace(self, slice_ends: list[int], block: AggregateBlock) -> None:
         """One block takes the place of several slices, as the first of them."""

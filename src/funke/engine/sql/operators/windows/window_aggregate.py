@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,11 +15,14 @@ from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import BoundAggregate, Column
 from funke.engine.sql.binding.window_relations import WindowAggregation, Windows, WindowTime
 from funke.engine.sql.changelog.change_kinds import has_retractions
+from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import as_schema, schema_of
+from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
 from funke.engine.sql.operators.windows.block_parts import blocks_of_parts, parts_of_blocks
-from funke.engine.sql.operators.windows.key_codes import dense, key_codes
+from funke.engine.sql.operators.windows.key_codes import slice_codes
 from funke.engine.sql.operators.windows.open_sessions import OpenSessions
+from funke.engine.sql.operators.windows.partial_aggregate import entries_of, partial_columns
 from funke.engine.sql.operators.windows.slice_store import SliceStore
 from funke.engine.sql.operators.windows.slices import AttachedWindows, Slices
 from funke.engine.sql.operators.windows.time_column import with_times
@@ -43,6 +46,8 @@ class WindowAggregate:
     time: WindowTime
     window_columns: tuple[int, int] | None = None
     has_retractions: bool = False
+    # Whether rows are entries of `PartialAggregate`.
+    is_partial: bool = False
 
     @staticmethod
     def of(aggregation: WindowAggregation) -> WindowAggregate:
@@ -58,12 +63,18 @@ class WindowAggregate:
             has_retractions(aggregation.input),
         )
 
+    @staticmethod
+    def of_entries(aggregation: WindowAggregation) -> WindowAggregate:
+        """The same, behind `PartialAggregate`."""
+        made, keys = WindowAggregate.of(aggregation), tuple(range(len(aggregation.keys)))
+        return replace(made, inputs=partial_columns(aggregation), keys=keys, is_partial=True)
+
     def __call__(self, task: TaskInfo) -> WindowAggregateOperator:
         if self.windows is None:
             return AttachedWindowOperator(self)
         if self.windows.kind == "session":
             return SessionWindowOperator(self, self.windows)
-        return SliceWindowOperator(self, self.windows)
+        return (EntryWindowOperator if self.is_partial else SliceWindowOperator)(self, self.windows)
 
 
 class WindowAggregateOperator(WindowOperator):
@@ -75,7 +86,17 @@ class WindowAggregateOperator(WindowOperator):
         self._aggregates = Aggregates(keys, spec.aggregates, spec.has_retractions)
         self._has_retractions = spec.has_retractions
         self._results = WindowResults(spec.columns, spec.time.is_event_time)
+        self._functions = OpenedFunctions((), [each.call.function for each in spec.aggregates])
         self._key_types = [to_type_info(spec.inputs[each].type) for each in spec.keys]
+
+    def open(self) -> None:
+        self._functions.open(self.context)
+
+    def close(self) -> None:
+        self._functions.close()
+
+    def metrics(self) -> dict[str, Any]:
+        return {**self._functions.metrics(), **super().metrics()}
 
     def timed(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
         """The rows that have a time, and their local times."""
@@ -116,12 +137,7 @@ class _SliceOperator(WindowAggregateOperator):
         raise NotImplementedError
 
     def _add(self, batch: ColumnBatch, ends: Any) -> None:
-        codes, count = key_codes(self._aggregates.key_columns(batch.data), len(batch))
-        first, last = int(ends.min()), int(ends.max())
-        if last > first:
-            # The numbers of groups, and so their entries, are in the order of slices.
-            width = self._slices.width
-            codes, count = dense((ends - first) // width * count + codes, ((last - first) // width + 1) * count)
+        codes, count = slice_codes(self._aggregates.key_columns(batch.data), ends, self._slices.width)
         block, firsts = self._aggregates.of_rows(batch, codes, count)
         self._add_by_slice(block, ends[firsts])
 
@@ -207,6 +223,24 @@ class SliceWindowOperator(_SliceOperator):
     def _rows(self, block: AggregateBlock, end: int, time: int) -> ColumnBatch:
         columns = [*block.keys, *self._aggregates.results(block)]
         return self._results.window(columns, len(block), self._slices.start_of(end), end, time)
+
+
+class EntryWindowOperator(SliceWindowOperator):
+    """Windows of entries that were computed of rows before."""
+
+    def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
+        block, ends = entries_of(as_schema(batch, self._input).data, len(self._key_types), self._aggregates)
+        is_late = self._slices.last_window(ends) <= self.closed
+        is_between = self._slices.last_window(ends) < self._slices.first_window(ends)
+        self.late += int(block.counts[is_late & ~is_between].sum())
+        kept = np.flatnonzero(~is_late & ~is_between)
+        if len(kept):
+            ends, block = ends[kept], block.take(kept)
+            codes, count = slice_codes(block.keys, ends, self._slices.width)
+            order, segments = Segments.of_codes(codes, count)
+            self._add_by_slice(
+                self._aggregates.folded(block.take(order), segments.starts), ends[order][segments.starts]
+            )
 
 
 class AttachedWindowOperator(_SliceOperator):

@@ -1,0 +1,44 @@
+"""Queries that read no table: their rows are known when a statement is bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.binding.expressions import column_of
+from funke.engine.sql.binding.relations import Calculation, Constants, Relation, UnionAll
+from funke.engine.sql.functions.values import from_values, to_value, to_values
+from funke.engine.types.logical.column_types import column_schema
+
+__all__ = ["constant_rows"]
+
+
+def constant_rows(relation: Relation) -> list[tuple[Any, ...]]:
+    """The rows of a query within an expression, which must read no table."""
+    if isinstance(relation, Constants):
+        return list(relation.rows)
+    if isinstance(relation, UnionAll):
+        return [row for each in relation.inputs for row in constant_rows(each)]
+    if isinstance(relation, Calculation):
+        return _calculated(relation, constant_rows(relation.input))
+    raise UnsupportedFeatureError("a query within an expression that reads tables")
+
+
+def _calculated(calculation: Calculation, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    if not rows:
+        return []
+    inputs = calculation.input.columns
+    arrays = [from_values(list(values), column.type) for values, column in zip(zip(*rows), inputs)]
+    schema = column_schema([each.name for each in inputs], [each.type for each in inputs])
+    batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+    if calculation.condition is not None:
+        mask = column_of(calculation.condition)(batch)
+        batch = batch.filter(pa.repeat(mask, len(batch)) if isinstance(mask, pa.Scalar) else mask)
+    lists = []
+    for expression in calculation.expressions:
+        found = column_of(expression)(batch)
+        is_same = isinstance(found, pa.Scalar)
+        lists.append([to_value(found, expression.type)] * len(batch) if is_same else to_values(found, expression.type))
+    return list(zip(*lists))

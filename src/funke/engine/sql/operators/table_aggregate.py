@@ -1,0 +1,150 @@
+"""Turns the rows of each key into rows by a function of the user's: those before a change go, those after it come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.operators.operator import TaskInfo
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.binding.table_aggregations import TableAggregation
+from funke.engine.sql.functions.user_aggregates import result_fields
+from funke.engine.sql.functions.values import from_values, to_values
+from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.operators.opened_functions import OpenedFunctions
+from funke.engine.sql.state.keyed_columns import ColumnLayout
+from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
+from funke.engine.sql.syntax.user_function import UserFunction
+from funke.engine.sql.user_values import from_user_value, to_user_value
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.row import Row, RowKind
+
+__all__ = ["TableAggregate", "TableAggregateOperator"]
+
+_TAKEN_BACK = (RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value)
+
+
+@dataclass(frozen=True)
+class TableAggregate:
+    """Makes the operator of a table aggregation for a subtask."""
+
+    inputs: tuple[Column, ...]
+    columns: tuple[Column, ...]
+    keys: tuple[int, ...]
+    function: UserFunction
+    arguments: tuple[int, ...]
+    ttl_ms: int = 0
+
+    @staticmethod
+    def of(relation: TableAggregation) -> TableAggregate:
+        """What a subtask has to know of a table aggregation."""
+        return TableAggregate(
+            relation.input.columns,
+            relation.columns,
+            relation.keys,
+            relation.function,
+            relation.arguments,
+            relation.ttl_ms,
+        )
+
+    def __call__(self, task: TaskInfo) -> TableAggregateOperator:
+        return TableAggregateOperator(self)
+
+
+class TableAggregateOperator(KeyedColumnsOperator):
+    """Calls the function row by row: it is the user's, and sees one row at a time."""
+
+    def __init__(self, aggregate: TableAggregate) -> None:
+        self._aggregate = aggregate
+        self._schema = schema_of(aggregate.columns)
+        self._keys = KeyColumns(aggregate.keys, [aggregate.inputs[place].type for place in aggregate.keys])
+        self._function = aggregate.function.function
+        self._converts = [to_user_value(aggregate.inputs[place].type) for place in aggregate.arguments]
+        self._types = [data_type for _, data_type in result_fields(aggregate.function)]
+        self._results = [from_user_value(each) for each in self._types]
+        self._functions = OpenedFunctions.of([self._function])
+
+    def layout(self) -> ColumnLayout:
+        return ColumnLayout("table-aggregates", self._create, self._aggregate.ttl_ms)
+
+    def _create(self, count: int) -> tuple[Any, ...]:
+        made = (self._function.create_accumulator() for _ in range(count))
+        return np.fromiter(made, object, count), np.zeros(count, np.int64)
+
+    def open(self) -> None:
+        self._functions.open(self.context)
+
+    def close(self) -> None:
+        try:
+            self._functions.close()
+        finally:
+            super().close()
+
+    def metrics(self) -> dict[str, Any]:
+        counts = {"numRecordsIn": self.records_in, "numRecordsOut": self.output.records_out}
+        return counts | self._functions.metrics()
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Takes rows in, or back, and sends what changes."""
+        self.records_in += len(batch)
+        if not len(batch):
+            return
+        codes, keys = self._keys.encode(batch.data)
+        fetched = self.state.fetch(keys)
+        accumulators, counts = fetched.columns
+        sources: list[int] = []
+        kinds: list[int] = []
+        results: list[tuple[Any, ...]] = []
+
+        def send(kind: RowKind, row: int, rows: list[tuple[Any, ...]]) -> None:
+            sources.extend([row] * len(rows))
+            kinds.extend([kind.value] * len(rows))
+            results.extend(rows)
+
+        steps = [1] * len(batch) if batch.kinds is None else np.where(np.isin(batch.kinds, _TAKEN_BACK), -1, 1).tolist()
+        for row, (code, step, values) in enumerate(zip(codes.tolist(), steps, self._arguments(batch))):
+            if counts[code]:
+                send(RowKind.DELETE, row, self._rows_of(accumulators[code]))
+            elif step < 0:
+                continue
+            (self._function.accumulate if step > 0 else self._function.retract)(accumulators[code], *values)
+            counts[code] += step
+            if counts[code]:
+                send(RowKind.INSERT, row, self._rows_of(accumulators[code]))
+            else:
+                accumulators[code] = self._function.create_accumulator()
+        self.state.store(fetched, (accumulators, counts), counts > 0)
+        self._send(batch, sources, kinds, results)
+
+    def _arguments(self, batch: ColumnBatch) -> list[tuple[Any, ...]]:
+        lists = [
+            [each if convert is None else convert(each) for each in to_values(batch.data.column(place), column.type)]
+            for place, convert, column in zip(self._aggregate.arguments, self._converts, self._argument_columns)
+        ]
+        return list(zip(*lists)) if lists else [()] * len(batch)
+
+    @property
+    def _argument_columns(self) -> list[Column]:
+        return [self._aggregate.inputs[place] for place in self._aggregate.arguments]
+
+    def _rows_of(self, accumulator: Any) -> list[tuple[Any, ...]]:
+        return [self._converted(each) for each in self._function.emit_value(accumulator)]
+
+    def _converted(self, row: Any) -> tuple[Any, ...]:
+        values = tuple(row) if isinstance(row, (Row, tuple, list)) else (row,)
+        return tuple(each if convert is None else convert(each) for convert, each in zip(self._results, values))
+
+    def _send(self, batch: ColumnBatch, sources: list[int], kinds: list[int], results: list[tuple[Any, ...]]) -> None:
+        if not sources:
+            return
+        rows = pa.array(sources)
+        columns = [batch.data.column(place).take(rows) for place in self._aggregate.keys]
+        columns += [from_values(list(values), each) for values, each in zip(zip(*results), self._types)]
+        timestamps = None if batch.timestamps is None else batch.timestamps[sources]
+        signs = np.array(kinds, np.int8)
+        data = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        self.output.emit_columns(ColumnBatch(data, timestamps, signs if signs.any() else None))

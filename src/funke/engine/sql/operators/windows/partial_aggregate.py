@@ -1,0 +1,146 @@
+"""Aggregates in two steps: what rows of a batch come to is computed where they are, and sent instead of them.
+
+An entry has the columns of the key, the end of the slice, the number of rows, and the fields of all accumulators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.operators.operator import Operator, TaskInfo
+from funke.engine.sql.binding.relations import BoundAggregate, Column
+from funke.engine.sql.binding.window_relations import WindowAggregation, Windows, WindowTime
+from funke.engine.sql.changelog.change_kinds import has_retractions
+from funke.engine.sql.functions.aggregates.kernel import Fields
+from funke.engine.sql.operators.calculate import as_schema, schema_of
+from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
+from funke.engine.sql.operators.windows.gathered_rows import window_kernel
+from funke.engine.sql.operators.windows.key_codes import slice_codes
+from funke.engine.sql.operators.windows.local_time import LocalTime
+from funke.engine.sql.operators.windows.slices import Slices
+from funke.engine.sql.operators.windows.time_column import with_times
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.logical.atomic_types import (
+    BigIntType,
+    BooleanType,
+    DoubleType,
+    FloatType,
+    IntType,
+    SmallIntType,
+    TinyIntType,
+)
+from funke.engine.types.logical.data_type import DataType
+
+__all__ = ["PartialAggregate", "can_be_partial", "entries_of", "partial_columns"]
+
+# What the fields of accumulators are in columns; objects stay where they are.
+_FIELD_TYPES: dict[Any, DataType] = {
+    np.dtype(np.int64): BigIntType(False),
+    np.dtype(np.int32): IntType(False),
+    np.dtype(np.int16): SmallIntType(False),
+    np.dtype(np.int8): TinyIntType(False),
+    np.dtype(np.float64): DoubleType(False),
+    np.dtype(np.float32): FloatType(False),
+    np.dtype(np.bool_): BooleanType(False),
+}
+
+
+def can_be_partial(aggregation: WindowAggregation) -> bool:
+    """Whether an aggregation is computed in two steps: windows of event time, of numbers, of rows that stay."""
+    is_sliced = aggregation.windows is not None and aggregation.windows.kind != "session"
+    if not is_sliced or not aggregation.time.is_event_time or has_retractions(aggregation.input):
+        return False
+    return all(np.dtype(each) in _FIELD_TYPES for each in _field_dtypes(aggregation.aggregates))
+
+
+def _field_dtypes(aggregates: Sequence[BoundAggregate]) -> list[Any]:
+    return [dtype for each in aggregates for dtype in window_kernel(each.call).dtypes]
+
+
+def partial_columns(aggregation: WindowAggregation) -> tuple[Column, ...]:
+    """The columns of entries."""
+    keys = [aggregation.input.columns[key] for key in aggregation.keys]
+    types = [_FIELD_TYPES[np.dtype(each)] for each in _field_dtypes(aggregation.aggregates)]
+    fields = [Column(f"$field{place}", each) for place, each in enumerate(types)]
+    return (*keys, Column("$slice", BigIntType(False)), Column("$rows", BigIntType(False)), *fields)
+
+
+def entries_of(data: Any, keys: int, aggregates: Aggregates) -> tuple[AggregateBlock, Any]:
+    """A batch of entries as a block, and the ends of their slices."""
+    columns = data.columns
+    numbers = [np.array(each) for each in columns[keys:]]
+    ends, counts, *rest = numbers
+    fields: list[Fields] = []
+    for kernel in aggregates.kernels:
+        own, rest = rest[: len(kernel.dtypes)], rest[len(kernel.dtypes) :]
+        fields.append(tuple(own))
+    return AggregateBlock(tuple(columns[:keys]), counts, tuple(fields)), ends
+
+
+@dataclass(frozen=True)
+class PartialAggregate:
+    """Makes the operator of the first step for a subtask."""
+
+    inputs: tuple[Column, ...]
+    columns: tuple[Column, ...]
+    keys: tuple[int, ...]
+    aggregates: tuple[BoundAggregate, ...]
+    windows: Windows
+    time: WindowTime
+
+    @staticmethod
+    def of(aggregation: WindowAggregation) -> PartialAggregate:
+        """What a subtask has to know of an aggregation."""
+        assert aggregation.windows is not None
+        return PartialAggregate(
+            aggregation.input.columns,
+            partial_columns(aggregation),
+            aggregation.keys,
+            aggregation.aggregates,
+            aggregation.windows,
+            aggregation.time,
+        )
+
+    def __call__(self, task: TaskInfo) -> PartialAggregateOperator:
+        return PartialAggregateOperator(self)
+
+
+class PartialAggregateOperator(Operator):
+    """Keeps nothing: the entries of a batch leave at once, so that no watermark passes them."""
+
+    takes_rows = False
+    takes_columns = True
+
+    def __init__(self, spec: PartialAggregate) -> None:
+        self._time = spec.time
+        self._local = LocalTime(spec.time.zone)
+        self._slices = Slices(spec.windows)
+        self._input = schema_of(spec.inputs)
+        self._entries = schema_of(spec.columns)
+        self._aggregates = Aggregates(spec.keys, spec.aggregates)
+        self._without_time = 0
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Sends the entries of a batch."""
+        self.records_in += len(batch)
+        timed, stamps = with_times(as_schema(batch, self._input), self._time, self._local, 0)
+        self._without_time += len(batch) - len(timed)
+        if not len(timed):
+            return
+        ends = self._slices.end_of(stamps)
+        codes, count = slice_codes(self._aggregates.key_columns(timed.data), ends, self._slices.width)
+        block, firsts = self._aggregates.of_rows(timed, codes, count)
+        numbers = [ends[firsts], block.counts, *(each for fields in block.fields for each in fields)]
+        arrays = [*block.keys, *(pa.array(each, field.type) for each, field in self._fields(numbers, len(block.keys)))]
+        self.output.emit_columns(ColumnBatch(pa.RecordBatch.from_arrays(arrays, schema=self._entries)))
+
+    def _fields(self, numbers: list[Any], keys: int) -> list[tuple[Any, Any]]:
+        return [(each, self._entries.field(keys + place)) for place, each in enumerate(numbers)]
+
+    def metrics(self) -> dict[str, Any]:
+        return {"numNullRowTimeRecordsDropped": self._without_time}

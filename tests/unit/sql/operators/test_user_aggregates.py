@@ -1,0 +1,159 @@
+"""Aggregate functions that users write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funke.engine.graph.operations import ColumnOperator
+from funke.engine.sql.binding.query_binder import QueryBinder
+from funke.engine.sql.binding.relations import Aggregation, Calculation, Column, Scan
+from funke.engine.sql.changelog.change_kinds import ALL_KINDS
+from funke.engine.sql.operators.aggregate import Aggregate
+from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.sql.syntax import queries
+from funke.engine.sql.syntax.user_function import UserFunction
+from funke.engine.types.logical.sql_text import from_sql_text
+from funke.engine.types.row import Row
+from funke.table import AggregateFunction, DataTypes, FunctionContext, ListView, TableAggregateFunction
+from tests.harness.backends import choice_of
+from tests.harness.operator_harness import OperatorHarness
+from tests.harness.sql_changelogs import RunningQuery, batch_of, changes_of, inserts
+
+TYPES = {"k": "STRING", "v": "BIGINT", "w": "BIGINT"}
+COLUMNS = tuple(Column(name, from_sql_text(each)) for name, each in TYPES.items())
+
+
+class WeightedAverage(AggregateFunction[Any, Any]):
+    """Keeps what it has seen in a view, and knows whether it was opened."""
+
+    is_open = False
+
+    def open(self, function_context: FunctionContext) -> None:
+        self.is_open = True
+
+    def create_accumulator(self) -> Any:
+        return [0, 0, ListView()]
+
+    def accumulate(self, accumulator: Any, *args: Any) -> None:
+        assert self.is_open
+        value, weight = args
+        if value is not None:
+            accumulator[0] += value * weight
+            accumulator[1] += weight
+            accumulator[2].add(value)
+
+    def retract(self, accumulator: Any, *args: Any) -> None:
+        value, weight = args
+        if value is not None:
+            accumulator[0] -= value * weight
+            accumulator[1] -= weight
+
+    def get_value(self, accumulator: Any) -> Any:
+        return accumulator[0] // accumulator[1] if accumulator[1] else None
+
+
+def query(function: UserFunction) -> Calculation:
+    call = syntax.Call("wavg", (syntax.Name(("v",)), syntax.Name(("w",))), function=function)
+    select = queries.Select(
+        (syntax.Name(("k",)), syntax.Alias(call, ("a",))),
+        queries.TableRef(("t",)),
+        group_by=queries.GroupBy(((syntax.Name(("k",)),),)),
+    )
+    relation = QueryBinder({("t",): Scan(COLUMNS, None, ("t",), ALL_KINDS)}.get).bind(select)
+    assert isinstance(relation, Calculation)
+    return relation
+
+
+def wavg() -> UserFunction:
+    return UserFunction("wavg", "aggregate", WeightedAverage(), None, (DataTypes.BIGINT(),))
+
+
+def test_changes_as_in_pyflink() -> None:
+    running = RunningQuery(query(wavg()))
+    rows = [("x", 5, 1), ("y", 3, 2), ("x", 7, 1), ("x", 6, 3), ("y", None, 1), ("x", 1, 1)]
+    assert running.feed(inserts(rows)) == [
+        ("+I", ("x", 5)),
+        ("+I", ("y", 3)),
+        ("-U", ("x", 5)),
+        ("+U", ("x", 6)),
+        ("-U", ("x", 6)),
+        ("+U", ("x", 5)),
+    ]
+    assert running.feed([("-D", ("x", 1, 1)), ("-D", ("y", 3, 2)), ("-D", ("y", None, 1))]) == [
+        ("-U", ("x", 5)),
+        ("+U", ("x", 6)),
+        ("-U", ("y", 3)),
+        ("+U", ("y", None)),
+        ("-D", ("y", None)),
+    ]
+    running.close()
+
+
+def test_accumulators_with_views_survive() -> None:
+    aggregation = query(wavg()).input
+    assert isinstance(aggregation, Aggregation)
+    operation = ColumnOperator(Aggregate.of(aggregation))
+    rows = batch_of(inserts([("x", 5, 1), ("x", 7, 1)]), aggregation.input.columns)
+    for before, after in (("hashmap", "rocksdb"), ("rocksdb", "hashmap")):
+        first = OperatorHarness(operation, keeps_columns=True, backend=choice_of(before))
+        first.operator.process_columns(rows)
+        snapshot = first.snapshot()
+        first.close()
+        second = OperatorHarness(operation, keeps_columns=True, backend=choice_of(after), restored=[snapshot])
+        second.operator.process_columns(rows.slice(0, 1))
+        (batch,) = second.elements()
+        assert changes_of(batch, aggregation) == [("-U", ("x", 6)), ("+U", ("x", 5))]
+        second.close()
+
+
+def test_arguments_are_cast_to_what_the_function_declares() -> None:
+    function = UserFunction("wavg", "aggregate", WeightedAverage(), ("DOUBLE", "BIGINT"), (DataTypes.DOUBLE(),))
+    assert RunningQuery(query(function)).feed(inserts([("x", 5, 2)])) == [("+I", ("x", 5.0))]
+
+
+class TopTwo(TableAggregateFunction[Any, Any]):
+    """The two greatest values with their ranks."""
+
+    def create_accumulator(self) -> Any:
+        return []
+
+    def accumulate(self, accumulator: Any, *args: Any) -> None:
+        if args[0] is not None:
+            accumulator.append(args[0])
+
+    def retract(self, accumulator: Any, *args: Any) -> None:
+        accumulator.remove(args[0])
+
+    def emit_value(self, accumulator: Any) -> Any:
+        for rank, value in enumerate(sorted(accumulator, reverse=True)[:2]):
+            yield Row(value, rank)
+
+
+def test_rows_of_a_group() -> None:
+    result = DataTypes.ROW([DataTypes.FIELD("a", DataTypes.BIGINT()), DataTypes.FIELD("r", DataTypes.INT())])
+    top_two = UserFunction("top2", "table aggregate", TopTwo(), None, (result,))
+    call = syntax.Call("top2", (syntax.Name(("v",)),), function=top_two)
+    select = queries.Select(
+        (syntax.Name(("k",)), syntax.Alias(call, ("value", "place"))),
+        queries.TableRef(("t",)),
+        group_by=queries.GroupBy(((syntax.Name(("k",)),),)),
+    )
+    relation = QueryBinder({("t",): Scan(COLUMNS, None, ("t",), ALL_KINDS)}.get).bind(select)
+    assert [column.name for column in relation.columns] == ["k", "value", "place"]
+    running = RunningQuery(relation)
+    # Recorded with PyFlink.
+    assert running.feed(inserts([("x", 5, 1), ("y", 3, 2), ("x", 7, 1), ("y", None, 1)])) == [
+        ("+I", ("x", 5, 0)),
+        ("+I", ("y", 3, 0)),
+        ("-D", ("x", 5, 0)),
+        ("+I", ("x", 7, 0)),
+        ("+I", ("x", 5, 1)),
+        ("-D", ("y", 3, 0)),
+        ("+I", ("y", 3, 0)),
+    ]
+    assert running.feed([("-D", ("x", 5, 1)), ("-D", ("x", 7, 1)), ("-D", ("x", 7, 1))]) == [
+        ("-D", ("x", 7, 0)),
+        ("-D", ("x", 5, 1)),
+        ("+I", ("x", 7, 0)),
+        ("-D", ("x", 7, 0)),
+    ]

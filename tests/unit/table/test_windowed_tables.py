@@ -1,0 +1,67 @@
+"""Windows of the Table API: what `window`, `group_by` and `over_window` come to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, Windows
+from funke.table import EnvironmentSettings, Table, TableEnvironment
+from funke.table.expressions import CURRENT_RANGE, UNBOUNDED_RANGE, col, lit, row_interval
+from funke.table.window import Over, Session, Slide, Tumble
+
+
+@pytest.fixture
+def clicks() -> Table:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.execute_sql("""
+        CREATE TABLE clicks (name STRING, ts TIMESTAMP(3), amount INT, p AS PROCTIME(), WATERMARK FOR ts AS ts)
+        WITH ('connector' = 'filesystem', 'path' = '/nowhere', 'format' = 'csv')
+    """)
+    return t_env.from_path("clicks")
+
+
+def node_of(table: Table, kind: type[Any]) -> Any:
+    node: Any = table._relation
+    while not isinstance(node, kind):
+        node = node.input
+    return node
+
+
+@pytest.mark.parametrize(
+    ("window", "wanted"),
+    [
+        (Tumble.over(lit(10).seconds).on(col("ts")), Windows("tumble", 10_000)),
+        (Slide.over(lit(10).seconds).every(lit(4).seconds).on(col("ts")), Windows("hop", 10_000, 4_000)),
+        (Session.with_gap(lit(1).minutes).on(col("p")), Windows("session", 60_000)),
+    ],
+)
+def test_group_windows(clicks: Table, window: Any, wanted: Windows) -> None:
+    result = (
+        clicks.window(window.alias("w"))
+        .group_by(col("w"), col("name"))
+        .select(col("name"), col("w").start.alias("s"), col("w").end.alias("e"), col("amount").sum.alias("total"))
+    )
+    node = node_of(result, WindowAggregation)
+    assert (node.windows, len(node.keys)) == (wanted, 1)
+    assert [column.name for column in result._relation.columns] == ["name", "s", "e", "total"]
+
+
+def test_a_window_that_counts_rows_is_a_frame_of_which_some_rows_are_kept(clicks: Table) -> None:
+    window = Slide.over(row_interval(3)).every(row_interval(2)).on(col("p")).alias("w")
+    result = clicks.window(window).group_by(col("w"), col("name")).select(col("name"), col("amount").sum.alias("total"))
+    node = node_of(result, OverAggregation)
+    assert (node.is_rows, node.preceding, len(node.partition_by)) == (True, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "is_rows", "preceding"),
+    [((UNBOUNDED_RANGE, CURRENT_RANGE), False, None), ((lit(2).seconds,), False, 2_000), ((row_interval(5),), True, 5)],
+)
+def test_over_windows(clicks: Table, bounds: tuple[Any, ...], is_rows: bool, preceding: int | None) -> None:
+    window = Over.partition_by(col("name")).order_by(col("ts")).preceding(bounds[0])
+    named = window.following(bounds[1]).alias("w") if len(bounds) > 1 else window.alias("w")
+    result = clicks.over_window(named).select(col("name"), col("amount").sum.over(col("w")).alias("total"))
+    node = node_of(result, OverAggregation)
+    assert (node.is_rows, node.preceding, node.time.is_event_time) == (is_rows, preceding, True)
