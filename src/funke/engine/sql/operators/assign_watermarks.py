@@ -124,7 +124,7 @@ class AssignWatermarksOperator(Operator):
     def _ends(self, reached: Any) -> Iterator[int]:
         """Where to cut: behind the rows that a watermark follows."""
         if not self._is_heard:
-            # Small pieces cost those behind it a third of their time, for nothing: 2 000 instead of 14 000 rows.
+            # Pieces of 2 000 instead of 14 000 rows cost a chain of two calculations 230 instead of 80 ns a row.
             yield len(reached)
             return
         if self._rows_per_watermark is not None:
