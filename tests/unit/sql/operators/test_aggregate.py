@@ -85,6 +85,16 @@ def test_distinct_rows_are_sent_once() -> None:
     assert found == inserts([(1, "a"), (1, "b"), (None, "a")])
 
 
+def test_keys_of_many_types() -> None:
+    text = """
+        SELECT COUNT(*) FROM t
+        GROUP BY d, CAST(v AS DECIMAL(10, 2)), INTERVAL '1' DAY, TIMESTAMP '2020-01-01 00:00:00', ARRAY[k], ROW(k, name)
+    """
+    rows = [(1, "a", 1, -0.0), (1, "a", 1, 0.0), (1, "b", 1, float("nan")), (1, "b", 1, float("nan"))]
+    # As bytes -0.0 and 0.0 differ; as keys they are the same, and so are all NaNs.
+    assert folded(outcome(text, [inserts(rows[:3]), inserts(rows[3:])])) == [(2,), (2,)]
+
+
 def test_sets_of_keys() -> None:
     text = "SELECT k, name, COUNT(*), GROUPING(k), GROUPING_ID(k, name) FROM t GROUP BY ROLLUP (k, name)"
     assert folded(outcome(text, [inserts([(1, "a", 1, None), (1, None, 1, None)])])) == folded(

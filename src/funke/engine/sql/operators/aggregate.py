@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from funke.engine.errors import StateError
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column
 from funke.engine.sql.changelog.change_kinds import has_retractions
@@ -135,6 +136,8 @@ class AggregateOperator(KeyedColumnsOperator):
         fetched = self.state.fetch(keys)
         signs = _signs_of(batch)
         if signs is not None:
+            if not self._groups.has_count:
+                raise StateError("a row is taken back in a stream that was planned to have inserts only")
             counts = fetched.columns[-1]
             kept = _with_rows_to_take_back(codes, signs, counts, self._aggregate.is_folded)
             if kept is not None:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.formats.column_types import to_type_info
+from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.state.key_index import Keys
+from funke.engine.sql.stream_types import row_type_of
 from funke.engine.state.storage_keys import storage_keys
 from funke.engine.types.arrow_values import from_arrow_value
 from funke.engine.types.columns.arrow_rows import to_python
@@ -23,7 +24,9 @@ class KeyColumns:
 
     def __init__(self, places: Sequence[int], types: Sequence[DataType]) -> None:
         self._places = list(places)
-        self._converters = [from_arrow_value(to_type_info(each)) for each in types]
+        # As the types that rows would travel by, so that keys are hashed as the exchange has hashed them.
+        row_type = row_type_of([Column(f"k{place}", each) for place, each in enumerate(types)])
+        self._converters = [from_arrow_value(each) for each in row_type.get_field_types()]
 
     def encode(self, data: Any) -> tuple[Any, Keys]:
         """The number of each row's key, in the order of their first rows, and the stored keys by these numbers."""
