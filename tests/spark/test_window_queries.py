@@ -1,43 +1,38 @@
-"""Queries with windows as jobs: event time and watermarks come from a stream, slots compute."""
+"""Queries with windows as jobs: event time and watermarks come from a table, slots compute."""
 
 from __future__ import annotations
 
 import datetime
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-from funke.common import Duration, Types, WatermarkStrategy
-from funke.common.watermark_strategy import TimestampAssigner
 from funke.datastream import StreamExecutionEnvironment
-from funke.engine.sql.binding.query_binder import QueryBinder
-from funke.engine.sql.binding.relations import Relation, Scan
-from funke.engine.sql.parsing import parse
-from funke.engine.sql.syntax.statements import QueryStatement
-from funke.table.relation_streams import stream_of
-from tests.unit.sql.operators.test_window_queries import COLUMNS, QUERIES, RESULTS, ROWS, START, shown
+from funke.table import StreamTableEnvironment
+from tests.unit.sql.operators.test_window_queries import QUERIES, RESULTS, ROWS, START, shown
 
 pytestmark = pytest.mark.spark
 
 
-class TimeOfClick(TimestampAssigner):
-    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-        return (value[1] - datetime.datetime(1970, 1, 1)) // datetime.timedelta(milliseconds=1)
-
-
-def test_windows_run_on_slots(env: StreamExecutionEnvironment) -> None:
-    row_type = Types.ROW_NAMED(["name", "ts", "amount"], [Types.STRING(), Types.SQL_TIMESTAMP(), Types.INT()])
-    rows = [(name, START + datetime.timedelta(seconds=seconds), amount) for name, seconds, amount in ROWS]
-    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(2))
-    clicks = env.from_collection(rows, row_type).assign_timestamps_and_watermarks(
-        strategy.with_timestamp_assigner(TimeOfClick())
-    )
-    tables: dict[tuple[str, ...], Relation] = {("clicks",): Scan(COLUMNS, clicks)}
+def test_windows_run_on_slots(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+    moments = [START + datetime.timedelta(seconds=seconds) for _, seconds, _ in ROWS]
+    lines = [
+        f"{name},{moment.isoformat(' ', 'milliseconds')},{'' if amount is None else amount}"
+        for (name, _, amount), moment in zip(ROWS, moments)
+    ]
+    (tmp_path / "clicks.csv").write_text("\n".join(lines) + "\n")
+    t_env = StreamTableEnvironment.create(env)
+    t_env.execute_sql(f"""
+        CREATE TABLE clicks (
+            name STRING, ts TIMESTAMP(3), amount INT, WATERMARK FOR ts AS ts - INTERVAL '2' SECOND
+        ) WITH (
+            'connector' = 'filesystem', 'path' = '{tmp_path / "clicks.csv"}', 'format' = 'csv',
+            'csv.null-literal' = ''
+        )
+    """)
     names = ["hop", "session", "attached", "over"]
     text = " UNION ALL ".join(f"SELECT '{name}', * FROM ({QUERIES[name]})" for name in names)
-    (statement,) = parse(text)
-    assert isinstance(statement, QueryStatement)
-    with stream_of(env, QueryBinder(tables.get).bind(statement.query)).execute_and_collect() as results:
+    with t_env.execute_sql(text).collect() as results:
         found = [
             (query, name, shown(start), shown(end), *rest) for query, name, start, end, *rest in map(tuple, results)
         ]
