@@ -17,7 +17,9 @@ def main(argv=None):
     env.set_parallelism(1)
     t_env = StreamTableEnvironment.create(env)
 
-    clicks = env.from_collection([Row(*click) for click in CLICKS], Types.ROW_NAMED(["who", "page"], [Types.STRING()] * 2))
+    clicks = env.from_collection(
+        [Row(*click) for click in CLICKS], Types.ROW_NAMED(["who", "page"], [Types.STRING()] * 2)
+    )
     t_env.create_temporary_view("clicks", clicks)
     counts = t_env.sql_query("SELECT who, COUNT(*) AS clicks FROM clicks GROUP BY who")
 

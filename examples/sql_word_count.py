@@ -1,4 +1,4 @@
-"""Counts the first words of a text's lines in SQL, and prints every change of the counts.
+"""Counts the words of a file in SQL, and prints every change of the counts.
 
 funke run examples/sql_word_count.py --input README.md
 """
@@ -8,13 +8,12 @@ import re
 import sys
 
 from pyflink.table import DataTypes, EnvironmentSettings, TableEnvironment
-from pyflink.table.udf import udf
+from pyflink.table.udf import udtf
 
 
-@udf(result_type=DataTypes.STRING())
-def first_word(line):
-    found = re.search(r"\w+", line)
-    return found.group().lower() if found else None
+@udtf(result_types=[DataTypes.STRING()])
+def words_of(line):
+    yield from re.findall(r"\w+", line.lower())
 
 
 def main(argv=None):
@@ -23,15 +22,15 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
 
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    t_env.create_temporary_function("first_word", first_word)
+    t_env.create_temporary_function("words_of", words_of)
     t_env.execute_sql(f"""
         CREATE TABLE texts (line STRING)
         WITH ('connector' = 'filesystem', 'path' = '{arguments.input}', 'format' = 'raw')
     """)
-    t_env.execute_sql("CREATE TABLE counts (word STRING, lines BIGINT) WITH ('connector' = 'print')")
+    t_env.execute_sql("CREATE TABLE counts (word STRING, number BIGINT) WITH ('connector' = 'print')")
     t_env.execute_sql("""
         INSERT INTO counts
-        SELECT first_word(line) AS word, COUNT(*) FROM texts WHERE first_word(line) IS NOT NULL GROUP BY first_word(line)
+        SELECT word, COUNT(*) FROM texts, LATERAL TABLE(words_of(line)) AS t(word) GROUP BY word
     """).wait()
 
 

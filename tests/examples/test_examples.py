@@ -187,10 +187,31 @@ def test_slot_sharing(run: Run) -> None:
     assert sorted(run("slot_sharing")) == ["5", "6", "7", "8", "9"]
 
 
+def test_sql_and_streams(run: Run) -> None:
+    ada = ["+I ada: 1", "-U ada: 1", "+U ada: 2", "-U ada: 2", "+U ada: 3"]
+    assert sorted(run("sql_and_streams")) == sorted([*ada, "+I bob: 1", "-U bob: 1", "+U bob: 2", "+I eve: 1"])
+
+
+def test_sql_word_count(run: Run, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("to be or\nnot to be\n")
+    changes = ["+I[be, 1]", "-U[be, 1]", "+U[be, 2]", "+I[to, 1]", "-U[to, 1]", "+U[to, 2]", "+I[or, 1]", "+I[not, 1]"]
+    assert sorted(run("sql_word_count", "--input", str(text))) == sorted(changes)
+
+
 def test_state_processor(run: Run) -> None:
     lines = run("state_processor")
     assert lines[:2] == ["ann has 100", "bob has 20"]
     assert sorted(lines[2:]) == ["ann: 80", "ann: 90", "bob: 5", "dora: 5"]
+
+
+def test_top_sellers(run: Run) -> None:
+    *table, count = run("top_sellers", "--orders", "7200")
+    assert "window_start" in table[1]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table[3:-1]]
+    assert count == f"{len(rows)} rows in set" and {row[0] for row in rows} == {"+I"}
+    assert {row[1] for row in rows} <= {f"1970-01-01 0{hour}:00:00.000" for hour in range(3)}
+    assert all(int(row[5]) > 3000 for row in rows) and {row[3] for row in rows} <= set("12345")
 
 
 def test_top_urls(run: Run) -> None:

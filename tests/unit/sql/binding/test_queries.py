@@ -111,6 +111,8 @@ def test_what_is_not_there_yet_says_so(text: str) -> None:
     [
         ("CASE WHEN id = 1 THEN 0 WHEN id = 2 THEN 10 / (id - 1) ELSE 12 / (id - 1) END", [0, 10, 6]),
         ("CASE WHEN item = 'beer' THEN 1 WHEN item IS NULL THEN CAST(NULL AS INT) ELSE 6 / (id - 1) END", [1, None, 3]),
+        ("CASE WHEN id = 2 THEN item WHEN id = 3 THEN 'x' END", [None, None, "x"]),
+        ("CASE id WHEN 1 THEN 10 / id END", [10, None, None]),
         ("IF(id > 1, 6 / (id - 1), -1)", [-1, 6, 3]),
         ("id > 1 AND 6 / (id - 1) > 3", [False, True, False]),
         ("id = 1 OR 6 / (id - 1) > 3", [True, True, False]),

@@ -31,6 +31,9 @@ from funke.engine.types.logical.sql_text import to_sql_text
 __all__ = ["ExpressionBinder"]
 
 
+_NULL = BoundConstant(NullType(), None)
+
+
 class ExpressionBinder:
     """Binds expressions in one scope."""
 
@@ -142,8 +145,7 @@ class ExpressionBinder:
             if case.operand is not None:
                 condition = syntax.Call("=", (case.operand, condition), position=condition.position)
             arguments += [self.bind(condition), self.bind(result)]
-        if case.otherwise is not None:
-            arguments.append(self.bind(case.otherwise))
+        arguments.append(_NULL if case.otherwise is None else self.bind(case.otherwise))
         return self._call("case", arguments, case)
 
     def _call(self, name: str, arguments: list[BoundExpression], origin: syntax.Expression) -> BoundExpression:
