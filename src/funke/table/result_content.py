@@ -27,6 +27,7 @@ class ResultContent(ABC):
     """What stands behind a TableResult."""
 
     has_rows = True
+    is_insert = False
     job: SubmittedJob | None = None
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
@@ -99,6 +100,8 @@ class JobRows(ResultContent):
 
 class InsertCounts(ResultContent):
     """How many rows went into each sink; like Flink nobody counts them, so it is -1, once the job has ended."""
+
+    is_insert = True
 
     def __init__(self, sinks: tuple[str, ...], job: SubmittedJob) -> None:
         super().__init__(tuple(Column(name, DataTypes.BIGINT()) for name in sinks))

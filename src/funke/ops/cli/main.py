@@ -20,6 +20,7 @@ __all__ = ["main", "main_of_module"]
 HELP = """\
 usage: funke run [options] program.py [arguments of the program]
        funke info [options] program.py [arguments of the program]
+       funke sql [-e statements | -f file]
        funke list [-r] [-a]
        funke status <job id>
        funke cancel <job id>
@@ -30,6 +31,7 @@ usage: funke run [options] program.py [arguments of the program]
 
   run        run a PyFlink program on Spark; python -m funke program.py does the same
   info       show the program's graphs and plan without running it
+  sql        run SQL statements: those given, those of a file, or as you type them; funke sql --help
   list       show running jobs and those whose driver is gone; -a: also those that have ended
   status     show how a job stands: its driver, its last checkpoint, its failures
   cancel     end a running job
@@ -76,6 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[0] in ("-v", "-V", "--version", "version"):
         print(f"funke {__version__}")
         return 0
+    if given[0] == "sql":
+        return _reporting(lambda: _sql(given[1:]))
     if given[0] in _JOB_COMMANDS:
         return _reporting(lambda: _job_command(given[0])(given[1:]))
     commands: dict[str, Callable[[ProgramCall], None]] = {"run": _run_with(given[1:]), "info": _info}
@@ -87,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def main_of_module(arguments: Sequence[str]) -> int:
     """Run `python -m funke`, where the command may be left out."""
-    known = ("run", "info", "help", "version", "-h", "--help", "--version", *_JOB_COMMANDS)
+    known = ("run", "info", "sql", "help", "version", "-h", "--help", "--version", *_JOB_COMMANDS)
     is_command = not arguments or arguments[0] in known
     return main(arguments if is_command else ["run", *arguments])
 
@@ -96,6 +100,13 @@ def _job_command(name: str) -> Callable[[list[str]], None]:
     module, function = _JOB_COMMANDS[name]
     command: Callable[[list[str]], None] = getattr(importlib.import_module(f"funke.ops.cli.{module}"), function)
     return command
+
+
+def _sql(arguments: list[str]) -> None:
+    from funke.ops.cli.sql.command import sql
+
+    # Like a program: inserts that still run when somebody leaves are waited for.
+    run(lambda: sql(arguments), [sys.executable, "-m", "funke", "sql", *arguments])
 
 
 def _info(call: ProgramCall) -> None:

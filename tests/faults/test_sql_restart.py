@@ -1,0 +1,83 @@
+"""Queries in jobs whose slots are killed: groups, windows and frames go on where the checkpoint left them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import pytest
+
+from funke.common import Row, Types
+from funke.datastream import DataStream
+from funke.table import Schema, StreamTableEnvironment
+from tests.faults import test_sinks_restart
+from tests.faults.test_sinks_restart import RECORDS, ToRow, Transactions, kill_one, new_environment, rows
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(480)]
+
+GROUPS = 7
+NUMBER = Types.ROW_NAMED(["number"], [Types.LONG()])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def functions_by_value(request: pytest.FixtureRequest) -> Iterator[None]:
+    modules = (request.module, test_sinks_restart)
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    yield
+    for module in modules:
+        cloudpickle.unregister_pickle_by_value(module)
+
+
+def as_number(row: Row) -> Row:
+    """A group and how many rows it has by now, as one number."""
+    return Row(row[0] * 10_000 + row[1])
+
+
+def every_count() -> Counter[int]:
+    sizes = Counter(number % GROUPS for number in range(RECORDS))
+    return Counter(group * 10_000 + count for group, size in sizes.items() for count in range(1, size + 1))
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+def test_a_slot_is_killed(spark: Any, tmp_path: Path, backend: str) -> None:
+    """Every count of a group is written once, by its changes and by the frames of an OVER."""
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    env = new_environment(tmp_path / "checkpoints")
+    env.configure(_with_backend(backend))
+    t_env = StreamTableEnvironment.create(env)
+    numbers = rows(env, ToRow(pid_folder=str(pids)))
+    schema = Schema.new_builder().column("id", "BIGINT").column("name", "STRING")
+    t_env.create_temporary_view("numbers", numbers, schema.column_by_expression("p", "PROCTIME()").build())
+    counts = t_env.sql_query(f"SELECT MOD(id, {GROUPS}) AS g, COUNT(*) AS n FROM numbers GROUP BY MOD(id, {GROUPS})")
+    changes = t_env.to_changelog_stream(counts).filter(
+        lambda row: row.get_row_kind().name in ("INSERT", "UPDATE_AFTER")
+    )
+    frames = t_env.to_data_stream(
+        t_env.sql_query(
+            f"SELECT g, COUNT(*) OVER (PARTITION BY g ORDER BY p) FROM (SELECT MOD(id, {GROUPS}) AS g, p FROM numbers)"
+        )
+    )
+    sinks = [_written(stream, tmp_path / name) for name, stream in (("groups", changes), ("frames", frames))]
+    killer = kill_one(pids, tmp_path / "checkpoints")
+    client = env.execute_async("counts")
+    client.get_job_execution_result().result()
+    killer.join()
+    assert [sink.committed() for sink in sinks] == [every_count()] * 2
+    assert client.get_metrics()["numRestarts"] >= 1
+
+
+def _with_backend(backend: str) -> Any:
+    from funke.common import Configuration
+
+    return Configuration().set_string("state.backend.type", backend)
+
+
+def _written(stream: DataStream, folder: Path) -> Transactions:
+    sink = Transactions(folder)
+    stream.map(as_number, NUMBER).add_sink(sink)
+    return sink

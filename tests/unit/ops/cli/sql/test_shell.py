@@ -1,0 +1,77 @@
+"""The shell for SQL: which texts are whole, what it shows, and how it is typed in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from funke.ops.cli.main import main
+from funke.ops.cli.sql.prompt import NameCompleter, SqlPrompt
+from funke.ops.cli.sql.shell import SqlShell, is_complete
+from funke.table import EnvironmentSettings, TableEnvironment
+
+
+@pytest.fixture
+def t_env() -> TableEnvironment:
+    return TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("", False),
+        ("SELECT 1", False),
+        ("SELECT 1;", True),
+        ("SELECT ';", False),
+        ("SELECT ';' -- ;", False),
+        ("SELECT ';' -- ;\n;", True),
+        ("EXECUTE STATEMENT SET BEGIN INSERT INTO a SELECT 1;", False),
+        ("EXECUTE STATEMENT SET BEGIN INSERT INTO a SELECT 1; END;", True),
+    ],
+)
+def test_a_statement_ends_with_its_semicolon(text: str, wanted: bool) -> None:
+    assert is_complete(text) is wanted
+
+
+def test_statements_run_in_one_environment(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    script = tmp_path / "tables.sql"
+    script.write_text("CREATE TABLE t (a INT) WITH ('connector' = 'blackhole'); -- two\nSHOW TABLES;")
+    assert main(["sql", "-f", str(script), "-e", "DESCRIBE t"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "OK" and "|          t |" in lines and lines[-1] == "1 row in set"
+
+
+def test_a_mistake_ends_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", "-e", "SHOW TABLES; SELEC 1; SHOW CATALOGS"]) == 1
+    assert "SQL parse failed" in capsys.readouterr().err
+
+
+def typed(shell: SqlShell, *lines: str) -> None:
+    with create_pipe_input() as source:
+        for line in lines:
+            source.send_text(line)
+        SqlPrompt(shell, InMemoryHistory(), source, DummyOutput()).run()
+
+
+def test_what_is_typed_runs_line_by_line_and_mistakes_do_not_end_it(
+    t_env: TableEnvironment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = SqlShell(t_env, waits=False)
+    typed(shell, "CREATE DATABASE\rd;\r", "SELEC 1;\r", "USE d;\r", "\x03", "quit;\r")
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[1:] == ["OK", "OK"] and "SQL parse failed" in captured.err
+    assert t_env.get_current_database() == "d"
+    typed(shell, "\x04")
+
+
+def test_names_are_completed(t_env: TableEnvironment) -> None:
+    t_env.execute_sql("CREATE TABLE sales (a INT) WITH ('connector' = 'blackhole')")
+    document = Document("SELECT * FROM s")
+    found = [each.text for each in NameCompleter(t_env).get_completions(document, CompleteEvent())]
+    assert "sales" in found and "SELECT" in found and "default_database" not in found
