@@ -145,7 +145,7 @@ def launch(tmp_path: Path):  # type: ignore[no-untyped-def]
         process.communicate()
     for pid in processes_with(mark):
         os.kill(pid, signal.SIGKILL)
-    end = time.monotonic() + 10
+    end = time.monotonic() + 30
     while (left := list(temporary.rglob("*"))) and time.monotonic() < end:
         time.sleep(0.1)
     shutil.rmtree(temporary)

@@ -19,13 +19,21 @@ _CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 ENDLESS = "CREATE TABLE numbers (n INT) WITH ('connector' = 'datagen', 'rows-per-second' = '50');"
 
 
+# Makes the standard input the terminal of its process, whose Ctrl-C it gets, and becomes the shell.
+START = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.executable, [sys.executable, "-m", "funke", "sql", "-Dparallelism.default=1"])
+"""
+
+
 class Terminal:
     """A process whose terminal is this test."""
 
     def __init__(self, home: Path) -> None:
         self._own, other = pty.openpty()
         environment = {**os.environ, "PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm", "HOME": str(home)}
-        command = [sys.executable, "-m", "funke", "sql", "-Dparallelism.default=1"]
+        command = [sys.executable, "-c", START]
         self.process = subprocess.Popen(
             command, stdin=other, stdout=other, stderr=other, env=environment, start_new_session=True
         )
@@ -39,7 +47,7 @@ class Terminal:
         """Reads until something is shown; what comes behind it is left for later."""
         end = time.monotonic() + 120
         while text not in self._seen:
-            assert time.monotonic() < end, f"no {text!r} in {self._seen!r}"
+            assert time.monotonic() < end, f"no {text!r} in {self._seen[-500:]!r}"
             if select.select([self._own], [], [], 1)[0]:
                 self._seen += _CODES.sub("", os.read(self._own, 1 << 16).decode(errors="replace"))
         self._seen = self._seen.partition(text)[2]

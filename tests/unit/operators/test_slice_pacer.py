@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pyarrow as pa
 import pytest
 
 from funke.engine.operators import slice_pacer
 from funke.engine.operators.slice_pacer import SlicePacer
+from funke.engine.types.columns.column_batch import ColumnBatch
+
+BATCH = ColumnBatch(pa.record_batch({"n": list(range(5000))}))
 
 
 @dataclass
@@ -34,12 +38,12 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
 
 
 def lengths(pacer: SlicePacer, clocks: Clocks, wall: float, cpu: float, waits: int = 0) -> list[int]:
-    """The lengths of the slices of 5 000 records of which each takes so long."""
+    """The lengths of the slices of 5 000 rows of which each takes so long."""
     found = []
-    for values, _ in pacer.slices(list(range(5000)), None):
-        found.append(len(values))
-        clocks.wall += wall * len(values)
-        clocks.cpu += cpu * len(values)
+    for batch in pacer.column_slices(BATCH):
+        found.append(len(batch))
+        clocks.wall += wall * len(batch)
+        clocks.cpu += cpu * len(batch)
         clocks.waits += waits
     return found
 
@@ -55,9 +59,18 @@ def test_a_thread_that_others_keep_from_running_is_not_slow(clocks: Clocks) -> N
 def test_what_others_do_between_two_slices_does_not_count(clocks: Clocks) -> None:
     pacer = SlicePacer()
     found = []
-    for values, _ in pacer.slices(list(range(5000)), None):
-        found.append(len(values))
+    for batch in pacer.column_slices(BATCH):
+        found.append(len(batch))
         pacer.done()
         clocks.wall += 1
         clocks.cpu += 1
     assert max(found) > 1000
+
+
+def test_records_for_somebody_slow_come_in_short_slices(clocks: Clocks) -> None:
+    pacer = SlicePacer()
+    found = []
+    for values, _ in pacer.slices(list(range(500)), None):
+        found.append(len(values))
+        clocks.wall += 0.2
+    assert set(found) == {1}

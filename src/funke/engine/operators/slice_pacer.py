@@ -34,44 +34,45 @@ class SlicePacer:
         self._took_s: float | None = None
 
     def slices(self, values: list[Any], timestamps: list[int] | None) -> Iterator[tuple[list[Any], list[int] | None]]:
-        """The batch in pieces; the time until `done`, or until the next piece is asked for, is that of the last."""
+        """The batch in pieces; the time until the next piece is asked for is taken as the time of the last.
+
+        So slices are short, too, where whoever takes the results is slow: less is on its way.
+        """
         start = 0
         while start < len(values):
             end = start + self._records
-            self._begin()
+            began = time.perf_counter()
             if start == 0 and end >= len(values):
                 yield values, timestamps
             else:
                 yield values[start:end], None if timestamps is None else timestamps[start:end]
-            self._learn(min(end, len(values)) - start)
+            self._learn(min(end, len(values)) - start, time.perf_counter() - began)
             start = end
 
     def column_slices(self, batch: ColumnBatch) -> Iterator[ColumnBatch]:
-        """The same for a batch of columns."""
+        """The same for a batch of columns, whose pieces cost as much for few rows as for many.
+
+        Only the time that the thread itself needs counts, until `done` or until the next piece is asked for.
+        """
         start = 0
         while start < len(batch):
             length = min(self._records, len(batch) - start)
-            self._begin()
+            self._took_s = None
+            self._began = time.perf_counter(), time.thread_time(), _waits()
             yield batch if length == len(batch) else batch.slice(start, length)
-            self._learn(length)
+            self._learn(length, self.done())
             start += length
 
-    def done(self) -> None:
-        """The last piece has been processed, and something else may come before the next."""
-        wall, cpu, waits = self._began
-        # A thread that others kept from running was not slow itself; one that waited for something was.
-        has_waited = _waits() > waits
-        self._took_s = time.perf_counter() - wall if has_waited else time.thread_time() - cpu
-
-    def _begin(self) -> None:
-        self._took_s = None
-        self._began = time.perf_counter(), time.thread_time(), _waits()
-
-    def _learn(self, records: int) -> None:
+    def done(self) -> float:
+        """The last piece of columns has been processed, and something else may come before the next."""
         if self._took_s is None:
-            self.done()
-        seconds = self._took_s
-        assert seconds is not None
+            wall, cpu, waits = self._began
+            # A thread that others kept from running was not slow itself; one that waited for something was.
+            has_waited = _waits() > waits
+            self._took_s = time.perf_counter() - wall if has_waited else time.thread_time() - cpu
+        return self._took_s
+
+    def _learn(self, records: int, seconds: float) -> None:
         if seconds > _SLOW_S:
             self._records = max(1, int(records * _QUICK_S / seconds))
         elif seconds < _QUICK_S and records >= self._records:

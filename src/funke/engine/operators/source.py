@@ -155,9 +155,9 @@ class SourceOperator(Operator):
                 self._records += _length(piece)
                 if isinstance(piece, ColumnBatch):
                     self._marks.process_columns(piece)
+                    self._pacer.done()
                 else:
                     self._marks.process_batch(*piece)
-                self._pacer.done()
                 yield
         if split.is_last:
             self._marks.end_split(split.id)

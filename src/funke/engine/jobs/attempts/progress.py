@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import sys
 import time
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK
 
@@ -16,9 +16,12 @@ _AT_MOST_EVERY_S = 0.25
 class ProgressLine:
     """Rewrites one line: records, records per second, epochs, watermark."""
 
+    # Whoever shows rows as they come turns it off.
+    is_wanted: ClassVar[bool] = True
+
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream if stream is not None else sys.stderr
-        self._is_shown = self._stream.isatty()
+        self._is_shown = self.is_wanted and self._stream.isatty()
         self._started = time.monotonic()
         self._last = 0.0
         self._width = 0

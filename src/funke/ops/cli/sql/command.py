@@ -8,6 +8,7 @@ from pathlib import Path
 
 from funke.engine.config.option_values import parse_boolean
 from funke.engine.errors import ConfigurationError
+from funke.engine.jobs.attempts.progress import ProgressLine
 from funke.ops.cli.sql.shell import SqlShell
 from funke.table import EnvironmentSettings, TableEnvironment
 
@@ -39,6 +40,7 @@ def sql(arguments: list[str]) -> None:
     for path in given.init:
         shell.run(Path(path).read_text())
     if is_typed:
+        ProgressLine.is_wanted = False
         from funke.ops.cli.sql.prompt import SqlPrompt
 
         SqlPrompt(shell).run()
