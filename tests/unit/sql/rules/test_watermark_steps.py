@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from funke.engine.sql.binding.query_binder import QueryBinder
-from funke.engine.sql.binding.relations import Relation
+from funke.engine.sql.binding.relations import Relation, inputs_of
 from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
-from funke.engine.sql.changelog.change_kinds import inputs_of
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.rules.watermark_steps import with_watermark_steps
 from tests.harness.sql_tables import relation_of

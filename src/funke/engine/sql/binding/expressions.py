@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -27,7 +26,10 @@ __all__ = [
     "BoundSymbol",
     "RepeatedExpressions",
     "column_of",
+    "columns_in",
+    "moved",
     "symbol_of",
+    "with_columns",
     "time_of",
 ]
 
@@ -117,8 +119,9 @@ class RepeatedExpressions:
 
     def __init__(self, expressions: Iterable[BoundExpression | None]) -> None:
         counts = Counter(part for each in expressions if each is not None for part in _calls_in(each))
-        self._repeated = {part for part, count in counts.items() if count > 1}
-        self._columns: dict[BoundExpression, Any] = {}
+        # By number: to hash an expression takes as long as to compute a small one.
+        self._numbers = {part: number for number, (part, count) in enumerate(counts.items()) if count > 1}
+        self._columns: dict[int, Any] = {}
 
     def begin(self) -> None:
         """Another batch comes."""
@@ -126,19 +129,20 @@ class RepeatedExpressions:
 
     def keep(self, mask: Any) -> None:
         """Of the batch under way only some rows are left."""
-        for part, column in self._columns.items():
+        for number, column in self._columns.items():
             if isinstance(column, pa.Array):
-                self._columns[part] = column.filter(mask)
+                self._columns[number] = column.filter(mask)
 
     def remembering(self, expression: BoundFunction, compute: ColumnGetter) -> ColumnGetter:
         """What computes an expression, unless that has been done."""
-        if expression not in self._repeated:
+        number = self._numbers.get(expression) if _is_hashable(expression) else None
+        if number is None:
             return compute
 
         def get(batch: pa.RecordBatch) -> Any:
-            found = self._columns.get(expression)
+            found = self._columns.get(number)
             if found is None:
-                found = self._columns[expression] = compute(batch)
+                found = self._columns[number] = compute(batch)
             return found
 
         return get
@@ -158,12 +162,41 @@ def _may_fail(expression: BoundExpression) -> bool:
 def _calls_in(expression: BoundExpression) -> Iterator[BoundFunction]:
     """All calls that give the same for the same arguments, and can be told from others."""
     if isinstance(expression, BoundFunction):
-        if expression.call.function.is_deterministic:
-            with contextlib.suppress(TypeError):  # a constant that cannot be hashed
-                hash(expression)
-                yield expression
+        if expression.call.function.is_deterministic and _is_hashable(expression):
+            yield expression
         for each in expression.arguments:
             yield from _calls_in(each)
+
+
+def _is_hashable(expression: BoundExpression) -> bool:
+    try:
+        hash(expression)
+    except TypeError:  # a constant like a list
+        return False
+    return True
+
+
+def columns_in(expressions: Iterable[BoundExpression]) -> Iterator[int]:
+    """The places of the columns that expressions look at, each as often as they do."""
+    for each in expressions:
+        if isinstance(each, BoundColumn):
+            yield each.index
+        elif isinstance(each, BoundFunction):
+            yield from columns_in(each.arguments)
+
+
+def with_columns(expression: BoundExpression, change: Callable[[BoundColumn], BoundExpression]) -> BoundExpression:
+    """The same expression with something else in place of each column."""
+    if isinstance(expression, BoundColumn):
+        return change(expression)
+    if isinstance(expression, BoundFunction):
+        return replace(expression, arguments=tuple(with_columns(each, change) for each in expression.arguments))
+    return expression
+
+
+def moved(expression: BoundExpression, places: Mapping[int, int]) -> BoundExpression:
+    """The same expression, where the columns stand at other places."""
+    return with_columns(expression, lambda column: replace(column, index=places[column.index]))
 
 
 def time_of(expression: BoundExpression) -> TimeAttribute | None:

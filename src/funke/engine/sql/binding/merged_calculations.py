@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
-from typing import Any
 
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction
-from funke.engine.sql.binding.relations import Calculation, Relation
+from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction, columns_in, with_columns
+from funke.engine.sql.binding.relations import Calculation, Relation, with_inputs
 
 __all__ = ["merged"]
 
 
 def merged(relation: Relation) -> Relation:
     """Return a relation with the same rows and columns."""
-    changes: dict[str, Any] = {}
-    for field in fields(relation):
-        value = getattr(relation, field.name)
-        if isinstance(value, Relation):
-            changes[field.name] = merged(value)
-        elif isinstance(value, tuple) and value and all(isinstance(each, Relation) for each in value):
-            changes[field.name] = tuple(map(merged, value))
-    changed = replace(relation, **changes) if changes else relation
+    changed = with_inputs(relation, merged)
     if not isinstance(changed, Calculation):
         return changed
     if isinstance(changed.input, Calculation) and _can_merge(changed, changed.input):
@@ -31,8 +21,11 @@ def merged(relation: Relation) -> Relation:
 
 
 def _merged_pair(outer: Calculation, inner: Calculation) -> Calculation:
-    condition = outer.condition if outer.condition is None else _inlined(outer.condition, inner)
-    expressions = tuple(_inlined(each, inner) for each in outer.expressions)
+    def inlined(expression: BoundExpression) -> BoundExpression:
+        return with_columns(expression, lambda column: inner.expressions[column.index])
+
+    condition = None if outer.condition is None else inlined(outer.condition)
+    expressions = tuple(map(inlined, outer.expressions))
     return Calculation(outer.columns, inner.input, expressions, inner.condition if condition is None else condition)
 
 
@@ -40,8 +33,8 @@ def _can_merge(outer: Calculation, inner: Calculation) -> bool:
     """Whether nothing would be computed twice, nor for rows that a condition has left out."""
     if outer.condition is not None and inner.condition is not None:
         return False
-    uses = Counter(_columns_in(outer.expressions))
-    uses.update(_columns_in(() if outer.condition is None else (outer.condition,)))
+    uses = Counter(columns_in(outer.expressions))
+    uses.update(columns_in(() if outer.condition is None else (outer.condition,)))
     return all(not isinstance(each, BoundFunction) or uses[place] <= 1 for place, each in enumerate(inner.expressions))
 
 
@@ -51,19 +44,3 @@ def _is_nothing(calculation: Calculation) -> bool:
     return all(
         isinstance(each, BoundColumn) and each.index == place for place, each in enumerate(calculation.expressions)
     )
-
-
-def _columns_in(expressions: Iterable[BoundExpression]) -> Iterator[int]:
-    for each in expressions:
-        if isinstance(each, BoundColumn):
-            yield each.index
-        elif isinstance(each, BoundFunction):
-            yield from _columns_in(each.arguments)
-
-
-def _inlined(expression: BoundExpression, inner: Calculation) -> BoundExpression:
-    if isinstance(expression, BoundColumn):
-        return inner.expressions[expression.index]
-    if isinstance(expression, BoundFunction):
-        return replace(expression, arguments=tuple(_inlined(each, inner) for each in expression.arguments))
-    return expression

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from funke.engine.sql.binding.expressions import BoundExpression
 from funke.engine.sql.binding.time_attributes import TimeAttribute
@@ -24,6 +25,8 @@ __all__ = [
     "Sort",
     "SortKey",
     "UnionAll",
+    "inputs_of",
+    "with_inputs",
 ]
 
 
@@ -135,3 +138,26 @@ class Aggregation(Relation):
     is_folded: bool = False
     # How long the state of a key lives after its last row; 0 is forever.
     ttl_ms: int = 0
+
+
+R = TypeVar("R", bound=Relation)
+
+
+def inputs_of(relation: Relation) -> tuple[Relation, ...]:
+    """The relations that one reads."""
+    inputs: list[Relation] = []
+    for value in vars(relation).values():
+        several = value if isinstance(value, tuple) else (value,)
+        inputs += [each for each in several if isinstance(each, Relation)]
+    return tuple(inputs)
+
+
+def with_inputs(relation: R, change: Callable[[Any], Any]) -> R:
+    """The same relation, reading what a function makes of each of its inputs."""
+    changes: dict[str, Any] = {}
+    for name, value in vars(relation).items():
+        if isinstance(value, Relation):
+            changes[name] = change(value)
+        elif isinstance(value, tuple) and value and all(isinstance(each, Relation) for each in value):
+            changes[name] = tuple(map(change, value))
+    return replace(relation, **changes)

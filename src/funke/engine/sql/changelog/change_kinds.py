@@ -7,12 +7,12 @@ from typing import Any
 
 from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.final_rows import FinalRows
-from funke.engine.sql.binding.relations import Aggregation, Calculation, Relation, Scan
+from funke.engine.sql.binding.relations import Aggregation, Calculation, Relation, Scan, inputs_of
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
 from funke.engine.types.row import RowKind
 
-__all__ = ["ALL_KINDS", "INSERTS", "has_retractions", "inputs_of", "kinds_of", "upsert_key_of"]
+__all__ = ["ALL_KINDS", "INSERTS", "has_retractions", "kinds_of", "upsert_key_of"]
 
 Kinds = frozenset[RowKind]
 
@@ -25,15 +25,6 @@ def kinds_of(relation: Relation) -> Kinds:
     """The kinds of changes that the rows of a relation may be; most hand on what they get."""
     rule = _KINDS.get(type(relation))
     return INSERTS.union(*map(kinds_of, inputs_of(relation))) if rule is None else rule(relation)
-
-
-def inputs_of(relation: Relation) -> tuple[Relation, ...]:
-    """The relations that one reads."""
-    inputs: list[Relation] = []
-    for value in vars(relation).values():
-        several = value if isinstance(value, tuple) else (value,)
-        inputs += [each for each in several if isinstance(each, Relation)]
-    return tuple(inputs)
 
 
 def has_retractions(relation: Relation) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from funke.engine.flink_exceptions import TableException
-from funke.engine.sql.binding.relations import Aggregation, Calculation, Expansion, Relation, UnionAll
+from funke.engine.sql.binding.relations import Aggregation, Calculation, Expansion, Relation, UnionAll, with_inputs
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.window_relations import OverAggregation
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
@@ -46,19 +46,10 @@ def _resolved(relation: Relation, needs_before: bool, settings: ChangeSettings) 
         # A row whose update does not pass the condition must be taken back.
         needs_before = needs_before or relation.condition is not None
         return replace(relation, input=_resolved(relation.input, needs_before, settings))
-    if isinstance(relation, Expansion):
-        return replace(relation, input=_resolved(relation.input, needs_before, settings))
-    if isinstance(relation, UnionAll):
-        return replace(relation, inputs=tuple(_resolved(each, needs_before, settings) for each in relation.inputs))
-    return _with_inputs(relation, settings)
-
-
-def _with_inputs(relation: Any, settings: ChangeSettings) -> Relation:
-    """Everything else needs all changes of what it reads."""
-    if "input" not in relation.__dataclass_fields__:
-        plain: Relation = relation
-        return plain
-    changed: Relation = replace(relation, input=_resolved(relation.input, True, settings))
+    if isinstance(relation, (Expansion, UnionAll)):
+        return with_inputs(relation, lambda each: _resolved(each, needs_before, settings))
+    # Everything else needs all changes of what it reads.
+    changed = with_inputs(relation, lambda each: _resolved(each, True, settings))
     if isinstance(changed, (OverAggregation, TableAggregation)):
         return replace(changed, ttl_ms=settings.ttl_ms)
     return changed

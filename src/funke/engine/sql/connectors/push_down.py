@@ -7,12 +7,19 @@ stands in between, that one gets everything, and the pass goes on below it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction
-from funke.engine.sql.binding.relations import Calculation, Limit, Relation, Scan
+from funke.engine.sql.binding.expressions import (
+    BoundColumn,
+    BoundExpression,
+    BoundFunction,
+    columns_in,
+    moved,
+    with_columns,
+)
+from funke.engine.sql.binding.relations import Calculation, Limit, Relation, Scan, with_inputs
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.connectors.table_source import TableSource
 
@@ -27,19 +34,19 @@ def push_down(relation: R) -> R:
         return _pushed_below(relation)  # type: ignore[return-value]
     if isinstance(relation, Limit) and relation.limit is not None:
         return replace(relation, input=_limited(push_down(relation.input), relation.offset + relation.limit))
-    changed = {field.name: _pushed(getattr(relation, field.name)) for field in fields(relation)}
-    return replace(relation, **{name: new for name, (new, is_new) in changed.items() if is_new})
+    changed: R = with_inputs(relation, push_down)
+    return changed
 
 
 def _pushed_below(relation: Calculation) -> Calculation:
     conditions = [] if relation.condition is None else [relation.condition]
     filtered = _filtered(relation.input, [part for each in conditions for part in _conjuncts(each)])
-    narrow, numbers = _narrowed(filtered, _columns_in([*relation.expressions, *conditions]))
+    narrow, numbers = _narrowed(filtered, set(columns_in([*relation.expressions, *conditions])))
     return replace(
         relation,
         input=narrow,
-        expressions=tuple(_renumbered(each, numbers) for each in relation.expressions),
-        condition=None if relation.condition is None else _renumbered(relation.condition, numbers),
+        expressions=tuple(moved(each, numbers) for each in relation.expressions),
+        condition=None if relation.condition is None else moved(relation.condition, numbers),
     )
 
 
@@ -47,7 +54,11 @@ def _filtered(relation: Relation, conditions: Sequence[BoundExpression]) -> Rela
     """A relation of which only rows are wanted that fulfil conditions; its source may leave out others."""
     if isinstance(relation, Calculation):
         places = {place: each for place, each in enumerate(relation.expressions) if isinstance(each, BoundColumn)}
-        plain = [_replaced(each, places) for each in conditions if _columns_in([each]) <= places.keys()]
+        plain = [
+            with_columns(each, lambda column: places[column.index])
+            for each in conditions
+            if set(columns_in([each])) <= places.keys()
+        ]
         return replace(relation, input=_filtered(relation.input, plain))
     if isinstance(relation, WatermarkAssigner):
         return replace(relation, input=_filtered(relation.input, conditions))
@@ -84,14 +95,6 @@ def _limited(relation: Relation, rows: int) -> Relation:
     return relation
 
 
-def _pushed(value: Any) -> tuple[Any, bool]:
-    if isinstance(value, Relation):
-        return push_down(value), True
-    if isinstance(value, tuple) and value and all(isinstance(each, Relation) for each in value):
-        return tuple(map(push_down, value)), True
-    return value, False
-
-
 def _narrowed(relation: Relation, wanted: set[int]) -> tuple[Relation, dict[int, int]]:
     """A relation with at least the wanted columns, and where those of the old one stand now."""
     # A batch without columns has no rows.
@@ -114,40 +117,14 @@ def _narrowed(relation: Relation, wanted: set[int]) -> tuple[Relation, dict[int,
 
 
 def _narrowed_watermarks(relation: WatermarkAssigner, wanted: set[int]) -> tuple[Relation, dict[int, int]]:
-    needed = wanted | {relation.rowtime} | _columns_in([relation.expression])
+    needed = wanted | {relation.rowtime} | set(columns_in([relation.expression]))
     narrow, numbers = _narrowed(relation.input, needed)
     olds = {new: old for old, new in numbers.items()}
     columns = tuple(relation.columns[olds[place]] for place in range(len(narrow.columns)))
-    expression = _renumbered(relation.expression, numbers)
+    expression = moved(relation.expression, numbers)
     changed = replace(relation, columns=columns, input=narrow, rowtime=numbers[relation.rowtime], expression=expression)
     return changed, numbers
 
 
 def _chosen(values: tuple[Any, ...], places: Sequence[int]) -> tuple[Any, ...]:
     return tuple(values[place] for place in places)
-
-
-def _columns_in(expressions: Iterable[BoundExpression]) -> set[int]:
-    found: set[int] = set()
-    for each in expressions:
-        if isinstance(each, BoundColumn):
-            found.add(each.index)
-        elif isinstance(each, BoundFunction):
-            found |= _columns_in(each.arguments)
-    return found
-
-
-def _renumbered(expression: BoundExpression, numbers: dict[int, int]) -> BoundExpression:
-    if isinstance(expression, BoundColumn):
-        return replace(expression, index=numbers[expression.index])
-    if isinstance(expression, BoundFunction):
-        return replace(expression, arguments=tuple(_renumbered(each, numbers) for each in expression.arguments))
-    return expression
-
-
-def _replaced(expression: BoundExpression, places: Mapping[int, BoundExpression]) -> BoundExpression:
-    if isinstance(expression, BoundColumn):
-        return places[expression.index]
-    if isinstance(expression, BoundFunction):
-        return replace(expression, arguments=tuple(_replaced(each, places) for each in expression.arguments))
-    return expression

@@ -23,9 +23,9 @@ from funke.engine.sql.functions.aggregates.catalog import create_kernel
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
-from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
-from funke.engine.sql.operators.opened_functions import OpenedFunctions
+from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -96,7 +96,7 @@ class _Groups:
         return (*fields, counts) if self.has_count else fields or (np.zeros(groups, np.int8),)
 
 
-class AggregateOperator(KeyedColumnsOperator):
+class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
     """Works on batches: rows are sorted by key, and every aggregate runs through all segments at once."""
 
     def __init__(self, aggregate: Aggregate) -> None:
@@ -106,21 +106,7 @@ class AggregateOperator(KeyedColumnsOperator):
         self._keys = KeyColumns(aggregate.keys, [aggregate.inputs[place].type for place in aggregate.keys])
         kernels = [create_kernel(each.call, aggregate.has_retractions) for each in aggregate.aggregates]
         self._groups = _Groups(kernels, aggregate.has_retractions)
-        self._functions = OpenedFunctions((), [each.call.function for each in aggregate.aggregates])
-
-    def open(self) -> None:
-        self._functions.open(self.context)
-
-    def close(self) -> None:
-        try:
-            self._functions.close()
-        finally:
-            super().close()
-
-    def metrics(self) -> dict[str, Any]:
-        """Those of every operator, and those that functions have registered."""
-        counts = {"numRecordsIn": self.records_in, "numRecordsOut": self.output.records_out}
-        return counts | self._functions.metrics()
+        self.functions = OpenedFunctions((), [each.call.function for each in aggregate.aggregates])
 
     def layout(self) -> ColumnLayout:
         return ColumnLayout("aggregates", self._groups.create, self._aggregate.ttl_ms)
@@ -128,8 +114,7 @@ class AggregateOperator(KeyedColumnsOperator):
     def process_columns(self, batch: ColumnBatch) -> None:
         """Takes the rows in and sends what changes."""
         self.records_in += len(batch)
-        if batch.data.schema != self._input:
-            batch = batch.with_data(batch.data.cast(self._input, safe=False))
+        batch = as_schema(batch, self._input)
         if not len(batch):
             return
         codes, keys = self._keys.encode(batch.data)

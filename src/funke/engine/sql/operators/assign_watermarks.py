@@ -13,7 +13,7 @@ from funke.engine.operators.operator import MAX_WATERMARK, Operator, OperatorCon
 from funke.engine.sql.binding.expressions import BoundExpression, column_of
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
-from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["AssignWatermarks", "AssignWatermarksOperator"]
@@ -87,8 +87,7 @@ class AssignWatermarksOperator(Operator):
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on the rows, cut where watermarks stand."""
         self.records_in += len(batch)
-        if batch.data.schema != self._schema:
-            batch = batch.with_data(batch.data.cast(self._schema, safe=False))
+        batch = as_schema(batch, self._schema)
         batch = batch.with_timestamps(self._event_times(batch.data))
         if not self._is_generating:
             self.output.emit_columns(batch)

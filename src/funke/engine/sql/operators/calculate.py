@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from funke.engine.operators.operator import Operator, TaskInfo
+from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.expressions import BoundExpression, RepeatedExpressions, column_of
 from funke.engine.sql.binding.relations import Calculation, Column
-from funke.engine.sql.operators.opened_functions import OpenedFunctions
+from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.column_types import column_schema
 
@@ -36,7 +36,7 @@ class Calculate:
         return CalculateOperator(self)
 
 
-class CalculateOperator(Operator):
+class CalculateOperator(FunctionsOperator):
     """Works on batches of columns; event times and kinds stay with their rows."""
 
     takes_rows = False
@@ -49,18 +49,7 @@ class CalculateOperator(Operator):
         self._getters = [column_of(expression, self._repeated) for expression in calculation.expressions]
         condition = calculation.condition
         self._condition = None if condition is None else column_of(condition, self._repeated)
-        self._functions = OpenedFunctions((*calculation.expressions, calculation.condition))
-
-    def open(self) -> None:
-        """Opens the functions of users."""
-        self._functions.open(self.context)
-
-    def close(self) -> None:
-        self._functions.close()
-
-    def metrics(self) -> dict[str, Any]:
-        counts = {"numRecordsIn": self.records_in, "numRecordsOut": self.output.records_out}
-        return counts | self._functions.metrics()
+        self.functions = OpenedFunctions((*calculation.expressions, calculation.condition))
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on what is computed of the rows that are kept."""

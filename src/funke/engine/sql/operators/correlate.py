@@ -15,8 +15,8 @@ from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.expressions import BoundExpression, column_of
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.functions.values import from_values, to_value, to_values
-from funke.engine.sql.operators.calculate import schema_of
-from funke.engine.sql.operators.opened_functions import OpenedFunctions
+from funke.engine.sql.operators.calculate import as_schema, schema_of
+from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.user_values import from_user_value, to_user_value
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.collection_types import MapType, MultisetType
@@ -50,7 +50,7 @@ class Correlate:
         return _CorrelateOperator(self)
 
 
-class _CorrelateOperator(Operator):
+class _CorrelateOperator(FunctionsOperator):
     takes_rows = False
     takes_columns = True
 
@@ -62,25 +62,13 @@ class _CorrelateOperator(Operator):
         self._getters = [column_of(each) for each in made.arguments]
         self._types = [each.type for each in made.arguments]
         own = () if made.function is None else (made.function.function,)
-        self._functions = OpenedFunctions(made.arguments, others=own)
+        self.functions = OpenedFunctions(made.arguments, others=own)
         self._rows_of = _of_collection(made) if made.function is None else _of_function(made)
-
-    def open(self) -> None:
-        """Opens the functions of users."""
-        self._functions.open(self.context)
-
-    def close(self) -> None:
-        self._functions.close()
-
-    def metrics(self) -> dict[str, Any]:
-        counts = {"numRecordsIn": self.records_in, "numRecordsOut": self.output.records_out}
-        return counts | self._functions.metrics()
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on the rows that are made of each row, behind its columns."""
         self.records_in += len(batch)
-        if batch.data.schema != self._input:
-            batch = batch.with_data(batch.data.cast(self._input, safe=False))
+        batch = as_schema(batch, self._input)
         arguments = [self._values(get(batch.data), place, len(batch)) for place, get in enumerate(self._getters)]
         places: list[int] = []
         rows: list[tuple[Any, ...]] = []

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from funke.engine.operators.functions.table_functions import FunctionContext, UserDefinedFunction
-from funke.engine.operators.operator import OperatorContext
+from funke.engine.operators.operator import Operator, OperatorContext
 from funke.engine.operators.runtime_context import StreamingRuntimeContext
 from funke.engine.sql.binding.expressions import BoundExpression, BoundFunction
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
 from funke.engine.sql.functions.user_aggregates import UserAggregate
 from funke.engine.sql.functions.user_scalars import UserScalar
 
-__all__ = ["OpenedFunctions"]
+__all__ = ["FunctionsOperator", "OpenedFunctions"]
 
 
 class OpenedFunctions:
@@ -32,13 +32,6 @@ class OpenedFunctions:
         self._functions = list({id(each): each for each in found}.values())
         self._opened: list[UserDefinedFunction] = []
         self._runtime: StreamingRuntimeContext | None = None
-
-    @staticmethod
-    def of(functions: Iterable[UserDefinedFunction]) -> OpenedFunctions:
-        """Those of an operator without expressions."""
-        made = OpenedFunctions(())
-        made._functions = list(functions)
-        return made
 
     def open(self, context: OperatorContext) -> None:
         if not self._functions:
@@ -66,6 +59,26 @@ class OpenedFunctions:
     def metrics(self) -> dict[str, Any]:
         """What functions count."""
         return {} if self._runtime is None else self._runtime.get_metrics_group().report()
+
+
+class FunctionsOperator(Operator):
+    """An operator that calls functions of users; subclasses say which."""
+
+    functions: OpenedFunctions
+
+    def open(self) -> None:
+        self.functions.open(self.context)
+
+    def close(self) -> None:
+        try:
+            self.functions.close()
+        finally:
+            super().close()
+
+    def metrics(self) -> dict[str, Any]:
+        """Those of every operator, and those that functions have registered."""
+        counts = {"numRecordsIn": self.records_in, "numRecordsOut": self.output.records_out}
+        return counts | self.functions.metrics()
 
 
 def _functions_in(expression: BoundExpression | None) -> Iterator[UserDefinedFunction]:

@@ -15,7 +15,7 @@ from funke.engine.sql.functions.user_aggregates import result_fields
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
-from funke.engine.sql.operators.opened_functions import OpenedFunctions
+from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.sql.syntax.user_function import UserFunction
@@ -55,7 +55,7 @@ class TableAggregate:
         return TableAggregateOperator(self)
 
 
-class TableAggregateOperator(KeyedColumnsOperator):
+class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
     """Calls the function row by row: it is the user's, and sees one row at a time."""
 
     def __init__(self, aggregate: TableAggregate) -> None:
@@ -66,7 +66,7 @@ class TableAggregateOperator(KeyedColumnsOperator):
         self._converts = [to_user_value(aggregate.inputs[place].type) for place in aggregate.arguments]
         self._types = [data_type for _, data_type in result_fields(aggregate.function)]
         self._results = [from_user_value(each) for each in self._types]
-        self._functions = OpenedFunctions.of([self._function])
+        self.functions = OpenedFunctions((), others=[self._function])
 
     def layout(self) -> ColumnLayout:
         return ColumnLayout("table-aggregates", self._create, self._aggregate.ttl_ms)
@@ -74,19 +74,6 @@ class TableAggregateOperator(KeyedColumnsOperator):
     def _create(self, count: int) -> tuple[Any, ...]:
         made = (self._function.create_accumulator() for _ in range(count))
         return np.fromiter(made, object, count), np.zeros(count, np.int64)
-
-    def open(self) -> None:
-        self._functions.open(self.context)
-
-    def close(self) -> None:
-        try:
-            self._functions.close()
-        finally:
-            super().close()
-
-    def metrics(self) -> dict[str, Any]:
-        counts = {"numRecordsIn": self.records_in, "numRecordsOut": self.output.records_out}
-        return counts | self._functions.metrics()
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Takes rows in, or back, and sends what changes."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction
+from funke.engine.sql.binding.expressions import BoundColumn, columns_in, moved
 from funke.engine.sql.binding.relations import (
     Aggregation,
     BoundAggregate,
@@ -74,14 +74,14 @@ def _calculation(calculation: Calculation, needed: frozenset[int]) -> tuple[Rela
     kept = _kept(needed)
     expressions = [calculation.expressions[place] for place in kept]
     conditions = [] if calculation.condition is None else [calculation.condition]
-    source, places = _pruned(calculation.input, _columns_in([*expressions, *conditions]))
-    condition = None if calculation.condition is None else _moved(calculation.condition, places)
+    source, places = _pruned(calculation.input, frozenset(columns_in([*expressions, *conditions])))
+    condition = None if calculation.condition is None else moved(calculation.condition, places)
     columns = tuple(calculation.columns[place] for place in kept)
     made = replace(
         calculation,
         columns=columns,
         input=source,
-        expressions=tuple(_moved(each, places) for each in expressions),
+        expressions=tuple(moved(each, places) for each in expressions),
         condition=condition,
     )
     return made, {place: number for number, place in enumerate(kept)}
@@ -115,13 +115,13 @@ def _union(union: UnionAll, needed: frozenset[int]) -> tuple[Relation, Places]:
 def _expansion(expansion: Expansion, needed: frozenset[int]) -> tuple[Relation, Places]:
     kept = _kept(needed)
     projections = [[expressions[place] for place in kept] for expressions in expansion.projections]
-    used = _columns_in(each for expressions in projections for each in expressions)
+    used = frozenset(columns_in(each for expressions in projections for each in expressions))
     source, places = _pruned(expansion.input, used)
     made = replace(
         expansion,
         columns=tuple(expansion.columns[place] for place in kept),
         input=source,
-        projections=tuple(tuple(_moved(each, places) for each in expressions) for expressions in projections),
+        projections=tuple(tuple(moved(each, places) for each in expressions) for expressions in projections),
     )
     return made, {place: number for number, place in enumerate(kept)}
 
@@ -194,24 +194,6 @@ def _used_by(aggregates: Iterable[BoundAggregate]) -> set[int]:
         if each.condition is not None:
             used.add(each.condition)
     return used
-
-
-def _columns_in(expressions: Iterable[BoundExpression]) -> frozenset[int]:
-    found: set[int] = set()
-    for each in expressions:
-        if isinstance(each, BoundColumn):
-            found.add(each.index)
-        elif isinstance(each, BoundFunction):
-            found |= _columns_in(each.arguments)
-    return frozenset(found)
-
-
-def _moved(expression: BoundExpression, places: Places) -> BoundExpression:
-    if isinstance(expression, BoundColumn):
-        return replace(expression, index=places[expression.index])
-    if isinstance(expression, BoundFunction):
-        return replace(expression, arguments=tuple(_moved(each, places) for each in expression.arguments))
-    return expression
 
 
 def _moved_aggregate(aggregate: BoundAggregate, places: Places) -> BoundAggregate:

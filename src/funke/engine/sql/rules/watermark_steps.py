@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.not_nulls import NotNulls
@@ -22,6 +21,7 @@ from funke.engine.sql.binding.relations import (
     Scan,
     Sort,
     UnionAll,
+    with_inputs,
 )
 from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
 from funke.engine.sql.binding.window_relations import WindowAggregation
@@ -40,7 +40,7 @@ def with_watermark_steps(relation: Relation, step: WatermarkStep | None) -> Rela
         step = _both(step, _step_of(relation))
     elif not isinstance(relation, _PASSING):
         step = EVERY_WATERMARK
-    return _with_inputs(relation, step)
+    return with_inputs(relation, lambda each: with_watermark_steps(each, step))
 
 
 def _step_of(relation: WindowAggregation) -> WatermarkStep | None:
@@ -57,14 +57,3 @@ def _both(one: WatermarkStep | None, other: WatermarkStep | None) -> WatermarkSt
     if one is None or other is None:
         return one or other
     return WatermarkStep(math.gcd(one.size_ms, other.size_ms, one.offset_ms - other.offset_ms), one.offset_ms)
-
-
-def _with_inputs(relation: Any, step: WatermarkStep | None) -> Relation:
-    changes: dict[str, Any] = {}
-    for name, value in vars(relation).items():
-        if isinstance(value, Relation):
-            changes[name] = with_watermark_steps(value, step)
-        elif isinstance(value, tuple) and value and all(isinstance(each, Relation) for each in value):
-            changes[name] = tuple(with_watermark_steps(each, step) for each in value)
-    changed: Relation = replace(relation, **changes)
-    return changed

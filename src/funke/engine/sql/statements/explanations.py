@@ -23,13 +23,14 @@ from funke.engine.sql.binding.relations import (
     Scan,
     Sort,
     UnionAll,
+    inputs_of,
 )
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
 from funke.engine.sql.changelog.node_text import node_text
 from funke.engine.sql.statements.insert_plans import plan_insert
-from funke.engine.sql.statements.job_plans import inputs_of, planned_insert, planned_rows
+from funke.engine.sql.statements.job_plans import planned_insert, planned_rows
 from funke.engine.sql.statements.outcome import InsertPlan, Outcome, text_outcome
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.syntax import statements as syntax

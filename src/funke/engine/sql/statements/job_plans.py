@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.config.option_values import parse_boolean, parse_duration
@@ -10,10 +10,10 @@ from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.merged_calculations import merged
 from funke.engine.sql.binding.not_nulls import NotNulls
-from funke.engine.sql.binding.relations import Aggregation, Relation, Sort
+from funke.engine.sql.binding.relations import Aggregation, Relation, Sort, inputs_of, with_inputs
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.watermark_assigner import WatermarkStep
-from funke.engine.sql.changelog.change_kinds import ALL_KINDS, Kinds, inputs_of, kinds_of
+from funke.engine.sql.changelog.change_kinds import ALL_KINDS, Kinds, kinds_of
 from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer, require_kinds
 from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.rules.unused_columns import without_unused
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from funke.engine.sql.statements.outcome import InsertPlan
     from funke.engine.sql.statements.table_session import TableSession
 
-__all__ = ["inputs_of", "planned_insert", "planned_rows"]
+__all__ = ["planned_insert", "planned_rows"]
 
 
 def planned_rows(
@@ -78,14 +78,7 @@ def _refuse_sorts(relation: Relation) -> None:
 
 def _with_final_rows(relation: Any) -> Any:
     """In batches whoever reads an aggregation sees its results alone."""
-    changes = {}
-    for field in fields(relation):
-        value = getattr(relation, field.name)
-        if isinstance(value, Relation):
-            changes[field.name] = _with_final_rows(value)
-        elif isinstance(value, tuple) and value and all(isinstance(each, Relation) for each in value):
-            changes[field.name] = tuple(map(_with_final_rows, value))
-    changed = replace(relation, **changes)
+    changed = with_inputs(relation, _with_final_rows)
     if not isinstance(changed, Aggregation):
         return changed
     return FinalRows(changed.columns, changed, None if changed.keys else _without_rows(changed))

@@ -23,12 +23,12 @@ from funke.engine.types.logical.atomic_types import (
 )
 from funke.engine.types.logical.collection_types import ArrayType, MapType
 from funke.engine.types.logical.data_type import DataType, NullType
+from funke.engine.types.logical.families import LONGEST
 from funke.engine.types.logical.row_type import RowField, RowType
 from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 
 __all__ = ["create_arrow_schema", "from_arrow_type", "to_arrow_type"]
 
-_LONGEST = 0x7FFFFFFF
 _DIGITS_OF_UNIT = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 # PyFlink's Arrow writers have no way for these inside of others.
 _NEVER_NESTED = (LocalZonedTimestampType, RowType)
@@ -126,9 +126,9 @@ _FROM_ARROW: tuple[tuple[Callable[[Any], bool], Callable[[Any, bool], DataType]]
     (pa.types.is_float32, lambda _, nullable: FloatType(nullable)),
     (pa.types.is_float64, lambda _, nullable: DoubleType(nullable)),
     (pa.types.is_decimal, lambda arrow, nullable: DecimalType(arrow.precision, arrow.scale, nullable)),
-    (pa.types.is_string, lambda _, nullable: VarCharType(_LONGEST, nullable)),
+    (pa.types.is_string, lambda _, nullable: VarCharType(LONGEST, nullable)),
     (pa.types.is_fixed_size_binary, lambda arrow, nullable: BinaryType(arrow.byte_width, nullable)),
-    (pa.types.is_binary, lambda _, nullable: VarBinaryType(_LONGEST, nullable)),
+    (pa.types.is_binary, lambda _, nullable: VarBinaryType(LONGEST, nullable)),
     (pa.types.is_date32, lambda _, nullable: DateType(nullable)),
     (pa.types.is_time, lambda arrow, nullable: TimeType(_DIGITS_OF_UNIT[arrow.unit], nullable)),
     (pa.types.is_timestamp, lambda arrow, nullable: TimestampType(_DIGITS_OF_UNIT[arrow.unit], nullable)),

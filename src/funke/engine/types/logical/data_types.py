@@ -18,6 +18,7 @@ from funke.engine.types.logical.atomic_types import (
 )
 from funke.engine.types.logical.collection_types import ArrayType, ListViewType, MapType, MapViewType, MultisetType
 from funke.engine.types.logical.data_type import DataType, NullType
+from funke.engine.types.logical.families import LONGEST
 from funke.engine.types.logical.interval_types import (
     DayTimeIntervalType,
     Resolution,
@@ -29,7 +30,6 @@ from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampT
 
 __all__ = ["DataTypes"]
 
-_LONGEST = 0x7FFFFFFF
 _UNIT = Resolution.IntervalUnit
 
 
@@ -58,7 +58,7 @@ class DataTypes:
     @staticmethod
     def STRING(nullable: bool = True) -> VarCharType:
         """Type of texts."""
-        return VarCharType(_LONGEST, nullable)
+        return VarCharType(LONGEST, nullable)
 
     @staticmethod
     def BOOLEAN(nullable: bool = True) -> BooleanType:
@@ -78,7 +78,7 @@ class DataTypes:
     @staticmethod
     def BYTES(nullable: bool = True) -> VarBinaryType:
         """Type of bytes."""
-        return VarBinaryType(_LONGEST, nullable)
+        return VarBinaryType(LONGEST, nullable)
 
     @staticmethod
     def DECIMAL(precision: int, scale: int, nullable: bool = True) -> DecimalType:

@@ -39,6 +39,7 @@ from funke.engine.types.logical.atomic_types import (
 )
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import LONGEST
 from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
 from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.logical.sql_text import to_sql_text
@@ -65,7 +66,6 @@ FIELD_OPTIONS = (KIND, MIN, MAX, MAX_PAST, LENGTH, VAR_LEN, START, END, NULL_RAT
 _BITS: dict[type[DataType], int] = {TinyIntType: 8, SmallIntType: 16, IntType: 32, BigIntType: 64}
 _TEXT_LENGTH = 100
 _COLLECTION_SIZE = 3
-_LONGEST = 0x7FFFFFFF
 _FLOAT_MAX, _FLOAT_MIN = 3.4028234663852886e38, 1.401298464324817e-45
 _DOUBLE_MAX, _DOUBLE_MIN = 1.7976931348623157e308, 5e-324
 _SEQUENCES = (
@@ -184,7 +184,7 @@ def _bytes(data_type: Any, null_rate: float, options: _Options) -> ValueMaker:
 
 def _length(data_type: Any, options: _Options) -> tuple[int, bool]:
     is_fixed = isinstance(data_type, (CharType, BinaryType))
-    natural = _TEXT_LENGTH if data_type.length == _LONGEST else data_type.length
+    natural = _TEXT_LENGTH if data_type.length == LONGEST else data_type.length
     length, is_varying = options.get(LENGTH, default=natural), options.get(VAR_LEN)
     if is_fixed and length != natural:
         raise ValidationException(

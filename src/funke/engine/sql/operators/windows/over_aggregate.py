@@ -18,7 +18,7 @@ from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentCo
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
-from funke.engine.sql.operators.opened_functions import OpenedFunctions
+from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.operators.windows.frames import frame_events, last_peers
 from funke.engine.sql.operators.windows.gathered_rows import window_kernel
 from funke.engine.sql.operators.windows.local_time import LocalTime
@@ -64,7 +64,7 @@ class OverAggregate:
         return OverOperator(self)
 
 
-class OverOperator(KeyedColumnsOperator):
+class OverOperator(FunctionsOperator, KeyedColumnsOperator):
     """Rows wait for the watermark, and are processed in the order of their times; by the clock, as they come."""
 
     def __init__(self, spec: OverAggregate) -> None:
@@ -83,16 +83,7 @@ class OverOperator(KeyedColumnsOperator):
         self._has_peers = not spec.is_rows and (spec.time.is_event_time or is_bounded)
         self._late = self._without_time = 0
         self._swept = 0
-        self._functions = OpenedFunctions((), [each.call.function for each in spec.aggregates])
-
-    def open(self) -> None:
-        self._functions.open(self.context)
-
-    def close(self) -> None:
-        try:
-            self._functions.close()
-        finally:
-            super().close()
+        self.functions = OpenedFunctions((), [each.call.function for each in spec.aggregates])
 
     def layout(self) -> ColumnLayout:
         # Rows that are in accumulators must be able to leave them: those of a lower bound stay.
@@ -265,4 +256,4 @@ class OverOperator(KeyedColumnsOperator):
 
     def metrics(self) -> dict[str, Any]:
         dropped = {"numLateRecordsDropped": self._late, "numNullRowTimeRecordsDropped": self._without_time}
-        return {**self._functions.metrics(), **dropped}
+        return {**self.functions.metrics(), **dropped}
