@@ -36,7 +36,12 @@ def cluster(tmp_path: Path) -> Iterator[StandaloneCluster]:
 
 
 def options_of(cluster: StandaloneCluster) -> dict[str, str]:
-    return {"spark.master": cluster.url, "spark.executor.memory": "512m", "spark.executor.cores": "1"}
+    return {
+        "spark.master": cluster.url,
+        "spark.executor.memory": "512m",
+        "spark.executor.cores": "1",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": "100s",
+    }
 
 
 def wait_for_checkpoint(job: KillableJob) -> JobRecord:

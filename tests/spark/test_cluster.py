@@ -51,6 +51,7 @@ for key, value in json.loads(sys.argv[4]).items():
 config.set_string("spark.master", sys.argv[1])
 config.set_string("spark.executor.memory", "512m")
 config.set_string("spark.executor.cores", "1")
+config.set_string("spark.scheduler.maxRegisteredResourcesWaitingTime", "200s")
 env = StreamExecutionEnvironment.get_execution_environment(config)
 env.set_parallelism(2)
 env.register_cached_file(sys.argv[2], "table")

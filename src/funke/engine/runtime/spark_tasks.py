@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["await_places", "jvm_pid", "placed_rdd", "ship_funke"]
 
-_EXECUTOR_WAIT_S = 10.0
+_EXECUTOR_WAIT = "spark.scheduler.maxRegisteredResourcesWaitingTime", "10s"
 # After a failure an executor may be gone for good.
 _LOST_EXECUTOR_WAIT_S = 2.0
 # An executor may take so many times as long as another to start.
@@ -35,10 +35,11 @@ def jvm_pid(context: SparkContext) -> int:
 def await_places(context: SparkContext, wanted: int, is_restarted: bool) -> int:
     """On a cluster, waits a while for as many executors as are wanted; returns how many places for tasks there are.
 
-    The first executor may have places for all: those that have not come yet should have their share.
+    How long, Spark's own option says. The first executor may have places for all: those that have not come yet should have their share.
     """
     cores = int(context.getConf().get("spark.executor.cores", "1") or 1)
-    end = time.time() + (_LOST_EXECUTOR_WAIT_S if is_restarted else _EXECUTOR_WAIT_S)
+    first_wait_s = context._jsc.sc().conf().getTimeAsMs(*_EXECUTOR_WAIT) / 1000
+    end = time.time() + (_LOST_EXECUTOR_WAIT_S if is_restarted else first_wait_s)
     while len(executors := _executors(context)) * cores < wanted and time.time() < end:
         if executors and not is_restarted:
             # On slow machines the others take as long as this one did.
