@@ -35,7 +35,8 @@ def jvm_pid(context: SparkContext) -> int:
 def await_places(context: SparkContext, wanted: int, is_restarted: bool) -> int:
     """On a cluster, waits a while for as many executors as are wanted; returns how many places for tasks there are.
 
-    How long, Spark's own option says. The first executor may have places for all: those that have not come yet should have their share.
+    How long, Spark's own option says. The first executor may have places for all: those that have not come yet should
+    have their share.
     """
     cores = int(context.getConf().get("spark.executor.cores", "1") or 1)
     first_wait_s = context._jsc.sc().conf().getTimeAsMs(*_EXECUTOR_WAIT) / 1000
