@@ -91,6 +91,22 @@ def test_a_slot_that_cannot_end_is_ended_when_its_driver_is_gone(driver: subproc
     assert wait_until(lambda: not os.path.exists(host.run_folder))
 
 
+def test_an_interpreter_is_known_however_its_path_is_written() -> None:
+    folder, name = os.path.split(sys.executable)
+    answered = []
+    for python in (sys.executable, f"{folder}/../{os.path.basename(folder)}/{name}"):
+        driver = subprocess.run([python, "-c", DRIVER], input="\n", capture_output=True, text=True, check=True)
+        answered.append(driver.stdout.split()[2])
+    assert answered[0] == answered[1]
+
+
+def test_slots_share_what_the_driver_has_loaded(driver: subprocess.Popen[str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "birth")
+    host = replace(host_of(driver), libraries=("pyarrow", "no_such_library"))
+    forked = fork_slot(host, str(tmp_path / "birth"), ())
+    assert "libarrow" in Path(f"/proc/{forked}/maps").read_text()
+
+
 @as_root_only
 def test_a_strangers_call_forks_nothing() -> None:
     """Even if it could get to the socket."""

@@ -1,7 +1,8 @@
 """A process of the driver's that has everything loaded and forks slots on embedded Spark, in milliseconds each.
 
-A new interpreter takes a slot 0.3 s. The driver starts the nursery before Spark, which takes longer. It runs no user
-code, has one thread, and ends with the driver: it then ends what is left of its slots, and removes the run folder.
+A new interpreter takes a slot 0.3 s, and libraries as much again. The driver starts the nursery before Spark, which
+takes longer. It runs no user code and ends with the driver: it then ends what is left of its slots, and removes the run
+folder.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterable
+from dataclasses import replace
 
 from funke.engine.runtime.process_ties import adopt_orphans, children_of
 from funke.engine.runtime.slot_process import main
@@ -32,6 +35,8 @@ _WATCH_INTERVAL_S = 0.5
 _END_S = 10.0
 # A nursery that has just been started answers when it has loaded everything.
 _ANSWER_S = 30.0
+# What takes slots long to load, if the job's functions need it: the driver has it then, too.
+_LIBRARIES = ("numpy", "pandas", "pyarrow", "funke.datastream.connectors", "funke.table")
 
 
 _lock = threading.Lock()
@@ -44,7 +49,7 @@ def open_nursery() -> DriverHost:
         known = _nurseries.get(os.getpid())
         if known is None or known[0].poll() is not None:
             known = _nurseries[os.getpid()] = _start_nursery()
-        return known[1]
+        return replace(known[1], libraries=tuple(name for name in _LIBRARIES if name in sys.modules))
 
 
 def _start_nursery() -> tuple[subprocess.Popen[bytes], DriverHost]:
@@ -59,16 +64,22 @@ def _start_nursery() -> tuple[subprocess.Popen[bytes], DriverHost]:
             pass_fds=(listener.fileno(),),
             start_new_session=True,
         )
-    return process, DriverHost(folder, path, sys.executable)
+    return process, DriverHost(folder, path, _interpreter())
+
+
+def _interpreter() -> str:
+    """This Python, however the path was written that it was called by; a link to another one is not followed."""
+    folder, name = os.path.split(sys.executable)
+    return os.path.join(os.path.realpath(folder), name)
 
 
 def fork_slot(host: DriverHost, birth_file: str, listeners: tuple[int, ...]) -> int | None:
     """Asks the driver's nursery for a slot; its process id, or None when there is no nursery that could make it."""
-    if host.interpreter != sys.executable:
+    if host.interpreter != _interpreter():
         return None
     try:
         with connect_to_own(host.nursery_path, _ANSWER_S) as call:
-            socket.send_fds(call, [birth_file.encode()], list(listeners))
+            socket.send_fds(call, ["\0".join([birth_file, *host.libraries]).encode()], list(listeners))
             return int(call.recv(32))
     except (OSError, ValueError):
         return None
@@ -77,8 +88,7 @@ def fork_slot(host: DriverHost, birth_file: str, listeners: tuple[int, ...]) -> 
 def serve(driver_pid: int, listener: socket.socket, folder: str) -> None:
     """Forks a slot for every call, as long as the driver lives."""
     # What user functions are made of: a name, because imports point down, and the children would all load it.
-    importlib.import_module("funke.datastream")
-    gc.freeze()  # so that children share the memory of what is loaded
+    _load(["funke.datastream"])
     adopts = adopt_orphans()
     children: set[int] = set()
     while os.getppid() == driver_pid:
@@ -103,15 +113,25 @@ def _answer(listener: socket.socket) -> int:
     with call:
         require_same_user(call)
         message, inherited, _, _ = socket.recv_fds(call, 4096, 8)
+        birth_file, *libraries = message.decode().split("\0")
+        _load(libraries)
         pid = os.fork()
         if pid == 0:
             listener.close()
             call.close()
-            _become_slot(message.decode(), tuple(inherited))
+            _become_slot(birth_file, tuple(inherited))
         for descriptor in inherited:
             os.close(descriptor)
         call.sendall(str(pid).encode())
         return pid
+
+
+def _load(libraries: Iterable[str]) -> None:
+    if missing := [name for name in libraries if name not in sys.modules]:
+        for name in missing:
+            with contextlib.suppress(ImportError):  # the slot says so if it needs it
+                importlib.import_module(name)
+        gc.freeze()  # so that children share the memory of what is loaded
 
 
 def _become_slot(birth_file: str, listeners: tuple[int, ...]) -> None:

@@ -31,6 +31,8 @@ class DriverHost:
     # Where its nursery listens, and which Python that forks: what one version has pickled, another may not read.
     nursery_path: str
     interpreter: str
+    # What the nursery is to load before it forks, for all slots at once.
+    libraries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
