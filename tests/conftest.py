@@ -1,4 +1,4 @@
-"""One Spark session for all tests, ended with the run."""
+"""One Spark session and one database for all tests, ended with the run."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.harness.postgres_server import PostgresServer, find_binaries, running_postgres
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,3 +58,12 @@ def spark() -> Iterator[SparkSession]:
     session = spark_session({})
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A server for the whole run; tests make tables of their own."""
+    if find_binaries() is None:
+        pytest.skip("PostgreSQL is not installed; the development dependencies bring it")
+    with running_postgres() as server:
+        yield server

@@ -11,6 +11,7 @@ from funke.engine.graph.operations import ColumnOperator, CustomOperator
 from funke.engine.graph.partitioners import Global, Hash
 from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.lookup_joins import LookupJoin
 from funke.engine.sql.binding.not_nulls import NotNulls
 from funke.engine.sql.binding.relations import (
     Aggregation,
@@ -34,6 +35,7 @@ from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.operators.final_rows import KeepFinalRows
+from funke.engine.sql.operators.lookup_join import LookUpRows
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.operators.table_aggregate import TableAggregate
 from funke.engine.sql.stream_types import row_type_of
@@ -123,6 +125,12 @@ def _correlation(env: StreamExecutionEnvironment, correlation: Correlation) -> D
     return upstream._keeping_parallelism(upstream._transform(operation, "Correlate", row_type))
 
 
+def _lookup_join(env: StreamExecutionEnvironment, join: LookupJoin) -> DataStream:
+    upstream = stream_of(env, join.input)
+    operation = ColumnOperator(LookUpRows.of(join))
+    return upstream._keeping_parallelism(upstream._transform(operation, "LookupJoin", row_type_of(join.columns)))
+
+
 def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStream:
     upstream = stream_of(env, expansion.input)
     operation = ColumnOperator(Expand.of(expansion))
@@ -170,6 +178,7 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     NotNulls: _not_nulls,
     WatermarkAssigner: _watermarks,
     Correlation: _correlation,
+    LookupJoin: _lookup_join,
     Expansion: _expansion,
     Aggregation: _aggregation,
     TableAggregation: _table_aggregation,

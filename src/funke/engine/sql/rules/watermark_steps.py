@@ -10,6 +10,7 @@ import math
 from dataclasses import replace
 
 from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.lookup_joins import LookupJoin
 from funke.engine.sql.binding.not_nulls import NotNulls
 from funke.engine.sql.binding.relations import (
     Aggregation,
@@ -29,7 +30,19 @@ from funke.engine.sql.binding.window_relations import WindowAggregation
 __all__ = ["with_watermark_steps"]
 
 # What lets watermarks pass and does not look at them.
-_PASSING = (Aggregation, Calculation, Constants, Expansion, FinalRows, Limit, NotNulls, Scan, Sort, UnionAll)
+_PASSING = (
+    Aggregation,
+    Calculation,
+    Constants,
+    Expansion,
+    FinalRows,
+    Limit,
+    LookupJoin,
+    NotNulls,
+    Scan,
+    Sort,
+    UnionAll,
+)
 
 
 def with_watermark_steps(relation: Relation, step: WatermarkStep | None) -> Relation:
