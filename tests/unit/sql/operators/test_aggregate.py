@@ -15,7 +15,9 @@ from tests.harness.sql_changelogs import Change, RunningQuery, bound_query, fold
 
 COLUMNS = {"k": "INT", "name": "STRING", "v": "BIGINT", "d": "DOUBLE"}
 EVERYTHING = """
-    SELECT k, COUNT(*), COUNT(v), SUM(v), MIN(v), MAX(name), AVG(v), SUM(d) FILTER (WHERE v > 0) FROM t GROUP BY k
+    SELECT k, COUNT(*), COUNT(v), SUM(v), MIN(v), MAX(name), AVG(v), SUM(d) FILTER (WHERE v > 0),
+           COUNT(DISTINCT v), SUM(DISTINCT v) FILTER (WHERE name = 'a'), COUNT(DISTINCT v) FILTER (WHERE name = 'b')
+    FROM t GROUP BY k
 """
 
 

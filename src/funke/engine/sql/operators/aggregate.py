@@ -8,7 +8,7 @@ from a key without rows is left out; a key whose last row is taken back is delet
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column
 from funke.engine.sql.changelog.change_kinds import has_retractions
 from funke.engine.sql.functions.aggregates.catalog import create_kernel
-from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields
+from funke.engine.sql.functions.aggregates.first_values import MOST_MEMBERS, FirstValues
+from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import as_schema, schema_of
@@ -72,28 +73,62 @@ class Aggregate:
 
 
 class _Groups:
-    """The accumulators of all aggregates side by side, and the count of rows behind them if rows may be taken back."""
+    """The accumulators of all aggregates side by side.
 
-    def __init__(self, kernels: Sequence[AggregateKernel], has_count: bool) -> None:
-        self.kernels = kernels
+    Before them what calls with DISTINCT know of values, behind them the count of rows if rows may be taken back.
+    """
+
+    def __init__(self, aggregates: Sequence[BoundAggregate], has_count: bool) -> None:
         self.has_count = has_count
+        self._first_values = [] if has_count else _first_values_of(aggregates)
+        shared = {member for each in self._first_values for member in each.members}
+        self.kernels = [
+            create_kernel(replace(each.call, is_distinct=each.call.is_distinct and place not in shared), has_count)
+            for place, each in enumerate(aggregates)
+        ]
 
     def create(self, count: int) -> Fields:
-        fields = [field for kernel in self.kernels for field in kernel.create(count)]
+        known = [_dicts(count) for _ in self._first_values]
+        fields = [*known, *(field for kernel in self.kernels for field in kernel.create(count))]
         return (*fields, np.zeros(count, np.int64)) if self.has_count else tuple(fields) or (np.zeros(count, np.int8),)
 
     def split(self, columns: Fields) -> list[Fields]:
         """The fields of each aggregate."""
-        parts, start = [], 0
+        parts, start = [], len(self._first_values)
         for kernel in self.kernels:
             parts.append(columns[start : start + len(kernel.dtypes)])
             start += len(kernel.dtypes)
         return parts
 
-    def joined(self, parts: Sequence[Fields], counts: Any, groups: int) -> Fields:
+    def once(self, columns: Fields, rows: list[AggregateRows]) -> list[AggregateRows]:
+        """The rows that count for each aggregate: with DISTINCT the first one of each value."""
+        found = list(rows)
+        for known, each in zip(columns, self._first_values):
+            for member, own in zip(each.members, each.once(known, [rows[place] for place in each.members])):
+                found[member] = own
+        return found
+
+    def joined(self, before: Fields, parts: Sequence[Fields], counts: Any, groups: int) -> Fields:
         """One row of columns for each group."""
-        fields = tuple(field for part in parts for field in part)
+        known = before[: len(self._first_values)]
+        fields = (*known, *(field for part in parts for field in part))
         return (*fields, counts) if self.has_count else fields or (np.zeros(groups, np.int8),)
+
+
+def _first_values_of(aggregates: Sequence[BoundAggregate]) -> list[FirstValues]:
+    members: dict[tuple[int, ...], list[int]] = {}
+    for place, each in enumerate(aggregates):
+        if each.call.is_distinct:
+            members.setdefault(each.arguments, []).append(place)
+    return [
+        FirstValues(aggregates[own[start]].call, own[start : start + MOST_MEMBERS])
+        for own in members.values()
+        for start in range(0, len(own), MOST_MEMBERS)
+    ]
+
+
+def _dicts(count: int) -> Any:
+    return np.fromiter(({} for _ in range(count)), object, count)
 
 
 class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
@@ -104,8 +139,7 @@ class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         self._input = schema_of(aggregate.inputs)
         self._output_schema = schema_of(aggregate.columns)
         self._keys = KeyColumns(aggregate.keys, [aggregate.inputs[place].type for place in aggregate.keys])
-        kernels = [create_kernel(each.call, aggregate.has_retractions) for each in aggregate.aggregates]
-        self._groups = _Groups(kernels, aggregate.has_retractions)
+        self._groups = _Groups(aggregate.aggregates, aggregate.has_retractions)
         self.functions = OpenedFunctions((), [each.call.function for each in aggregate.aggregates])
 
     def layout(self) -> ColumnLayout:
@@ -185,14 +219,15 @@ class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
                     mine[first] = column
                 before, known = fresh, is_known
         after, values = [], []
-        for kernel, fields, rows in zip(self._groups.kernels, change.groups.split(before), self._arguments(change)):
+        every = change.groups.once(before, self._arguments(change))
+        for kernel, fields, rows in zip(self._groups.kernels, change.groups.split(before), every):
             earlier = kernel.values(fields)
             last, running = kernel.running(fields, rows)
             after.append(last)
             values.append(pa.concat_arrays([earlier, running]))
         self._send(change, values, known, counts)
         last_counts = None if counts is None else counts[segments.ends]
-        result = change.groups.joined(after, last_counts, len(segments))
+        result = change.groups.joined(before, after, last_counts, len(segments))
         if len(segments) > len(outer):
             final = np.searchsorted(segments.ends, outer.ends)
             result = tuple(column[final] for column in result)
@@ -229,7 +264,8 @@ class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
             counts = before[-1] + np.add.reduceat(signs, segments.starts)
             kept = counts > 0
         after, values = [], []
-        for kernel, fields, rows in zip(self._groups.kernels, change.groups.split(before), self._arguments(change)):
+        every = change.groups.once(before, self._arguments(change))
+        for kernel, fields, rows in zip(self._groups.kernels, change.groups.split(before), every):
             earlier = kernel.values(fields)
             last = kernel.accumulate(fields, rows)
             after.append(last)
@@ -246,7 +282,7 @@ class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         both = np.column_stack([np.full(groups, _BEFORE, np.int8), kinds]).ravel()[sent]
         source = np.repeat(change.order[segments.starts], 2)[sent]
         self._emit(change.batch, source, [column.take(pa.array(images)) for column in values], both)
-        return change.groups.joined(after, counts, groups), kept
+        return change.groups.joined(before, after, counts, groups), kept
 
     def _emit(self, batch: ColumnBatch, source: Any, values: list[Any], kinds: Any) -> None:
         if not len(source):
