@@ -75,7 +75,12 @@ LAYERS: tuple[Layer, ...] = (
 
 SPARK_PACKAGES = ("pyspark", "py4j")
 # The only modules that may import Spark.
-SPARK_MODULES = ("funke.engine.runtime", "funke.engine.runtime.*", "funke.engine.connectors.*.spark*")
+SPARK_MODULES = (
+    "funke.engine.runtime",
+    "funke.engine.runtime.*",
+    "funke.engine.connectors.*.spark*",
+    "funke.engine.sql.*.spark*",
+)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from funke import alias
+from funke.engine.config import flink_options as options
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
@@ -24,6 +26,7 @@ from funke.engine.sql.binding.relations import (
     Sort,
     UnionAll,
 )
+from funke.engine.sql.binding.spark_rows import SparkRows
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
@@ -38,6 +41,8 @@ from funke.engine.sql.operators.final_rows import KeepFinalRows
 from funke.engine.sql.operators.lookup_join import LookUpRows
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.operators.table_aggregate import TableAggregate
+from funke.engine.sql.spark_plans.plan_source import PlanSource
+from funke.engine.sql.spark_plans.task_code import PlanSettings
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.table_rows import to_batches
 from funke.table.window_streams import window_stream
@@ -95,6 +100,16 @@ def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream
     operation = ColumnOperator(KeepFinalRows(final.columns, final.otherwise))
     made = upstream._transform(operation, "FinalRows", row_type_of(final.columns))
     return upstream._keeping_parallelism(made)
+
+
+def _spark_rows(env: StreamExecutionEnvironment, rows: SparkRows) -> DataStream:
+    configured = env._settings
+    settings = PlanSettings(
+        env.get_parallelism(),
+        tuple(configured.get(options.GLOBAL_JOB_PARAMETERS).items()),
+        ("funke.alias:install",) if alias.is_installed() else (),
+    )
+    return env._add_source(PlanSource(rows, settings), "Spark Plan", row_type_of(rows.columns))
 
 
 def _sort(env: StreamExecutionEnvironment, sort: Sort) -> DataStream:
@@ -175,6 +190,7 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     Sort: _sort,
     Limit: _limit,
     FinalRows: _final_rows,
+    SparkRows: _spark_rows,
     NotNulls: _not_nulls,
     WatermarkAssigner: _watermarks,
     Correlation: _correlation,

@@ -430,4 +430,9 @@ EXCHANGE = string_option(
     "auto",
     "How blocks travel: 'pipelined' (from slot to slot), 'blocking' (in epochs, through Spark's shuffle) or 'auto'.",
 )
+BATCH_PLAN = string_option(
+    "funke.table.batch-plan",
+    "auto",
+    "What computes queries in batch mode: 'spark' (all of it), 'slots', or 'auto': Spark what it has to exchange.",
+)
 FAULT = string_option("funke.fault", None, "A planned fault, for tests: see engine.runtime.fault_points.")

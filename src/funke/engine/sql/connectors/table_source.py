@@ -44,6 +44,8 @@ class TableSource(ABC):
 
     # The kinds of changes that its rows may be.
     kinds: frozenset[RowKind] = INSERTS
+    # Whether all there is to read is known at once, so that tasks of Spark's can read it.
+    has_all_splits: bool = False
 
     @property
     @abstractmethod

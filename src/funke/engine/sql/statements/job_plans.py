@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from funke.engine.config import flink_options as options
 from funke.engine.config.option_values import parse_boolean, parse_duration
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.final_rows import FinalRows
@@ -18,12 +19,13 @@ from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer
 from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.rules.watermark_steps import with_watermark_steps
+from funke.engine.sql.spark_plans.plan_choice import PlanChoice
 
 if TYPE_CHECKING:
     from funke.engine.sql.statements.outcome import InsertPlan
     from funke.engine.sql.statements.table_session import TableSession
 
-__all__ = ["planned_insert", "planned_rows"]
+__all__ = ["plan_choice", "planned_insert", "planned_rows"]
 
 
 def planned_rows(
@@ -40,7 +42,17 @@ def planned_rows(
         relation = _with_final_rows(relation)
     require_kinds(relation, accepted, consumer)
     changes = for_consumer(without_unused(relation), accepted, _change_settings(session))
-    return with_watermark_steps(push_down(merged(changes)), step)
+    planned = with_watermark_steps(push_down(merged(changes)), step)
+    # Event times and watermarks do not come out of Spark: whoever wants them gets rows from slots.
+    return planned if session.is_streaming or step is not None else plan_choice(session).applied(planned)
+
+
+def plan_choice(session: TableSession) -> PlanChoice:
+    """What the settings say of who computes queries in batch mode."""
+    settings = session.settings
+    files = (options.PYTHON_FILES, options.PYTHON_ARCHIVES, options.PYTHON_REQUIREMENTS)
+    has_files = any(settings.get(option.key, "") for option in files)
+    return PlanChoice(settings.get(options.BATCH_PLAN.key, str(options.BATCH_PLAN.default)), has_files)
 
 
 def planned_insert(session: TableSession, plan: InsertPlan) -> InsertPlan:

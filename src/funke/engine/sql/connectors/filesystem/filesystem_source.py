@@ -29,6 +29,7 @@ class FileTableSource(TableSource):
     monitor_interval_ms: int | None = None
     path_pattern: str | None = None
     summary = "filesystem"
+    has_all_splits = True
 
     @property
     def columns(self) -> tuple[Column, ...]:
