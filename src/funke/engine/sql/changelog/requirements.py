@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from funke.engine.flink_exceptions import TableException
-from funke.engine.sql.binding.relations import Aggregation, Calculation, Expansion, Relation, UnionAll, with_inputs
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    Calculation,
+    Expansion,
+    MiniBatch,
+    Relation,
+    UnionAll,
+    with_inputs,
+)
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.window_relations import OverAggregation
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
@@ -25,6 +33,8 @@ class ChangeSettings:
 
     is_folded: bool = False
     ttl_ms: int = 0
+    mini_batch: MiniBatch | None = None
+    is_two_phase: bool = False
 
 
 def for_consumer(relation: Relation, accepted: Kinds, settings: ChangeSettings | None = None) -> Relation:
@@ -41,6 +51,8 @@ def _resolved(relation: Relation, needs_before: bool, settings: ChangeSettings) 
             sends_before=needs_before,
             is_folded=settings.is_folded,
             ttl_ms=settings.ttl_ms,
+            mini_batch=settings.mini_batch,
+            is_two_phase=settings.is_two_phase,
         )
     if isinstance(relation, Calculation):
         # A row whose update does not pass the condition must be taken back.
