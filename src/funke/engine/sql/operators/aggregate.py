@@ -19,7 +19,6 @@ from funke.engine.errors import StateError
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column, MiniBatch
 from funke.engine.sql.changelog.change_kinds import has_retractions
-from funke.engine.sql.functions.aggregates.catalog import create_kernel
 from funke.engine.sql.functions.aggregates.first_values import MOST_MEMBERS, FirstValues
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
@@ -30,6 +29,7 @@ from funke.engine.sql.operators.local_aggregate import entry_columns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.operators.row_bundle import BundledOperator
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
+from funke.engine.sql.operators.windows.gathered_rows import group_kernel
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -96,7 +96,7 @@ class _Groups:
         self._first_values = [] if has_count else _first_values_of(aggregates)
         shared = {member for each in self._first_values for member in each.members}
         self.kernels = [
-            create_kernel(replace(each.call, is_distinct=each.call.is_distinct and place not in shared), has_count)
+            group_kernel(replace(each.call, is_distinct=each.call.is_distinct and place not in shared), has_count)
             for place, each in enumerate(aggregates)
         ]
 

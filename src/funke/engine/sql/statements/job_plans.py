@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.config.option_values import parse_boolean, parse_duration, parse_integer
 from funke.engine.errors import ConfigurationError
-from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.merged_calculations import merged
 from funke.engine.sql.binding.not_nulls import NotNulls
-from funke.engine.sql.binding.relations import Aggregation, MiniBatch, Relation, Sort, inputs_of, with_inputs
-from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.relations import Aggregation, MiniBatch, Relation, inputs_of, with_inputs
 from funke.engine.sql.binding.watermark_assigner import WatermarkStep
 from funke.engine.sql.changelog.change_kinds import ALL_KINDS, Kinds, kinds_of
 from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer, require_kinds
 from funke.engine.sql.connectors.push_down import push_down
+from funke.engine.sql.rules.stream_refusals import refuse_in_streams
 from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.rules.watermark_steps import with_watermark_steps
 
@@ -38,7 +37,7 @@ def planned_rows(
 ) -> Relation:
     """A relation for somebody who takes changes of some kinds, and watermarks; refuses what cannot be had so."""
     if session.is_streaming:
-        _refuse_sorts(relation)
+        refuse_in_streams(relation, session.settings)
     else:
         relation = _with_final_rows(relation)
     require_kinds(relation, accepted, consumer)
@@ -89,18 +88,6 @@ def _mini_batch(settings: SessionSettings, relation: Relation) -> MiniBatch | No
 
 def _has_aggregations(relation: Relation) -> bool:
     return isinstance(relation, Aggregation) or any(map(_has_aggregations, inputs_of(relation)))
-
-
-def _refuse_sorts(relation: Relation) -> None:
-    """A stream has no end at which it could be sorted."""
-    if isinstance(relation, Sort):
-        raise TableException(
-            "Sort on a time attribute is not supported yet."
-            if relation.columns[relation.keys[0].index].time is TimeAttribute.ROWTIME
-            else "Sort on a non-time-attribute field is not supported."
-        )
-    for each in inputs_of(relation):
-        _refuse_sorts(each)
 
 
 def _with_final_rows(relation: Any) -> Any:
