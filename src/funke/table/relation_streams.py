@@ -38,6 +38,7 @@ from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.operators.final_rows import KeepFinalRows
+from funke.engine.sql.operators.local_aggregate import LocalAggregate, can_be_local, entry_columns
 from funke.engine.sql.operators.lookup_join import LookUpRows
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.operators.table_aggregate import TableAggregate
@@ -153,20 +154,26 @@ def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStr
 
 
 def _aggregation(env: StreamExecutionEnvironment, aggregation: Aggregation) -> DataStream:
-    return _by_key(env, aggregation, ColumnOperator(Aggregate.of(aggregation)), "GroupAggregate")
+    upstream = stream_of(env, aggregation.input)
+    if not can_be_local(aggregation):
+        return _by_key(upstream, aggregation, ColumnOperator(Aggregate.of(aggregation)), "GroupAggregate")
+    local = ColumnOperator(LocalAggregate.of(aggregation))
+    entries = upstream._transform(local, "LocalGroupAggregate", row_type_of(entry_columns(aggregation)))
+    together = ColumnOperator(Aggregate.of_entries(aggregation))
+    return _by_key(upstream._keeping_parallelism(entries), aggregation, together, "GlobalGroupAggregate")
 
 
 def _table_aggregation(env: StreamExecutionEnvironment, aggregation: TableAggregation) -> DataStream:
-    return _by_key(env, aggregation, ColumnOperator(TableAggregate.of(aggregation)), "GroupTableAggregate")
+    upstream = stream_of(env, aggregation.input)
+    return _by_key(upstream, aggregation, ColumnOperator(TableAggregate.of(aggregation)), "GroupTableAggregate")
 
 
 def _by_key(
-    env: StreamExecutionEnvironment,
+    upstream: DataStream,
     aggregation: Aggregation | TableAggregation,
     operation: ColumnOperator,
     name: str,
 ) -> DataStream:
-    upstream = stream_of(env, aggregation.input)
     names = tuple(aggregation.input.columns[place].name for place in aggregation.keys)
     exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
     stream = exchanged._transform(operation, name, row_type_of(aggregation.columns))

@@ -87,6 +87,13 @@ def test_distinct_rows_are_sent_once() -> None:
     assert found == inserts([(1, "a"), (1, "b"), (None, "a")])
 
 
+def test_values_that_came_twice_are_there_until_both_have_gone() -> None:
+    row = (1, "a", 5, None)
+    batches: list[list[Change]] = [inserts([row, row, (1, "b", None, None)]), [("-D", row)], [("-D", row)]]
+    found = outcome("SELECT k, COUNT(DISTINCT v) FROM t GROUP BY k", batches, has_changes=True)
+    assert found == [("+I", (1, 1)), ("-U", (1, 1)), ("+U", (1, 0))]
+
+
 def test_keys_of_many_types() -> None:
     text = """
         SELECT COUNT(*) FROM t

@@ -12,6 +12,7 @@ from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
     Expansion,
+    MiniBatch,
     Relation,
     Scan,
     UnionAll,
@@ -34,6 +35,8 @@ class ChangeSettings:
 
     is_folded: bool = False
     ttl_ms: int = 0
+    mini_batch: MiniBatch | None = None
+    is_two_phase: bool = False
 
 
 def for_consumer(relation: Relation, accepted: Kinds, settings: ChangeSettings | None = None) -> Relation:
@@ -50,6 +53,8 @@ def _resolved(relation: Relation, needs_before: bool, settings: ChangeSettings) 
             sends_before=needs_before,
             is_folded=settings.is_folded,
             ttl_ms=settings.ttl_ms,
+            mini_batch=settings.mini_batch,
+            is_two_phase=settings.is_two_phase,
         )
     if isinstance(relation, Calculation):
         # A row whose update does not pass the condition must be taken back.

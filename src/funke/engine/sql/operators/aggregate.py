@@ -17,16 +17,19 @@ import pyarrow.compute as pc
 
 from funke.engine.errors import StateError
 from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column
+from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column, MiniBatch
 from funke.engine.sql.changelog.change_kinds import has_retractions
-from funke.engine.sql.functions.aggregates.catalog import create_kernel
 from funke.engine.sql.functions.aggregates.first_values import MOST_MEMBERS, FirstValues
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.operators.local_aggregate import entry_columns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
+from funke.engine.sql.operators.row_bundle import BundledOperator
+from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
+from funke.engine.sql.operators.windows.gathered_rows import group_kernel
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -53,6 +56,9 @@ class Aggregate:
     sends_before: bool = True
     is_folded: bool = False
     ttl_ms: int = 0
+    mini_batch: MiniBatch | None = None
+    # Whether rows are entries of `LocalAggregate`.
+    is_global: bool = False
 
     @staticmethod
     def of(aggregation: Aggregation) -> Aggregate:
@@ -66,10 +72,17 @@ class Aggregate:
             aggregation.sends_before,
             aggregation.is_folded,
             aggregation.ttl_ms,
+            aggregation.mini_batch,
         )
 
+    @staticmethod
+    def of_entries(aggregation: Aggregation) -> Aggregate:
+        """The same, behind `LocalAggregate`."""
+        made, keys = Aggregate.of(aggregation), tuple(range(len(aggregation.keys)))
+        return replace(made, inputs=entry_columns(aggregation), keys=keys, is_global=True)
+
     def __call__(self, task: TaskInfo) -> AggregateOperator:
-        return AggregateOperator(self)
+        return (GlobalAggregateOperator if self.is_global else AggregateOperator)(self)
 
 
 class _Groups:
@@ -83,7 +96,7 @@ class _Groups:
         self._first_values = [] if has_count else _first_values_of(aggregates)
         shared = {member for each in self._first_values for member in each.members}
         self.kernels = [
-            create_kernel(replace(each.call, is_distinct=each.call.is_distinct and place not in shared), has_count)
+            group_kernel(replace(each.call, is_distinct=each.call.is_distinct and place not in shared), has_count)
             for place, each in enumerate(aggregates)
         ]
 
@@ -131,11 +144,12 @@ def _dicts(count: int) -> Any:
     return np.fromiter(({} for _ in range(count)), object, count)
 
 
-class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
+class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator):
     """Works on batches: rows are sorted by key, and every aggregate runs through all segments at once."""
 
     def __init__(self, aggregate: Aggregate) -> None:
         self._aggregate = aggregate
+        self.mini_batch = aggregate.mini_batch
         self._input = schema_of(aggregate.inputs)
         self._output_schema = schema_of(aggregate.columns)
         self._keys = KeyColumns(aggregate.keys, [aggregate.inputs[place].type for place in aggregate.keys])
@@ -145,12 +159,9 @@ class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
     def layout(self) -> ColumnLayout:
         return ColumnLayout("aggregates", self._groups.create, self._aggregate.ttl_ms)
 
-    def process_columns(self, batch: ColumnBatch) -> None:
+    def process_bundle(self, batch: ColumnBatch) -> None:
         """Takes the rows in and sends what changes."""
-        self.records_in += len(batch)
         batch = as_schema(batch, self._input)
-        if not len(batch):
-            return
         codes, keys = self._keys.encode(batch.data)
         fetched = self.state.fetch(keys)
         signs = _signs_of(batch)
@@ -263,14 +274,20 @@ class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
             signs = np.ones(segments.length, np.int64) if change.signs is None else change.signs.astype(np.int64)
             counts = before[-1] + np.add.reduceat(signs, segments.starts)
             kept = counts > 0
-        after, values = [], []
+        parts = change.groups.split(before)
+        earlier = self._results(parts)
         every = change.groups.once(before, self._arguments(change))
-        for kernel, fields, rows in zip(self._groups.kernels, change.groups.split(before), every):
-            earlier = kernel.values(fields)
-            last = kernel.accumulate(fields, rows)
-            after.append(last)
-            values.append(pa.concat_arrays([earlier, kernel.values(last)]))
-        groups = len(segments)
+        after = [kernel.accumulate(own, rows) for kernel, own, rows in zip(self._groups.kernels, parts, every)]
+        results = _side_by_side(earlier, self._results(after))
+        self._send_folded(change.batch, change.order[segments.starts], results, known, kept)
+        return change.groups.joined(before, after, counts, len(segments)), kept
+
+    def _results(self, parts: list[Fields]) -> list[Any]:
+        return [kernel.values(fields) for kernel, fields in zip(self._groups.kernels, parts)]
+
+    def _send_folded(self, batch: ColumnBatch, rows: Any, values: list[Any], known: Any, kept: Any) -> None:
+        """Sends the change of each key, which one of the rows has; results are those before, then those after."""
+        groups = len(rows)
         old, new = np.arange(groups), np.arange(groups, 2 * groups)
         gone = np.zeros(groups, np.bool_) if kept is None else ~kept
         changed = self._changed(values, old, new)
@@ -280,9 +297,7 @@ class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         sent = np.column_stack([has_before, is_sent]).ravel()
         images = np.column_stack([old, np.where(gone, old, new)]).ravel()[sent]
         both = np.column_stack([np.full(groups, _BEFORE, np.int8), kinds]).ravel()[sent]
-        source = np.repeat(change.order[segments.starts], 2)[sent]
-        self._emit(change.batch, source, [column.take(pa.array(images)) for column in values], both)
-        return change.groups.joined(before, after, counts, groups), kept
+        self._emit(batch, np.repeat(rows, 2)[sent], [column.take(pa.array(images)) for column in values], both)
 
     def _emit(self, batch: ColumnBatch, source: Any, values: list[Any], kinds: Any) -> None:
         if not len(source):
@@ -305,6 +320,34 @@ class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         return changed
 
 
+class GlobalAggregateOperator(AggregateOperator):
+    """Takes entries instead of rows."""
+
+    def __init__(self, aggregate: Aggregate) -> None:
+        super().__init__(aggregate)
+        self._entries = Aggregates((), aggregate.aggregates)
+
+    def flush(self) -> None:
+        """Entries do not wait for more of them: their rows have waited before."""
+        self.finish_bundle()
+
+    def process_bundle(self, batch: ColumnBatch) -> None:
+        """Puts entries together with what is there, and sends what changes."""
+        batch = as_schema(batch, self._input)
+        codes, keys = self._keys.encode(batch.data)
+        fetched = self.state.fetch(keys)
+        order, segments = Segments.of_codes(codes, len(keys))
+        numbers = [np.asarray(each)[order] for each in batch.data.columns[len(self._aggregate.keys) :]]
+        block = AggregateBlock((), np.zeros(len(batch), np.int64), tuple(self._groups.split(tuple(numbers))))
+        block = self._entries.folded(block, segments.starts)
+        before = self._groups.split(fetched.columns)
+        earlier = self._results(before)
+        after = [kernel.merge(own, more) for kernel, own, more in zip(self._groups.kernels, before, block.fields)]
+        results = _side_by_side(earlier, self._results(after))
+        self._send_folded(batch, order[segments.starts], results, fetched.is_known, None)
+        self.state.store(fetched, self._groups.joined(fetched.columns, after, None, len(keys)))
+
+
 @dataclass
 class _Change:
     """The rows of a batch in the order of their segments."""
@@ -322,6 +365,10 @@ class _Change:
 
 # Stands for an argument that is a word, which kernels know from the call.
 _WORD = ArgumentColumn(pa.nulls(0))
+
+
+def _side_by_side(before: list[Any], after: list[Any]) -> list[Any]:
+    return [pa.concat_arrays(each) for each in zip(before, after)]
 
 
 def _signs_of(batch: ColumnBatch) -> Any:

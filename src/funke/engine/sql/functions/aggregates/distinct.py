@@ -118,14 +118,19 @@ class DistinctKernel(AggregateKernel):
         segment_of_row = rows.segments.segment_of_row
         combined = segment_of_row * len(keys) + codes
         places = np.arange(len(rows)) if rows.mask is None else np.flatnonzero(rows.mask)
-        _, first = np.unique(combined[places], return_index=True)
+        pairs, first, times = np.unique(combined[places], return_index=True, return_counts=True)
         first = places[first]
         chosen = []
-        for row, segment, code in zip(first.tolist(), segment_of_row[first].tolist(), codes[first].tolist()):
+        steps = zip(first.tolist(), segment_of_row[first].tolist(), codes[first].tolist(), times.tolist(), pairs)
+        for row, segment, code, count, pair in steps:
             known, key = counts[segment], keys[code]
-            if key not in known:
-                known[key] = 1
-                chosen.append(row)
+            before = known.get(key, 0)
+            known[key] = after = before + count
+            if not after:
+                del known[key]
+            elif before <= 0 < after:
+                # Rows that were taken back without having been there have to come first.
+                chosen.append(row if not before else int(places[combined[places] == pair][-before]))
         return chosen
 
     @staticmethod
