@@ -121,7 +121,7 @@ def test_a_job_goes_on_with_another_parallelism(dispatcher: Dispatcher, tmp_path
 
 
 def test_what_cannot_run(dispatcher: Dispatcher, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="there is no file 'nothing.py'"):
+    with pytest.raises(ConfigurationError, match=r"there is no file 'nothing.py'"):
         dispatcher.start(["nothing.py"], str(tmp_path))
     with pytest.raises(ConfigurationError, match="name the program"):
         dispatcher.start([], str(tmp_path))
