@@ -51,10 +51,10 @@ def list_jobs(call: Call) -> Any:
 
 
 def overview(call: Call) -> Any:
-    return {"jobs": [_overview_of(job.seen) for job in call.cluster.jobs.all()]}
+    return {"jobs": [_overview_of(job.seen, job.tasks) for job in call.cluster.jobs.all()]}
 
 
-def _overview_of(view: JobView) -> dict[str, Any]:
+def _overview_of(view: JobView, tasks: Counter[ExecutionState]) -> dict[str, Any]:
     end, duration = _end_and_duration(view)
     return {
         "jid": view.job_id,
@@ -64,7 +64,7 @@ def _overview_of(view: JobView) -> dict[str, Any]:
         "end-time": end,
         "duration": duration,
         "last-modification": max((entry.since_ms for entry in view.status_history), default=view.started_ms),
-        "tasks": {"total": sum(view.state_counts.values()), **_task_counts(view.state_counts)},
+        "tasks": {"total": sum(tasks.values()), **_task_counts(tasks)},
         "jobType": _job_type(view),
         "schedulerType": "Default",
         "pending-operators": 0,

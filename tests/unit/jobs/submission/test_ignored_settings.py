@@ -61,6 +61,8 @@ def warnings(options: dict[str, str], capsys: pytest.CaptureFixture[str]) -> lis
         ({"web.a": "1", "rest.port": "8082"}, ["web.a has no effect: the service has no such setting"]),
         ({"taskmanager.memory.process.size": "2g"}, ["taskmanager.memory.process.size has no effect: state in memory"]),
         ({"taskmanager.memory.process.size": "2g", "state.backend.type": "rocksdb"}, []),
+        ({"metrics.reporter.p.factory.class": "a.PrometheusReporterFactory", "metrics.reporter.p.port": "1"}, []),
+        ({"metrics.reporter.g.factory.class": "a.GraphiteReporterFactory"}, ["metrics.reporter.g.factory.class has"]),
         ({"jobmanager.memory.heap.size": "2g"}, ["jobmanager.memory.heap.size has no effect: Spark's driver"]),
     ],
 )

@@ -332,9 +332,10 @@ def _copy(owned: OwnedRecord, times: int) -> None:
 
 
 def _timed(client: TestClient) -> float:
-    started = time.perf_counter()
+    """By this process's own time: others may be busy as well."""
+    started = time.process_time()
     assert client.get("/jobs/overview").status_code == 200
-    return time.perf_counter() - started
+    return time.process_time() - started
 
 
 def test_the_document_describes_every_path(client: TestClient) -> None:
