@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.config import flink_options as options
 from funke.engine.config.option_values import parse_boolean, parse_duration, parse_integer
 from funke.engine.errors import ConfigurationError
-from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.merged_calculations import merged
 from funke.engine.sql.binding.not_nulls import NotNulls
