@@ -8,6 +8,7 @@ from funke.engine.flink_exceptions import CatalogException, JavaException, Table
 from funke.engine.sql.catalog.catalog import Catalog
 from funke.engine.sql.catalog.in_memory_catalog import InMemoryCatalog
 from funke.engine.sql.catalog.objects import CatalogDatabase
+from funke.engine.sql.catalog.spark_catalog import SparkCatalog
 from funke.engine.sql.statements.catalog_definition import CatalogDefinition
 from funke.engine.sql.statements.function_statements import drop_function
 from funke.engine.sql.statements.outcome import OK, Outcome
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 _IN_MEMORY = "generic_in_memory"
+_SPARK = "spark"
 
 
 def create_database(session: TableSession, statement: syntax.CreateDatabase) -> Outcome:
@@ -58,7 +60,7 @@ def create_catalog(session: TableSession, statement: syntax.CreateCatalog) -> Ou
     if statement.if_not_exists and session.catalogs.get_catalog(statement.name) is not None:
         return OK
     options = dict(statement.options)
-    session.catalogs.register(statement.name, new_catalog(statement.name, options))
+    session.catalogs.register(statement.name, new_catalog(session, statement.name, options))
     session.catalog_definitions[statement.name] = CatalogDefinition(options, statement.comment or "")
     return OK
 
@@ -76,7 +78,7 @@ def alter_catalog(session: TableSession, statement: syntax.AlterCatalog) -> Outc
     return OK
 
 
-def new_catalog(name: str, options: dict[str, str]) -> Catalog:
+def new_catalog(session: TableSession, name: str, options: dict[str, str]) -> Catalog:
     """Make the catalog that options describe."""
     listed = "\n".join(f"'{key}'='{value}'" for key, value in sorted(options.items()))
     told = f"Unable to create catalog '{name}'.\n\nCatalog options are:\n{listed}"
@@ -85,19 +87,26 @@ def new_catalog(name: str, options: dict[str, str]) -> Catalog:
             f"{told}\nCaused by: ValidationException: Catalog options do not contain an option key 'type' for "
             "discovering a catalog."
         )
-    if options[_TYPE] != _IN_MEMORY:
+    kind = options[_TYPE]
+    if kind not in _SUPPORTED:
         raise ValidationException(
-            f"{told}\nCaused by: ValidationException: Could not find any factory for identifier '{options[_TYPE]}' "
+            f"{told}\nCaused by: ValidationException: Could not find any factory for identifier '{kind}' "
             "that implements 'org.apache.flink.table.factories.CatalogFactory' in the classpath.\n\n"
-            f"Available factory identifiers are:\n\n{_IN_MEMORY}"
+            "Available factory identifiers are:\n\n" + "\n".join(_SUPPORTED)
         )
-    unknown = sorted(set(options) - {_TYPE, _DATABASE})
+    unknown = sorted(set(options) - {_TYPE, *_SUPPORTED[kind]})
     if unknown:
         raise ValidationException(
-            f"{told}\nCaused by: ValidationException: Unsupported options found for '{_IN_MEMORY}'.\n\n"
-            f"Unsupported options:\n\n" + "\n".join(unknown) + f"\n\nSupported options:\n\n{_DATABASE}"
+            f"{told}\nCaused by: ValidationException: Unsupported options found for '{kind}'.\n\n"
+            f"Unsupported options:\n\n"
+            + "\n".join(unknown)
+            + "\n\nSupported options:\n\n"
+            + "\n".join(_SUPPORTED[kind])
         )
-    return InMemoryCatalog(name, options.get(_DATABASE, "default"))
+    database = options.get(_DATABASE, "default")
+    if kind == _SPARK:
+        return SparkCatalog(name, database, options.get(_CATALOG, "spark_catalog"), session.settings.to_map)
+    return InMemoryCatalog(name, database)
 
 
 def drop_object(session: TableSession, statement: syntax.DropObject) -> Outcome:
@@ -145,3 +154,7 @@ def _caused(told: str, error: JavaException) -> ValidationException:
 
 _TYPE = "type"
 _DATABASE = "default-database"
+# The catalog among those that Spark is configured with.
+_CATALOG = "catalog"
+# Kinds of catalogs, and the options that each has.
+_SUPPORTED = {_IN_MEMORY: (_DATABASE,), _SPARK: (_CATALOG, _DATABASE)}
