@@ -12,6 +12,7 @@ from funke.engine.jobs.job import Job
 from funke.engine.jobs.records.job_record import JobRecord, JobState, home_folder, read_records
 from funke.engine.jobs.records.recorded_job import RemoteJob, recorded_view
 from funke.engine.jobs.views.back_pressure import PressureView
+from funke.engine.jobs.views.bottleneck import find_bottleneck
 from funke.engine.jobs.views.job_view import JobView
 from funke.ops.cli.known_jobs import find_job
 from funke.ops.cli.properties import settings_with
@@ -114,6 +115,11 @@ def _show_parts(view: JobView, error: FunkeError | None) -> None:
     for vertex in view.vertices:
         if vertex.pressure is not None:
             print(f"{vertex.name}: {_pressure_line(vertex.pressure)}")
+    held_up = find_bottleneck(view)
+    if held_up is not None:
+        print(f"Diagnosis: {held_up.sentence}")
+    if view.waiting_for:
+        print(f"Waits for: {view.waiting_for}")
     found = view.checkpoints
     print(f"Checkpoints: {found.completed} completed, {found.failed} failed, {found.in_progress} in progress")
     if found.last_failure:
