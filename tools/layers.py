@@ -27,7 +27,9 @@ class Layer:
 
 # From top to bottom. A module may import its own layer and the layers below it.
 LAYERS: tuple[Layer, ...] = (
-    Layer("ops", ("funke.ops", "funke.__main__"), "command line: runs, watches and commands jobs"),
+    Layer(
+        "ops", ("funke.ops", "funke.__main__"), "command line, REST interface and service: run, watch and command jobs"
+    ),
     Layer(
         "public API",
         (

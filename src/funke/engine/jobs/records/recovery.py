@@ -57,7 +57,7 @@ class ProgramRun:
             return _continued(known, settings)
         record = self._new_record(home, ordinal, settings)
         try:
-            remove_oldest(home)
+            remove_oldest(home, configured)
             return replace(settings, record=OwnedRecord.create(record))
         except (OSError, StateError):
             shutil.rmtree(record.folder, ignore_errors=True)
