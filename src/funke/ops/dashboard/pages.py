@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 import time
 from collections.abc import AsyncIterator
 from functools import cache
@@ -12,10 +13,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import Message
+
+from funke.ops.rest.cluster_state import LogFolder
 
 __all__ = ["dashboard_pages", "read_static"]
 
@@ -29,6 +33,7 @@ _TYPES = {
 _MOST_PATHS = 64
 _MOST_STREAMS = 16
 _BEAT_S = 1.0
+_MOST_LOG_BYTES = 256_000
 
 
 @cache
@@ -47,13 +52,19 @@ def read_static(name: str) -> tuple[bytes, str] | None:
     return _static().get(name)
 
 
-def dashboard_pages() -> list[BaseRoute]:
+def dashboard_pages(logs: LogFolder) -> list[BaseRoute]:
     """The routes, to stand beside those of the REST interface in one application."""
     watchers = _Watchers()
+
+    async def log(request: Request) -> Response:
+        return await run_in_threadpool(_log_part, logs, request)
+
     return [
         Route("/", _index),
         Route("/dashboard/{name:path}", _file),
+        Route("/v1/funke", _offers),
         Route("/v1/funke/live", watchers.live),
+        Route("/v1/funke/logs/{name}", log),
     ]
 
 
@@ -78,6 +89,31 @@ def _answer(request: Request, name: str) -> Response:
     return Response(content, media_type=media_type, headers=headers)
 
 
+async def _offers(request: Request) -> Response:
+    """The paths that the pages ask for only where they are served."""
+    paths = [each.path for each in request.app.routes if isinstance(each, Route)]
+    found = [path.removeprefix("/v1") for path in paths if path.startswith("/v1/")]
+    return _json(200, {"paths": [path for path in found if path.startswith("/funke") or path.endswith("/flamegraph")]})
+
+
+def _log_part(logs: LogFolder, request: Request) -> Response:
+    """A part of a log file from an offset on; a negative one counts from the end."""
+    name, text = request.path_params["name"], request.query_params.get("offset", "0")
+    if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 18:
+        return _json(400, {"errors": [f"'offset' must be a whole number, got '{text[:100]}'"]})
+    wanted = next((each for each in logs.files() if each.name == name), None)
+    if wanted is None:
+        return _json(404, {"errors": ["There is no such log file; /jobmanager/logs lists those that there are"]})
+    offset = int(text) if int(text) >= 0 else max(0, wanted.size + int(text))
+    # A file that is shorter than it was has begun anew.
+    start = 0 if offset > wanted.size else offset
+    with open(os.open(wanted.path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+        file.seek(start)
+        content = file.read(_MOST_LOG_BYTES)
+    told = {"name": name, "offset": start, "next": start + len(content), "size": wanted.size}
+    return _json(200, {**told, "text": content.decode("utf-8", "replace")})
+
+
 class _Watchers:
     """Streams of events: the answers to paths that somebody watches, whenever they change."""
 
@@ -88,9 +124,9 @@ class _Watchers:
         """One stream."""
         paths = request.query_params.getlist("path")
         if not paths or len(paths) > _MOST_PATHS or any(not _is_watchable(path) for path in paths):
-            return _refusal(400, f"'path' must name 1 to {_MOST_PATHS} paths of this interface, such as /jobs/overview")
+            return _json(400, {"errors": [f"'path' must name 1 to {_MOST_PATHS} paths of this interface, such as /jobs/overview"]})
         if self._open >= _MOST_STREAMS:
-            return _refusal(503, f"{_MOST_STREAMS} pages are watching already; close one, or poll")
+            return _json(503, {"errors": [f"{_MOST_STREAMS} pages are watching already; close one, or poll"]})
         return StreamingResponse(self._events(request, paths), media_type="text/event-stream")
 
     async def _events(self, request: Request, paths: list[str]) -> AsyncIterator[bytes]:
@@ -119,8 +155,8 @@ def _event(path: str, status: int, body: bytes) -> bytes:
     return b"data: " + head + b', "body": ' + (body or b"null") + b"}\n\n"
 
 
-def _refusal(status: int, message: str) -> Response:
-    return Response(json.dumps({"errors": [message]}), status, media_type="application/json")
+def _json(status: int, content: dict[str, Any]) -> Response:
+    return Response(json.dumps(content), status, media_type="application/json")
 
 
 async def _get(request: Request, path: str) -> tuple[int, bytes]:

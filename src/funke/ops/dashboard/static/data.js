@@ -160,13 +160,16 @@ function take(event) {
   link.error = null;
   const lines = event.split("\n");
   const data = lines.find((line) => line.startsWith("data: "));
-  if (lines.includes("event: beat")) link.offset = offsetOf(data);
+  if (lines.includes("event: beat")) {
+    link.offset = offsetOf(data);
+    // Answers that have not changed are as fresh as the beat.
+    for (const path of streamed) { const entry = entries.get(path); if (entry && !entry.error && entry.value !== undefined) entry.at = Date.now(); }
+  }
   else if (data) {
     const { path, status, body } = JSON.parse(data.slice(6));
     const entry = entries.get(path);
     if (entry) settle(entry, body, status === 200 ? null : new ServiceError(status, body?.errors?.join("\n") ?? String(status)));
   }
-  // Answers that have not changed are as fresh as the beat.
   tell();
 }
 
@@ -232,4 +235,10 @@ export function useAll(paths) {
 
 export function useData(path) {
   return useAll([path])[path] ?? NOTHING;
+}
+
+// Whether the service has a path beside those that every one of Flink's has; undefined until that is known.
+export function useOffers(path) {
+  const { value, error } = useData("/funke");
+  return value ? value.paths.includes(path) : error ? false : undefined;
 }

@@ -30,7 +30,7 @@ export function layoutOf(nodes) {
 }
 
 // Head, one line for each operator, notes, and the bar at the foot.
-const heightOf = (node) => 32 + LINE * Math.min(MOST_LINES, Math.max(1, chainParts(node.description).length)) + 20 + 46;
+const heightOf = (node) => 32 + LINE * Math.min(MOST_LINES, chainParts(node.description).length - 1) + 20 + 46;
 
 function edgeOf(source, target, graph, ship) {
   const label = graph.edge(source, target);

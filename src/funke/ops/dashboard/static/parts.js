@@ -16,6 +16,7 @@ const PATHS = {
   sun: "M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM8 1.5v1.5M8 13v1.5M1.5 8H3M13 8h1.5M3.4 3.4l1 1M11.6 11.6l1 1M12.6 3.4l-1 1M4.4 11.6l-1 1",
   moon: "M13 9.5A5.5 5.5 0 0 1 6.5 3 5.5 5.5 0 1 0 13 9.5z",
   auto: "M8 2.5a5.5 5.5 0 1 0 0 11zM8 2.5a5.5 5.5 0 0 1 0 11",
+  info: "M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM8 7.5v3.2M8 5.2v.1",
   spark: "M9 1 3 9.2h4L5.5 15 13 6.6H8.4z",
 };
 const FILLED = new Set(["running", "cancelled", "spark"]);
@@ -50,7 +51,7 @@ export const Status = ({ state }) => html`<span class="status ${stateKind(state)
 export const Num = ({ value, as, unit = "" }) => html`<data class="num" value=${isNumber(value) ? value : ""} title=${`${exact(value)}${isNumber(value) && unit ? ` ${unit}` : ""}`}>${as(value)}</data>`;
 
 // The page's answer: its first line, in words.
-const LEVEL_ICON = { good: "finished", bad: "failed", warn: "warning", busy: "running", none: "waiting" };
+const LEVEL_ICON = { good: "finished", bad: "failed", warn: "warning", busy: "running", none: "info" };
 export function Answer({ level = "none", text, more }) {
   return html`<div class="answer ${level}" role="status">
     <span class="answer-icon"><${Icon} name=${LEVEL_ICON[level]} size=${20} /></span>

@@ -62,14 +62,17 @@ function checkpointLate(job, checkpoints, settings, now) {
   return `has not completed a checkpoint for ${coarse(now - since)}${why && isNewer ? `, ${short(why.split("\n")[0], 120)}` : ""}`;
 }
 
+// What runs and fails comes before what has ended; what only waits comes last.
+const urgency = (job) => ({ FAILING: 0, RESTARTING: 1, RUNNING: 2, SUSPENDED: 2, FAILED: 3 })[job.state] ?? 4;
+
 export function overviewSentence(jobs, seenByJob, now) {
   if (!jobs.length) return sentence("none", "No job has run here yet.");
   const running = jobs.filter((job) => !isEnded(job.state));
-  const troubled = jobs.map((job) => ({ job, why: needs(job, seenByJob[job.jid], now) })).filter((each) => each.why);
+  const troubled = jobs.map((job) => ({ job, why: needs(job, seenByJob[job.jid], now) })).filter((each) => each.why).sort((a, b) => urgency(a.job) - urgency(b.job));
   const runs = running.length ? `${plural(running.length, "job")} ${running.length === 1 ? "runs" : "run"}` : "No job runs";
   if (!troubled.length) return sentence(running.length ? "good" : "none", running.length ? `${runs}, nothing needs you.` : `${runs}; ${plural(jobs.length, "job")} ended.`);
   const [{ job, why }] = troubled;
-  const others = troubled.length > 1 ? ` ${capital(list(troubled.slice(1, 4).map((each) => each.job.name)))} ${troubled.length === 2 ? "needs" : "need"} you too.` : "";
+  const others = troubled.length > 1 ? ` Also ${list(troubled.slice(1, 5).map((each) => each.job.name))}${troubled.length > 5 ? " …" : ""}.` : "";
   const level = troubled.some((each) => ["FAILED", "FAILING"].includes(each.job.state)) ? "bad" : "warn";
   return sentence(level, `${runs}, ${troubled.length} ${troubled.length === 1 ? "needs" : "need"} you: ${job.name} ${why}.${others}`.replace(/\.\.$/, "."));
 }
@@ -140,7 +143,8 @@ function skewSentence(load) {
   return skew && skew.factor >= 1.5 ? ` ${percent(skew.share)} of its records go to subtask ${skew.subtask}.` : "";
 }
 
-export const nameOf = (node) => { const parts = chainParts(node.description ?? ""); return short(parts[parts.length > 1 && /^source/i.test(parts[0]) ? 0 : parts.length - 1] ?? parts[0] ?? node.id, 40); };
+// A vertex is called by the first operator of its chain, whose id it has.
+export const nameOf = (node) => { const parts = chainParts(node.description ?? ""); return short(parts[0] ?? node.id, 40); };
 
 function endedSentence(job, now) {
   const read = (job.vertices ?? []).reduce((sum, vertex) => sum + (vertex.metrics?.["read-records"] ?? 0), 0);

@@ -44,8 +44,8 @@ function both(s, large, largeUnit, small, smallUnit, isFine) {
 
 export const ago = (since, now) => (isNumber(since) && since > 0 ? `${coarse(Math.max(0, now - since))} ago` : NONE);
 
-// Of a time that has passed, tenths of a second mean nothing.
-export const coarse = (ms) => (ms < 1000 ? "0 s" : duration(Math.floor(ms / 1000) * 1000));
+// Of a time that has passed, tenths of a second mean nothing, and after two minutes seconds neither.
+export const coarse = (ms) => (ms < 1000 ? "0 s" : duration(Math.floor(ms / (ms < 120_000 ? 1000 : 60_000)) * (ms < 120_000 ? 1000 : 60_000)));
 
 const two = (number) => String(number).padStart(2, "0");
 export function moment(ms) {

@@ -36,6 +36,8 @@ function Failure({ group, job }) {
   const python = lines.filter((each) => !JAVA.test(each));
   const java = lines.filter((each) => JAVA.test(each));
   const message = messageOf(failure);
+  // The line that Python names, and the source below it.
+  const isOwn = (index) => Boolean(own) && [python[index], /^\s+File /.test(python[index - 1] ?? "") ? python[index - 1] : ""].some((each) => each.includes(own));
   return html`<article class="failure">
     <div class="failure-head"><b title=${moment(failure.timestamp)}>${ago(failure.timestamp, now())}</b>
       ${line ? html`<span>your line <b class="mono">${line}</b></span>` : null}
@@ -46,7 +48,7 @@ function Failure({ group, job }) {
       ${group.length > 1 ? html`<span><b>${group.length} times</b>, first at ${moment(group.at(-1).timestamp)}</span>` : null}
       ${failure["operator-id"] ? html`<a href=${href(["jobs", job.jid, "graph"], { vertex: vertexOf(job, failure) })}>show in the graph</a>` : null}</div>
     <p class="said">${message}</p>
-    ${python.length > 1 || python[0] !== message ? html`<pre class="trace" tabindex="0" role="region" aria-label="Python's stack">${python.map((each, index) => html`<span key=${index} class=${own && each.includes(own) ? "own" : /^\s+File /.test(each) ? "theirs" : ""}>${each}\n</span>`)}</pre>` : null}
+    ${python.length > 1 || python[0] !== message ? html`<pre class="trace" tabindex="0" role="region" aria-label="Python's stack">${python.map((each, index) => html`<span key=${index} class=${isOwn(index) ? "own" : /^\s+File /.test(each) ? "theirs" : ""}>${each}${"\n"}</span>`)}</pre>` : null}
     ${java.length ? html`<details><summary>Java's stack, ${java.length} lines</summary><pre class="trace" tabindex="0" role="region" aria-label="Java's stack">${java.join("\n")}</pre></details>` : null}
   </article>`;
 }

@@ -97,7 +97,7 @@ function Graph(show) {
     watcher.observe(box.current);
     return () => watcher.disconnect();
   }, []);
-  const scale = width ? Math.max(0.55, Math.min(1, width / layout.width)) : 1;
+  const scale = width ? Math.max(0.7, Math.min(1, width / layout.width)) : 1;
   const fastest = Math.max(1, ...layout.edges.map(({ source, target }) => edgeFigures(show, source, target).records ?? 0));
   return html`<div class="graph" tabindex="0" role="region" aria-label="Graph of the job"><div ref=${box}>
     <div class="graph-space" style=${`width:${layout.width * scale}px;height:${layout.height * scale}px;margin:0 auto`}>
@@ -129,10 +129,11 @@ function NodeList(show) {
 function Node({ node, style, figures, root, chosen, isLive }) {
   const { vertex, load, late, lag } = figures[node.id];
   const parts = chainParts(node.description);
-  const lines = parts.length > MOST_LINES ? [...parts.slice(0, MOST_LINES - 1), `${parts.length - MOST_LINES + 1} more`] : parts;
+  const rest = parts.slice(1);
+  const lines = rest.length > MOST_LINES ? [...rest.slice(0, MOST_LINES - 1), `${rest.length - MOST_LINES + 1} more`] : rest;
   return html`<button type="button" class="node ${root === node.id ? "root" : ""}" style=${style} aria-pressed=${String(chosen === node.id)} onClick=${() => pick({ vertex: chosen === node.id ? "" : node.id })} title=${parts.join(" → ")}>
     <span class="node-head"><b>${nameOf(node)}</b><span>× ${node.parallelism}${vertex && vertex.status !== "RUNNING" ? ` · ${vertex.status.toLowerCase()}` : ""}</span></span>
-    <ul role="presentation">${lines.map((line, index) => html`<li key=${index} role="presentation">${line}</li>`)}</ul>
+    <ul role="presentation">${lines.map((line, index) => html`<li key=${index} role="presentation">→ ${line}</li>`)}</ul>
     <span class="notes">${isNumber(lag) && isLive ? html`<span>watermark ${coarse(Math.max(0, lag))} behind</span>` : null}${late > 0 ? html`<span class="late">${count(late)} late</span>` : null}${!isLive ? html`<span>${count(vertex?.metrics["read-records"])} in, ${count(vertex?.metrics["write-records"])} out</span>` : null}</span>
     ${isLive ? html`<${Load} load=${load} />` : null}
   </button>`;

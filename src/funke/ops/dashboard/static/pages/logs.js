@@ -1,6 +1,6 @@
 // Log files that follow.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../view.js";
-import { now, request, useData } from "../data.js";
+import { now, request, useData, useOffers } from "../data.js";
 import { href, pick } from "../router.js";
 import { Answer, Empty, Failed, Section, Shown } from "../parts.js";
 import { ago, bytes, plural } from "../words.js";
@@ -28,21 +28,17 @@ function logsSentence(list, at) {
 }
 
 // New bytes only, where the service can tell them apart; else the whole file again.
-async function readOn(name, state) {
+async function readOn(name, state, hasParts) {
   const encoded = encodeURIComponent(name);
-  if (!state.isWhole) {
-    try {
-      const part = await request(`/funke/logs/${encoded}?offset=${state.next ?? -MOST_TEXT / 2}`);
-      const before = part.offset < (state.next ?? 0) ? "" : state.text;
-      return { ...state, text: (before + part.text).slice(-MOST_TEXT), next: part.next };
-    } catch (error) {
-      if (error.status !== 404) throw error;
-    }
+  if (hasParts) {
+    const part = await request(`/funke/logs/${encoded}?offset=${state.next ?? -MOST_TEXT / 2}`);
+    const before = part.offset < (state.next ?? 0) ? "" : state.text;
+    return { text: (before + part.text).slice(-MOST_TEXT), next: part.next };
   }
-  return { isWhole: true, text: (await request(`/jobmanager/logs/${encoded}`, { asText: true })).slice(-MOST_TEXT) };
+  return { text: (await request(`/jobmanager/logs/${encoded}`, { asText: true })).slice(-MOST_TEXT) };
 }
 
-function useLog(name, isFollowing) {
+function useLog(name, isFollowing, hasParts) {
   const [log, setLog] = useState({ text: "" });
   const [error, setError] = useState(null);
   const state = useRef({ text: "" });
@@ -52,7 +48,7 @@ function useLog(name, isFollowing) {
     async function read() {
       try {
         if (!document.hidden) {
-          const next = await readOn(name, state.current);
+          const next = await readOn(name, state.current, hasParts);
           if (isOver) return;
           if (next.text !== state.current.text) setLog(next);
           state.current = next;
@@ -63,9 +59,9 @@ function useLog(name, isFollowing) {
       }
       if (!isOver && isFollowing) timer = setTimeout(read, 1500);
     }
-    read();
+    if (hasParts !== undefined) read();
     return () => { isOver = true; clearTimeout(timer); };
-  }, [name, isFollowing]);
+  }, [name, isFollowing, hasParts]);
   return [log, error];
 }
 
@@ -74,13 +70,13 @@ const levelOf = (line) => (/\b(ERROR|FATAL|CRITICAL|Traceback|Error:)/.test(line
 function Log({ name, query }) {
   const isFollowing = query.follow !== "no";
   const wanted = (query.q ?? "").toLowerCase();
-  const [log, error] = useLog(name, isFollowing);
+  const [log, error] = useLog(name, isFollowing, useOffers("/funke/logs/{name}"));
   const box = useRef(null);
   const all = log.text.replace(/\n$/, "").split("\n");
   const lines = (wanted ? all.filter((line) => line.toLowerCase().includes(wanted)) : all).slice(-MOST_LINES);
   useLayoutEffect(() => { if (isFollowing && box.current) box.current.scrollTop = box.current.scrollHeight; }, [log, wanted, isFollowing]);
   return html`<${Section} title=${name} aside=${html`<input type="search" aria-label="Only lines that have" placeholder="Only lines with" value=${query.q ?? ""} onInput=${(event) => pick({ q: event.target.value })} /><label><input type="checkbox" checked=${isFollowing} onChange=${(event) => pick({ follow: event.target.checked ? "" : "no" })} /> Follow</label>`}>
-    ${error && !log.text ? html`<${Failed} error=${error} />` : html`<pre class="log" ref=${box} tabindex="0" role="log" aria-label=${name} aria-live="off">${lines.map((line, index) => html`<span key=${index} class=${levelOf(line)}>${marked(line, wanted)}\n</span>`)}</pre>`}
+    ${error && !log.text ? html`<${Failed} error=${error} />` : html`<pre class="log" ref=${box} tabindex="0" role="log" aria-label=${name} aria-live="off">${lines.map((line, index) => html`<span key=${index} class=${levelOf(line)}>${marked(line, wanted)}${"\n"}</span>`)}</pre>`}
     <p class="note">${wanted ? `${lines.length} of ${plural(all.length, "line")}` : plural(all.length, "line")} of the file's end.</p><//>`;
 }
 

@@ -71,6 +71,6 @@ function MetricChart({ source, name, onClose }) {
   const series = seriesOf(name, points);
   const show = wordsFor(name);
   return html`<figure class="chart"><div class="chart-head"><h2>${name}</h2><span class="now num" title=${String(series[0].values.at(-1) ?? "")}>${points.times.length ? show(series[0].values.at(-1)) : "–"}</span><button type="button" class="quiet icon-button" onClick=${onClose} aria-label=${`Remove ${name}`} title="Remove"><${Icon} name="close" size=${14} /></button></div>
-    ${points.times.length ? html`<${Chart} times=${points.times} series=${series} show=${show} label=${name} />` : html`<div class="plot" />`}
+    ${points.times.length ? html`<${Chart} times=${points.times} series=${series} show=${show} label=${name} top=${/TimeMsPerSecond$/.test(name) ? 1000 : /Usage$/.test(name) ? 1 : undefined} />` : html`<div class="plot" />`}
     <figcaption class="note">${series.length > 1 ? `average; most ${show(series[1].values.at(-1))} and least ${show(series[2].values.at(-1))} of the subtasks dashed` : series[0].name === name ? "of the job" : series[0].name}</figcaption></figure>`;
 }

@@ -1,6 +1,6 @@
 // What became of my query?
 import { html } from "../view.js";
-import { useData } from "../data.js";
+import { useData, useOffers } from "../data.js";
 import { href } from "../router.js";
 import { Answer, Copy, Empty, Section, Table } from "../parts.js";
 import { nameOf } from "../sentences.js";
@@ -10,7 +10,7 @@ const RELATIONAL = /^(\w*(Scan|Calc|Aggregate|Join|Rank|Deduplicate|Match|Window
 const WORDS = /\b(SELECT|FROM|WHERE|GROUP BY|ORDER BY|HAVING|JOIN|LEFT|RIGHT|FULL|INNER|OUTER|ON|AS|AND|OR|NOT|IN|INSERT INTO|VALUES|CREATE|TABLE|VIEW|WITH|UNION|ALL|DISTINCT|WINDOW|OVER|PARTITION BY|TUMBLE|HOP|SESSION|CUMULATE|DESCRIPTOR|INTERVAL|CASE|WHEN|THEN|ELSE|END|BEGIN|STATEMENT SET|EXECUTE|FOR SYSTEM_TIME AS OF|LIMIT)\b/gi;
 
 export function SqlPage({ job, path }) {
-  const answer = useData(`/funke${path}/sql`);
+  const answer = useData(useOffers("/funke/jobs/{jobid}/sql") ? `/funke${path}/sql` : null);
   const statements = answer.value?.statements ?? [];
   const operators = operatorsOf(job);
   const relational = operators.filter((each) => RELATIONAL.test(each.text));
@@ -36,7 +36,7 @@ const columns = (job) => [
   { label: "Operator", kind: "key", show: (each) => { const [, name = each.text, rest = ""] = /^([\w: ]+?)([([].*)$/s.exec(each.text) ?? []; return html`<b>${name}</b><span class="muted">${rest}</span>`; } },
   { label: "Changes", kind: "tight", show: (each) => { const kinds = /changelogMode=\[([^\]]+)\]/.exec(each.text)?.[1]; return kinds ? html`<code>${kinds}</code>` : html`<span class="muted">–</span>`; } },
   { label: "Vertex", kind: "tight", show: (each) => html`<a href=${href(["jobs", job.jid, "graph"], { vertex: each.node.id })}>${nameOf(each.node).split(/[([]/)[0]}</a> <span class="muted">× ${each.node.parallelism}</span>` },
-  { label: "Records in", isNumber: true, show: (each) => (each.isFirst ? count(each.vertex?.metrics["read-records"]) : "") },
+  { label: "Records in", isNumber: true, show: (each) => (each.isFirst && each.node.inputs?.length ? count(each.vertex?.metrics["read-records"]) : "") },
 ];
 
 function highlighted(sql) {

@@ -1,15 +1,16 @@
 // What does it remember?
 import { html } from "../view.js";
-import { now, useAll, useData } from "../data.js";
+import { now, useAll, useData, useOffers } from "../data.js";
 import { Answer, Empty, Num, Section, Share, Shown, Table } from "../parts.js";
 import { nameOf, stateSentence } from "../sentences.js";
 import { ago, bytes, count, isNumber, moment, percent } from "../words.js";
 import { Chart } from "../chart.js";
 
 export function StatePage({ job, path }) {
-  const measured = useData(`/funke${path}/state`);
+  const measured = useData(useOffers("/funke/jobs/{jobid}/state") ? `/funke${path}/state` : null);
   const answer = useData(`${path}/checkpoints`);
-  if (measured.value) return html`<${Measured} state=${measured.value} />`;
+  // Null: not measured for this job.
+  if (measured.value?.operators) return html`<${Measured} state=${measured.value} />`;
   return html`<${Shown} of=${answer}>${(checkpoints) => html`<${FromCheckpoint} job=${job} path=${path} checkpoints=${checkpoints} />`}<//>`;
 }
 

@@ -1,6 +1,6 @@
 // The panel beside the graph: one vertex with its subtasks, operators, watermarks, metrics and flame graph.
 import { html } from "../view.js";
-import { now, useData } from "../data.js";
+import { now, useData, useOffers } from "../data.js";
 import { href, pick } from "../router.js";
 import { Icon, Section, Share, Shown, Status, Table } from "../parts.js";
 import { nameOf, skewOf } from "../sentences.js";
@@ -39,7 +39,7 @@ function Subtasks({ vertex, pressure, marks, late, isLive }) {
     { label: isSource ? "Sent" : "Taken", title: "records since the start, against the most of a subtask", show: (each) => { const own = taken[each.subtask] ?? 0; return html`<span title=${`${own} records, ${percent(total ? own / total : 0)} of all`}><${Share} part=${own / most} text=${count(own)} /></span>`; } },
     ...(isLive && pressure?.status === "ok" ? [
       { label: "Busy", show: (each) => html`<${Share} kind="busy" part=${load(each)?.busyRatio} text=${percent(load(each)?.busyRatio)} />` },
-      { label: "Backp.", title: "backpressured", show: (each) => html`<${Share} kind="back" part=${load(each)?.ratio} text=${percent(load(each)?.ratio)} />` }] : []),
+      ...(pressure.subtasks.some((each) => each.ratio > 0.005) ? [{ label: "Backp.", title: "backpressured", show: (each) => html`<${Share} kind="back" part=${load(each)?.ratio} text=${percent(load(each)?.ratio)} />` }] : [])] : []),
     ...(marks.length ? [{ label: "Watermark", isNumber: true, show: (each) => { const mark = ofSubtask(marks, each.subtask); return isNumber(mark) ? html`<span title=${watermark(mark)}>${mark > 9e15 ? "end" : `−${coarse(Math.max(0, now() - mark))}`}</span>` : "–"; } }] : []),
     ...(hasLate ? [{ label: "Late", isNumber: true, show: (each) => count(ofSubtask(late, each.subtask)) }] : []),
     { label: "Where", kind: "tight", show: (each) => html`<span class="muted">${each.endpoint}${isNumber(each.slot) ? ` · slot ${each.slot}` : ""}${each.attempt ? ` · attempt ${each.attempt}` : ""}</span>` },
@@ -51,7 +51,8 @@ function Subtasks({ vertex, pressure, marks, late, isLive }) {
 const Operators = ({ vertex, node }) => vertex.operators?.length ? html`<${Section} title="Chain" aside=${`${node.inputs?.map((each) => each.ship_strategy.toLowerCase()).join(", ") || "source"} · max parallelism ${vertex.maxParallelism}`}><ul class="operators">${vertex.operators.map((each) => html`<li key=${each.id}><span>${each.name}${each.uid ? html` <code>uid ${each.uid}</code>` : null}</span>${each["user-line"] ? html`<code>${each["user-line"].split(/[/\\]/).pop()}</code>` : null}</li>`)}</ul><//>` : null;
 
 function FlameSection({ path }) {
-  const flame = useData(`${path}/flamegraph?type=FULL`);
+  const isOffered = useOffers("/jobs/{jobid}/vertices/{vertexid}/flamegraph");
+  const flame = useData(isOffered ? `${path}/flamegraph?type=FULL` : null);
   const data = flame.value?.data;
-  return html`<${Section} title="Where its functions spend their time">${data?.value ? html`<${Flame} data=${data} />` : html`<p class="note">${flame.error ? "Stacks are not sampled by this service." : "No samples yet."}</p>`}<//>`;
+  return html`<${Section} title="Where its functions spend their time">${data?.value ? html`<${Flame} data=${data} />` : html`<p class="note">${!isOffered || flame.error ? "Stacks are not sampled by this service." : "No samples yet."}</p>`}<//>`;
 }
