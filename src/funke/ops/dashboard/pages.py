@@ -152,7 +152,8 @@ def _is_watchable(path: str) -> bool:
 
 def _event(path: str, status: int, body: bytes) -> bytes:
     head = json.dumps({"path": path, "status": status})[:-1].encode()
-    return b"data: " + head + b', "body": ' + (body or b"null") + b"}\n\n"
+    # An event ends with an empty line; between JSON's values a line break is the same as a space.
+    return b"data: " + head + b', "body": ' + body.replace(b"\n", b" ") + b"}\n\n"
 
 
 def _json(status: int, content: dict[str, Any]) -> Response:
@@ -170,17 +171,19 @@ async def _get(request: Request, path: str) -> tuple[int, bytes]:
         "query_string": query.encode(),
         "root_path": "",
     }
-    status, parts = 500, []
+    status, is_json, parts = 500, False, []
 
     async def receive() -> Message:
         return {"type": "http.request", "body": b"", "more_body": False}
 
     async def send(message: Message) -> None:
-        nonlocal status
+        nonlocal status, is_json
         if message["type"] == "http.response.start":
             status = message["status"]
+            is_json = (b"content-type", b"application/json") in message["headers"]
         else:
             parts.append(message.get("body", b""))
 
     await request.app(scope, receive, send)
-    return status, b"".join(parts)
+    body = b"".join(parts)
+    return status, body if is_json else json.dumps(body.decode("utf-8", "replace")).encode()
