@@ -1,0 +1,41 @@
+"""The process that serves pages about a program's own jobs; it ends with the program."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+
+from funke.engine.config.settings import Settings
+from funke.engine.errors import FunkeError
+from funke.ops.rest.app import make_app
+from funke.ops.rest.cluster_state import Cluster
+from funke.ops.rest.job_directory import JobDirectory
+from funke.ops.rest.server import RestServer, RestSettings
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Serves until the program at the other end of the pipe is gone."""
+    # Ctrl-C is for the program; what follows from it is seen when the pipe ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    given = json.loads(sys.stdin.readline() or "{}")
+    settings = Settings(given.get("settings", {}))
+    try:
+        listening = RestSettings.of(settings)
+        cluster = Cluster(JobDirectory(given["home"]), settings.to_text_dict())
+        server = RestServer(make_app(cluster, listening.access), listening).start()
+    except FunkeError as error:
+        print(f"warning: there are no pages about the job: {error}", file=sys.stderr)
+        return 1
+    print(f"The job's pages: {server.url}", file=sys.stderr, flush=True)
+    while os.read(sys.stdin.fileno(), 1024):
+        pass
+    server.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
