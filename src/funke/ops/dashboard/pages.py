@@ -124,7 +124,10 @@ class _Watchers:
         """One stream."""
         paths = request.query_params.getlist("path")
         if not paths or len(paths) > _MOST_PATHS or any(not _is_watchable(path) for path in paths):
-            return _json(400, {"errors": [f"'path' must name 1 to {_MOST_PATHS} paths of this interface, such as /jobs/overview"]})
+            return _json(
+                400,
+                {"errors": [f"'path' must name 1 to {_MOST_PATHS} paths of this interface, such as /jobs/overview"]},
+            )
         if self._open >= _MOST_STREAMS:
             return _json(503, {"errors": [f"{_MOST_STREAMS} pages are watching already; close one, or poll"]})
         return StreamingResponse(self._events(request, paths), media_type="text/event-stream")
@@ -164,7 +167,9 @@ async def _get(request: Request, path: str) -> tuple[int, bytes]:
     """What this application answers to a GET; whoever asks has been let through already."""
     target, _, query = path.partition("?")
     scope: dict[str, Any] = {
-        **{key: request.scope[key] for key in ("type", "asgi", "http_version", "scheme", "server", "client", "headers")},
+        **{
+            key: request.scope[key] for key in ("type", "asgi", "http_version", "scheme", "server", "client", "headers")
+        },
         "method": "GET",
         "path": f"/v1{target}",
         "raw_path": f"/v1{target}".encode(),

@@ -9,6 +9,7 @@ import sys
 
 from funke.engine.config.settings import Settings
 from funke.engine.errors import FunkeError
+from funke.ops.dashboard.pages import dashboard_pages
 from funke.ops.rest.app import make_app
 from funke.ops.rest.cluster_state import Cluster
 from funke.ops.rest.job_directory import JobDirectory
@@ -26,7 +27,7 @@ def main() -> int:
     try:
         listening = RestSettings.of(settings)
         cluster = Cluster(JobDirectory(given["home"]), settings.to_text_dict())
-        server = RestServer(make_app(cluster, listening.access), listening).start()
+        server = RestServer(make_app(cluster, listening.access, dashboard_pages(cluster.logs)), listening).start()
     except FunkeError as error:
         print(f"warning: there are no pages about the job: {error}", file=sys.stderr)
         return 1

@@ -50,7 +50,10 @@ class Browser:
 
     def run(self, script: str, *arguments: Any) -> Any:
         """What a script returns; a promise is waited for."""
-        body = f"const done = arguments[arguments.length - 1]; Promise.resolve((async () => {{ {script} }})()).then(done, (error) => done({{failed: String(error)}}))"
+        body = (
+            "const done = arguments[arguments.length - 1];"
+            f"(async () => {{ {script} }})().then(done, (error) => done({{failed: String(error)}}))"
+        )
         found = self._driver.execute_async_script(body, *arguments)
         assert not (isinstance(found, dict) and "failed" in found), found
         return found
@@ -72,7 +75,8 @@ class Browser:
     def click(self, selector: str, text: str = "") -> None:
         """An element, by what it is and says; waited for."""
         script = (
-            "const found = [...document.querySelectorAll(arguments[0])].find((each) => each.innerText.trim().startsWith(arguments[1]) && !each.disabled);"
+            "const fits = (each) => each.innerText.trim().startsWith(arguments[1]) && !each.disabled;"
+            "const found = [...document.querySelectorAll(arguments[0])].find(fits);"
             "found?.click(); return Boolean(found)"
         )
         self.wait(f"{selector} {text}", lambda: self.run(script, selector, text))

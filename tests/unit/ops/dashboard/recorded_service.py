@@ -146,7 +146,9 @@ def recorded_service(folder: Path, views: list[JobView], access: Access | None =
         assert thread.is_alive(), "the service has not started"
         thread.join(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
-    service = RecordedService(f"http://127.0.0.1:{port}", {each.seen.name: each for each in jobs}, programs, server, thread)
+    service = RecordedService(
+        f"http://127.0.0.1:{port}", {each.seen.name: each for each in jobs}, programs, server, thread
+    )
     try:
         yield service
     finally:

@@ -1,4 +1,4 @@
-"""Jobs for the pages: one that is held up, one without checkpoints, one that fails, a query, and some that have ended."""
+"""Jobs for the pages: one is held up, one has no checkpoints, one fails, one is a query, some have ended."""
 
 from __future__ import annotations
 
@@ -83,9 +83,7 @@ def job(
             SubtaskView(i, 0, state, entered, i, f"worker-{1 + i % 2}", None if is_over else _pressure(*load))
             for i, load in enumerate(each.loads)
         )
-        vertices.append(
-            VertexView(number, " -> ".join(each.operators), chain, len(each.loads), 128, subtasks=subtasks)
-        )
+        vertices.append(VertexView(number, " -> ".join(each.operators), chain, len(each.loads), 128, subtasks=subtasks))
         tasks[number] = {
             i: {
                 "busyTimeMsPerSecond": 1000 * busy,
@@ -163,14 +161,21 @@ def checkpoints(ages_ms: tuple[int, ...], size: int, failed: tuple[tuple[int, st
         kind = "savepoint" if number == 3 else "checkpoint"
         path = f"file:///var/funke/checkpoints/{kind}-{first + number}"
         made = CheckpointView(
-            first + number, kind, "COMPLETED", NOW - age - 1300, 1300.0 + 90 * number, at // 6, at, 9.0, path, slots=slots
+            first + number,
+            kind,
+            "COMPLETED",
+            NOW - age - 1300,
+            1300.0 + 90 * number,
+            at // 6,
+            at,
+            9.0,
+            path,
+            slots=slots,
         )
         found = found.with_completed(made)
     for number, (age, why) in enumerate(failed):
         found = found.with_failed(
-            CheckpointView(
-                first + len(ages_ms) + number, "checkpoint", "FAILED", NOW - age, 600_000.0, failure=why
-            )
+            CheckpointView(first + len(ages_ms) + number, "checkpoint", "FAILED", NOW - age, 600_000.0, failure=why)
         )
     return found
 
@@ -264,7 +269,9 @@ def all_jobs() -> list[JobView]:
     sensors = replace(
         sensors,
         checkpoints=checkpoints((30_000,), 2 * MB),
-        exceptions=tuple(_failure(age, attempt, sensors) for age, attempt in ((12_000, 2), (4 * MINUTE, 1), (8 * MINUTE, 0))),
+        exceptions=tuple(
+            _failure(age, attempt, sensors) for age, attempt in ((12_000, 2), (4 * MINUTE, 1), (8 * MINUTE, 0))
+        ),
     )
     query = job("top-bids", QUERY, age_ms=50 * MINUTE, checkpoints=checkpoints((8_000,), 14 * MB))
     waiting = job(
