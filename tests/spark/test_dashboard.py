@@ -34,7 +34,8 @@ source = DataGeneratorSource(
     lambda number: number, 10**9, Types.LONG(), rate_limiter_strategy=RateLimiterStrategy.per_second(20000)
 )
 numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
-numbers.key_by(lambda value: value % 100).map(slow, Types.LONG()).name("slow").uid("slow").filter(lambda value: False).print()
+slowly = numbers.key_by(lambda value: value % 100).map(slow, Types.LONG()).name("slow").uid("slow")
+slowly.filter(lambda value: False).print()
 env.execute("watched")
 """
 

@@ -131,7 +131,10 @@ function Node({ node, style, figures, root, chosen, isLive }) {
   const parts = chainParts(node.description);
   const rest = parts.slice(1);
   const lines = rest.length > MOST_LINES ? [...rest.slice(0, MOST_LINES - 1), `${rest.length - MOST_LINES + 1} more`] : rest;
-  return html`<button type="button" class="node ${root === node.id ? "root" : ""}" style=${style} aria-pressed=${String(chosen === node.id)} onClick=${() => pick({ vertex: chosen === node.id ? "" : node.id })} title=${parts.join(" → ")}>
+  const own = useRef(null);
+  // Beside an open panel there is less room: what was chosen stays in sight.
+  useEffect(() => { if (chosen === node.id) own.current?.scrollIntoView({ block: "nearest", inline: "nearest" }); }, [chosen]);
+  return html`<button ref=${own} type="button" class="node ${root === node.id ? "root" : ""}" style=${style} aria-pressed=${String(chosen === node.id)} onClick=${() => pick({ vertex: chosen === node.id ? "" : node.id })} title=${parts.join(" → ")}>
     <span class="node-head"><b>${nameOf(node)}</b><span>× ${node.parallelism}${vertex && vertex.status !== "RUNNING" ? ` · ${vertex.status.toLowerCase()}` : ""}</span></span>
     <ul role="presentation">${lines.map((line, index) => html`<li key=${index} role="presentation">→ ${line}</li>`)}</ul>
     <span class="notes">${isNumber(lag) && isLive ? html`<span>watermark ${coarse(Math.max(0, lag))} behind</span>` : null}${late > 0 ? html`<span class="late">${count(late)} late</span>` : null}${!isLive ? html`<span>${count(vertex?.metrics["read-records"])} in, ${count(vertex?.metrics["write-records"])} out</span>` : null}</span>

@@ -52,7 +52,7 @@ function Head({ job, tab, features, onAction }) {
         ${canCancel ? html`<button type="button" class="danger" onClick=${() => onAction("cancel")}>Cancel</button>` : null}
       </div>`}</div>
     <div class="job-meta"><span><code>${job.jid}</code><${Copy} text=${job.jid} label="Copy the job's id" /></span>
-      <span>${job["job-type"]?.toLowerCase()}</span><span>parallelism ${parallelism}</span>
+      <span>${job["job-type"]?.toLowerCase()}</span>${parallelism ? html`<span>parallelism ${parallelism}</span>` : null}
       <span title=${moment(job["start-time"])}>started ${coarse(now() - job["start-time"])} ago</span>
       ${hasEnded ? html`<span title=${moment(job["end-time"])}>ran for <${Num} value=${job.duration} as=${duration} unit="ms" /></span><span>from its history</span>` : null}</div>
     <nav class="nav tabs" aria-label="Pages of the job">${TABS.map(([name, title]) => html`<a key=${name} href=${href(["jobs", job.jid, name])} aria-current=${name === tab ? "page" : undefined}>${title}</a>`)}</nav>

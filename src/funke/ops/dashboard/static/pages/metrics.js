@@ -39,7 +39,7 @@ export function MetricsPage({ job, path, query }) {
   const change = (name) => pick({ vertex: scope, m: (picked.includes(name) ? picked.filter((each) => each !== name) : [...picked, name]).join(",") || "," });
   const found = known.filter((name) => name.toLowerCase().includes(filter.toLowerCase()));
   return html`<${Shown} of=${names}>${() => html`<${Answer} ...${metricsSentence(picked.length, known.length)} />
-    <div class="split"><div class="section">
+    <div class="split"><div class="section picks">
       <label class="field"><span>Of</span><select value=${scope} onChange=${(event) => pick({ vertex: event.target.value, m: undefined })}><option value="job">the job</option>${nodes.map((node) => html`<option key=${node.id} value=${node.id}>${nameOf(node)}</option>`)}</select></label>
       <label class="field"><span>Metrics</span><input type="search" placeholder="Part of a name" value=${filter} onInput=${(event) => setFilter(event.target.value)} /></label>
       <div class="side-list" role="group" aria-label="Metrics" tabindex="0">${found.slice(0, 300).map((name) => html`<label key=${name}><input type="checkbox" checked=${picked.includes(name)} disabled=${!picked.includes(name) && picked.length >= MOST_CHARTS} onChange=${() => change(name)} />${name}</label>`)}${found.length ? null : html`<p class="note">No metric is called that.</p>`}</div></div>

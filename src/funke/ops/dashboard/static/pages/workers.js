@@ -43,7 +43,7 @@ function columns(jobs, figures) {
   ];
 }
 
-const PARTS = [["taskHeap", "Functions and state", "--busy"], ["frameworkHeap", "Framework", "--accent"], ["managedMemory", "Managed: RocksDB, sorting", "--back"], ["networkMemory", "Network buffers", "--good"], ["taskOffHeap", "Functions, off-heap", "--warn"], ["frameworkOffHeap", "Framework, off-heap", "--done"], ["jvmMetaspace", "Classes", "--muted"], ["jvmOverhead", "Overhead", "--line-strong"]];
+const PARTS = [["taskHeap", "Functions and state", "--busy"], ["frameworkHeap", "Framework", "--warn"], ["managedMemory", "Managed: RocksDB, sorting", "--back"], ["networkMemory", "Network buffers", "--good"], ["taskOffHeap", "Functions, off-heap", "--bad"], ["frameworkOffHeap", "Framework, off-heap", "--done"], ["jvmMetaspace", "Classes", "--muted"], ["jvmOverhead", "Overhead", "--idle"]];
 
 function Memory({ worker }) {
   const memory = worker.memoryConfiguration ?? {};
