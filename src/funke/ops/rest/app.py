@@ -17,9 +17,11 @@ from starlette.routing import Route as StarletteRoute
 
 from funke.engine.errors import FunkeError
 from funke.engine.types.json_form import to_json
+from funke.ops.metrics.prometheus import CONTENT_TYPE
 from funke.ops.rest.call import Answer, Call, RestError, Route
 from funke.ops.rest.cluster_state import Cluster
 from funke.ops.rest.guard import Access, App, BodyError, Guard, read_body
+from funke.ops.rest.metrics_text import metrics_text
 from funke.ops.rest.openapi import openapi_document
 from funke.ops.rest.routes import ROUTES
 
@@ -42,7 +44,15 @@ def make_app(cluster: Cluster, access: Access, pages: Iterable[BaseRoute] = ()) 
     async def health(request: Request) -> Response:
         return Response(b"ok", media_type="text/plain")
 
-    further = [StarletteRoute("/openapi.json", openapi), StarletteRoute("/healthz", health), *pages]
+    def metrics(request: Request) -> Response:
+        return Response(metrics_text(cluster), media_type=CONTENT_TYPE)
+
+    further = [
+        StarletteRoute("/metrics", metrics),
+        StarletteRoute("/openapi.json", openapi),
+        StarletteRoute("/healthz", health),
+        *pages,
+    ]
     app = Starlette(
         routes=[*routes, *further],
         exception_handlers={HTTPException: _http_error, Exception: _failure},
@@ -90,8 +100,15 @@ def _to_response(route: Route, result: Any) -> Response:
     answer = result if isinstance(result, Answer) else Answer(result, route.status)
     if isinstance(answer.content, bytes):
         return Response(answer.content, answer.status, media_type=answer.media_type)
-    content = json.dumps(to_json(answer.content), separators=(",", ":")).encode()
-    return Response(content, answer.status, media_type=answer.media_type)
+    return Response(_to_text(answer.content), answer.status, media_type=answer.media_type)
+
+
+def _to_text(content: Any) -> bytes:
+    try:
+        # Most answers hold nothing that JSON does not know.
+        return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+    except (TypeError, ValueError):
+        return json.dumps(to_json(content), separators=(",", ":")).encode()
 
 
 def _errors(status: int, *messages: str) -> Response:

@@ -7,10 +7,12 @@ import os
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from funke.engine.errors import FunkeError, StateError
+from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.job import Job
 from funke.engine.jobs.records.job_record import JobRecord, read_record
 from funke.engine.jobs.records.recorded_job import EndedJob, RemoteJob, recorded_view
@@ -35,6 +37,8 @@ class KnownJob:
     # As it was written down last.
     seen: JobView
     is_driven: bool
+    # How many subtasks are in each state, by what was written down.
+    tasks: Counter[ExecutionState]
     _directory: JobDirectory
 
     @property
@@ -132,7 +136,8 @@ def _read(folder: str, before: _Look | None, directory: JobDirectory) -> _Look:
         return before
     # A job that has failed because its driver is gone may still be taken up by another.
     is_final = record.state().status.is_globally_terminal_state()
-    return _Look(signature, is_final, KnownJob(record, _seen(record, is_driven), is_driven, directory))
+    seen = _seen(record, is_driven)
+    return _Look(signature, is_final, KnownJob(record, seen, is_driven, seen.state_counts, directory))
 
 
 def _signature(folder: str) -> tuple[tuple[str, int], ...]:

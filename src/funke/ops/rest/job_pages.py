@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from funke.engine.graph.execution_graph import ExecutionState
+from funke.engine.jobs.views.bottleneck import find_bottleneck
 from funke.engine.jobs.views.job_view import ExceptionView, JobView, VertexView
 from funke.engine.types.job_status import JobStatus
 from funke.ops.rest.call import Call, Parameter, RestError, Route
@@ -51,10 +52,10 @@ def list_jobs(call: Call) -> Any:
 
 
 def overview(call: Call) -> Any:
-    return {"jobs": [_overview_of(job.seen) for job in call.cluster.jobs.all()]}
+    return {"jobs": [_overview_of(job.seen, job.tasks) for job in call.cluster.jobs.all()]}
 
 
-def _overview_of(view: JobView) -> dict[str, Any]:
+def _overview_of(view: JobView, tasks: Counter[ExecutionState]) -> dict[str, Any]:
     end, duration = _end_and_duration(view)
     return {
         "jid": view.job_id,
@@ -64,7 +65,7 @@ def _overview_of(view: JobView) -> dict[str, Any]:
         "end-time": end,
         "duration": duration,
         "last-modification": max((entry.since_ms for entry in view.status_history), default=view.started_ms),
-        "tasks": {"total": sum(view.state_counts.values()), **_task_counts(view.state_counts)},
+        "tasks": {"total": sum(tasks.values()), **_task_counts(tasks)},
         "jobType": _job_type(view),
         "schedulerType": "Default",
         "pending-operators": 0,
@@ -104,6 +105,20 @@ def details(call: Call) -> Any:
         "pending-operators": 0,
         "application-id": call.job.record.run_id,
         "waiting-for": view.waiting_for,
+        "bottleneck": _bottleneck(view),
+    }
+
+
+def _bottleneck(view: JobView) -> dict[str, Any] | None:
+    found = find_bottleneck(view)
+    if found is None:
+        return None
+    vertex = next(each for each in view.vertices if each.id == found.vertex_id)
+    return {
+        "vertex": vertex_id(vertex),
+        "sentence": found.sentence,
+        "user-line": found.user_line,
+        "skew": found.skew,
     }
 
 
@@ -364,6 +379,9 @@ ROUTES = (
             "pending-operators": int,
             "application-id": str,
             "waiting-for": str,
+            "bottleneck": Optional(
+                {"vertex": str, "sentence": str, "user-line": Optional(str), "skew": Optional(float)}
+            ),
         },
     ),
     Route("GET", "/jobs/{jobid}/status", status, "How a job stands", {"status": str}),

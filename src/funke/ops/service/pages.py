@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import sys
 
 from funke.engine.config.settings import Settings
 from funke.engine.errors import FunkeError
+from funke.engine.jobs.submission.own_pages import has_rest
 from funke.ops.dashboard.pages import dashboard_pages
+from funke.ops.metrics.reporters import start_reporters
 from funke.ops.rest.app import make_app
 from funke.ops.rest.cluster_state import Cluster
 from funke.ops.rest.job_directory import JobDirectory
@@ -24,17 +27,24 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     given = json.loads(sys.stdin.readline() or "{}")
     settings = Settings(given.get("settings", {}))
+    cluster = Cluster(JobDirectory(given["home"]), settings.to_text_dict())
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    closing = start_reporters(settings, cluster)
     try:
-        listening = RestSettings.of(settings)
-        cluster = Cluster(JobDirectory(given["home"]), settings.to_text_dict())
-        server = RestServer(make_app(cluster, listening.access, dashboard_pages(cluster.logs)), listening).start()
+        if has_rest(settings):
+            listening = RestSettings.of(settings)
+            server = RestServer(make_app(cluster, listening.access, dashboard_pages(cluster.logs)), listening).start()
+            closing.append(server.close)
+            print(f"The job's pages: {server.url}", file=sys.stderr, flush=True)
     except FunkeError as error:
         print(f"warning: there are no pages about the job: {error}", file=sys.stderr)
-        return 1
-    print(f"The job's pages: {server.url}", file=sys.stderr, flush=True)
+        if not closing:
+            return 1
     while os.read(sys.stdin.fileno(), 1024):
         pass
-    server.close()
+    for close in closing:
+        close()
     return 0
 
 

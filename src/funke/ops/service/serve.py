@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from funke.engine.config.settings import Settings
 from funke.engine.errors import FunkeError, LeaseLostError
@@ -18,6 +18,7 @@ from funke.engine.jobs.records.job_record import home_folder
 from funke.engine.jobs.records.lease import Lease
 from funke.ops.cli.properties import settings_with
 from funke.ops.dashboard.pages import dashboard_pages
+from funke.ops.metrics.reporters import start_reporters
 from funke.ops.rest.app import make_app
 from funke.ops.rest.cluster_state import Cluster, LogFolder
 from funke.ops.rest.job_directory import JobDirectory
@@ -83,15 +84,19 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder) -
         signal.signal(number, lambda *_: dispatcher.shut_down(is_cancelling=False))
     server = RestServer(make_app(cluster, listening.access, dashboard_pages(cluster.logs)), listening)
     control = ControlServer(folder.control_path, _commands(dispatcher), _LIMITS_S)
+    closing: list[Callable[[], None]] = []
     try:
         jobs.all()
         server.start()
         folder.put_address(ServiceAddress(os.getpid(), socket.gethostname(), server.url, started_ms))
+        closing = start_reporters(settings, cluster)
         _LOG.info("serving %s for %s", server.url, folder.home)
         while not dispatcher.stopping.wait(_LOOK_S):
             _look(dispatcher)
         dispatcher.close()
     finally:
+        for close in closing:
+            close()
         control.close()
         server.close()
         _LOG.info("ended")

@@ -58,9 +58,12 @@ def warnings(options: dict[str, str], capsys: pytest.CaptureFixture[str]) -> lis
         ({"jobmanager.execution.failover-strategy": "full"}, []),
         ({"jobmanager.execution.failover-strategy": "region"}, ["jobmanager.execution.failover-strategy has"]),
         ({"execution.checkpointing.intervall": "1 s"}, ["execution.checkpointing.intervall has no effect: Funke has"]),
+        ({"paralellism.default": "2"}, ["paralellism.default has no effect: Funke has no such option; did you mean"]),
         ({"web.a": "1", "rest.port": "8082"}, ["web.a has no effect: the service has no such setting"]),
         ({"taskmanager.memory.process.size": "2g"}, ["taskmanager.memory.process.size has no effect: state in memory"]),
         ({"taskmanager.memory.process.size": "2g", "state.backend.type": "rocksdb"}, []),
+        ({"metrics.reporter.p.factory.class": "a.PrometheusReporterFactory", "metrics.reporter.p.port": "1"}, []),
+        ({"metrics.reporter.g.factory.class": "a.GraphiteReporterFactory"}, ["metrics.reporter.g.factory.class has"]),
         ({"jobmanager.memory.heap.size": "2g"}, ["jobmanager.memory.heap.size has no effect: Spark's driver"]),
     ],
 )

@@ -1,4 +1,4 @@
-"""Starts the process that serves pages about this program's jobs, when the configuration names a port for them."""
+"""Starts the process that serves pages about this program's jobs, and tells figures to reporters, when asked to."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import subprocess
 import sys
 
 from funke.engine.config import rest_options as options
+from funke.engine.config.reporters import reporters_of
 from funke.engine.config.settings import Settings
 from funke.engine.jobs.notices import notice
 
-__all__ = ["serve_own_pages", "wants_own_pages"]
+__all__ = ["has_rest", "serve_own_pages", "wants_own_pages"]
 
 # A process of its own: requests take nothing of the driver's time, and the engine does not know the interface.
 _MODULE = "funke.ops.service.pages"
@@ -20,8 +21,13 @@ _MODULE = "funke.ops.service.pages"
 
 def wants_own_pages(settings: Settings) -> bool:
     """Whether a program serves pages about its jobs; those of the service are on the service's pages."""
-    is_named = settings.is_set(options.REST_PORT) or settings.is_set(options.REST_BIND_PORT)
-    return is_named and not settings.get(options.SLOT_POOL)
+    has_reporters = any(each.kind for each in reporters_of(settings))
+    return (has_rest(settings) or has_reporters) and not settings.get(options.SLOT_POOL)
+
+
+def has_rest(settings: Settings) -> bool:
+    """Whether a port is named for the pages themselves; reporters of metrics need none."""
+    return settings.is_set(options.REST_PORT) or settings.is_set(options.REST_BIND_PORT)
 
 
 def serve_own_pages(settings: Settings, home: str) -> None:
