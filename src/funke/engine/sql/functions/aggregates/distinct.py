@@ -25,6 +25,7 @@ class DistinctKernel(AggregateKernel):
     def __init__(self, call: AggregateCall, inner: AggregateKernel) -> None:
         self._types = [(place, each.type) for place, each in enumerate(call.arguments)]
         self._inner = inner
+        self._has_retractions = call.has_retractions
         self.dtypes = (object, *inner.dtypes)
         self.initial = (dict, *inner.initial)
 
@@ -109,20 +110,21 @@ class DistinctKernel(AggregateKernel):
         codes = [numbers.setdefault(key, len(numbers)) for key in storage_keys(list(zip(*lists)))]
         return list(numbers), np.array(codes, np.int64)
 
-    @staticmethod
-    def _first_ones(counts: Any, rows: AggregateRows, keys: list[Any], codes: Any) -> list[int]:
+    def _first_ones(self, counts: Any, rows: AggregateRows, keys: list[Any], codes: Any) -> list[int]:
         """The first row of each value that a group does not know; one lookup for each value of a group in the batch."""
         segment_of_row = rows.segments.segment_of_row
         combined = segment_of_row * len(keys) + codes
         places = np.arange(len(rows)) if rows.mask is None else np.flatnonzero(rows.mask)
-        _, first = np.unique(combined[places], return_index=True)
+        _, first, numbers = np.unique(combined[places], return_index=True, return_counts=True)
         first = places[first]
         chosen = []
-        for row, segment, code in zip(first.tolist(), segment_of_row[first].tolist(), codes[first].tolist()):
+        found = zip(first.tolist(), segment_of_row[first].tolist(), codes[first].tolist(), numbers.tolist())
+        for row, segment, code, number in found:
             known, key = counts[segment], keys[code]
             if key not in known:
-                known[key] = 1
                 chosen.append(row)
+            # How often matters if rows may be taken back later.
+            known[key] = known.get(key, 0) + number if self._has_retractions else 1
         return chosen
 
     @staticmethod
