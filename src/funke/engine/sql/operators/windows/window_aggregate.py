@@ -280,6 +280,7 @@ class SliceWindowOperator(_SliceOperator):
     def __init__(self, spec: WindowAggregate, windows: Windows) -> None:
         super().__init__(spec, Slices(windows), spec.keys)
         self._is_cumulative = windows.kind == "cumulate"
+        self._is_from_last = windows.is_from_last
 
     def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
         timed, stamps = self.timed(batch, now_ms)
@@ -287,7 +288,7 @@ class SliceWindowOperator(_SliceOperator):
 
     def _window(self, end: int) -> AggregateBlock:
         ends = self._store.ends_between(self._slices.start_of(end), end)
-        block = self._store.merged(ends)
+        block = self._store.merged(ends[::-1] if self._is_from_last else ends)
         if self._is_cumulative:
             # The next window begins with the same slices.
             self._store.replace(ends, block)
