@@ -35,7 +35,7 @@ bench: venv
 SECONDS = 600
 SHAPES = 500
 soak: venv
-	@FUNKE_TEST_SHAPES=$(SHAPES) $(RUN)/python -m pytest -q -k shape tests/unit/runtime/pipelined
+	@FUNKE_TEST_SHAPES=$(SHAPES) $(RUN)/python -m pytest -q --timeout 3600 -k shape tests/unit/runtime/pipelined
 	@$(RUN)/python tools/soak.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS)) $(if $(FAULTS),--faults)
 
 layers: venv

@@ -1,4 +1,4 @@
-"""One Spark session and one Kafka broker for all tests, ended with the run."""
+"""One Spark session, one database and one Kafka broker for all tests, ended with the run."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.harness.postgres_server import PostgresServer, find_binaries, running_postgres
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,3 +76,12 @@ def kafka() -> Iterator[KafkaBroker]:
         except BrokerUnavailableError as reason:
             pytest.skip(str(reason))
         yield broker
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A server for the whole run; tests make tables of their own."""
+    if find_binaries() is None:
+        pytest.skip("PostgreSQL is not installed; the development dependencies bring it")
+    with running_postgres() as server:
+        yield server

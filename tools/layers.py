@@ -27,7 +27,9 @@ class Layer:
 
 # From top to bottom. A module may import its own layer and the layers below it.
 LAYERS: tuple[Layer, ...] = (
-    Layer("ops", ("funke.ops", "funke.__main__"), "command line: runs, watches and commands jobs"),
+    Layer(
+        "ops", ("funke.ops", "funke.__main__"), "command line, REST interface and service: run, watch and command jobs"
+    ),
     Layer(
         "public API",
         (
@@ -75,7 +77,12 @@ LAYERS: tuple[Layer, ...] = (
 
 SPARK_PACKAGES = ("pyspark", "py4j")
 # The only modules that may import Spark.
-SPARK_MODULES = ("funke.engine.runtime", "funke.engine.runtime.*", "funke.engine.connectors.*.spark*")
+SPARK_MODULES = (
+    "funke.engine.runtime",
+    "funke.engine.runtime.*",
+    "funke.engine.connectors.*.spark*",
+    "funke.engine.sql.*.spark*",
+)
 
 
 @dataclass(frozen=True)

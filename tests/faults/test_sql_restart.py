@@ -42,9 +42,29 @@ def every_count() -> Counter[int]:
     return Counter(group * 10_000 + count for group, size in sizes.items() for count in range(1, size + 1))
 
 
+WINDOWS = f"""
+    SELECT MIN(id), COUNT(*) FROM TABLE(TUMBLE(TABLE numbers, DESCRIPTOR(ts), INTERVAL '0.1' SECOND))
+    GROUP BY MOD(id, {GROUPS}), window_start, window_end
+    UNION ALL
+    SELECT MOD(id, {GROUPS}), COUNT(*) FROM numbers GROUP BY MOD(id, {GROUPS}), SESSION(ts, INTERVAL '1' SECOND)
+"""
+
+
+def every_window() -> Counter[int]:
+    firsts: dict[tuple[int, int], int] = {}
+    sizes: Counter[tuple[int, int]] = Counter()
+    for number in range(RECORDS):
+        window = number // 100, number % GROUPS
+        firsts.setdefault(window, number)
+        sizes[window] += 1
+    sessions = Counter(number % GROUPS for number in range(RECORDS))
+    tumbling = Counter(first * 10_000 + sizes[window] for window, first in firsts.items())
+    return tumbling + Counter(group * 10_000 + size for group, size in sessions.items())
+
+
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 def test_a_slot_is_killed(spark: Any, tmp_path: Path, backend: str) -> None:
-    """Every count of a group is written once, by its changes and by the frames of an OVER."""
+    """Every count of a group is written once, by its changes and by the frames of an OVER, and every window once."""
     pids = tmp_path / "pids"
     pids.mkdir()
     env = new_environment(tmp_path / "checkpoints")
@@ -52,7 +72,9 @@ def test_a_slot_is_killed(spark: Any, tmp_path: Path, backend: str) -> None:
     t_env = StreamTableEnvironment.create(env)
     numbers = rows(env, ToRow(pid_folder=str(pids)))
     schema = Schema.new_builder().column("id", "BIGINT").column("name", "STRING")
-    t_env.create_temporary_view("numbers", numbers, schema.column_by_expression("p", "PROCTIME()").build())
+    schema = schema.column_by_expression("p", "PROCTIME()").column_by_expression("ts", "TO_TIMESTAMP_LTZ(id, 3)")
+    # No number is late, whatever was read before it; windows are open until all have come.
+    t_env.create_temporary_view("numbers", numbers, schema.watermark("ts", "ts - INTERVAL '1' HOUR").build())
     counts = t_env.sql_query(f"SELECT MOD(id, {GROUPS}) AS g, COUNT(*) AS n FROM numbers GROUP BY MOD(id, {GROUPS})")
     changes = t_env.to_changelog_stream(counts).filter(
         lambda row: row.get_row_kind().name in ("INSERT", "UPDATE_AFTER")
@@ -62,12 +84,14 @@ def test_a_slot_is_killed(spark: Any, tmp_path: Path, backend: str) -> None:
             f"SELECT g, COUNT(*) OVER (PARTITION BY g ORDER BY p) FROM (SELECT MOD(id, {GROUPS}) AS g, p FROM numbers)"
         )
     )
-    sinks = [_written(stream, tmp_path / name) for name, stream in (("groups", changes), ("frames", frames))]
+    windows = t_env.to_data_stream(t_env.sql_query(WINDOWS))
+    streams = {"groups": changes, "frames": frames, "windows": windows}
+    sinks = [_written(stream, tmp_path / name) for name, stream in streams.items()]
     killer = kill_one(pids, tmp_path / "checkpoints")
     client = env.execute_async("counts")
     client.get_job_execution_result().result()
     killer.join()
-    assert [sink.committed() for sink in sinks] == [every_count()] * 2
+    assert [sink.committed() for sink in sinks] == [every_count(), every_count(), every_window()]
     assert client.get_metrics()["numRestarts"] >= 1
 
 

@@ -118,6 +118,10 @@ def _started(binaries: Path, folder: Path, account: dict[str, Any]) -> Iterator[
         "unix_socket_directories": "",
         "fsync": "off",
         "shared_buffers": "16MB",
+        # Changes can be read from the log.
+        "wal_level": "logical",
+        "max_replication_slots": "20",
+        "max_wal_senders": "20",
     }
     command = [str(binaries / "postgres"), "-D", str(folder / "data"), "-p", str(port)]
     command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]

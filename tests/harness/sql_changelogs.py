@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -114,12 +115,17 @@ def one_by_one(relation: Relation, changes: Sequence[Change]) -> list[Change]:
         is_first = key not in groups
         if is_first and not is_taken_in:
             continue
-        count, accumulators = groups.setdefault(key, [0, [body.create() for body in bodies]])
+        count, accumulators, seen = groups.setdefault(
+            key, [0, [body.create() for body in bodies], [Counter() for _ in bodies]]
+        )
         before = tuple(body.value(each) for body, each in zip(bodies, accumulators))
-        for body, each, accumulator in zip(bodies, aggregation.aggregates, accumulators):
-            if each.condition is None or row[each.condition]:
-                step = body.accumulate if is_taken_in else body.retract
-                step(accumulator, *(row[place] for place in each.arguments))
+        for body, each, accumulator, values in zip(bodies, aggregation.aggregates, accumulators, seen):
+            arguments = tuple(row[place] for place in each.arguments)
+            if each.condition is not None and not row[each.condition]:
+                continue
+            values[arguments] += 1 if is_taken_in else -1
+            if not each.call.is_distinct or values[arguments] == (1 if is_taken_in else 0):
+                (body.accumulate if is_taken_in else body.retract)(accumulator, *arguments)
         groups[key][0] = count = count + (1 if is_taken_in else -1)
         after = tuple(body.value(each) for body, each in zip(bodies, accumulators))
         if count == 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.relations import Relation
@@ -36,6 +37,7 @@ def sink_of(text: str) -> TableSink:
     return create_table_sink(created(text)[0])
 
 
+@cache
 def relation_of(text: str) -> Relation:
     context, schema = created(text)
     source = create_table_source(context)

@@ -9,6 +9,7 @@ from funke.engine.errors import UnsupportedFeatureError, unsupported
 from funke.engine.flink_exceptions import FunctionNotExistException
 from funke.engine.sql.catalog import catalog as engine
 from funke.engine.sql.catalog.in_memory_catalog import InMemoryCatalog
+from funke.engine.sql.connectors.jdbc.postgres_catalog import PostgresCatalog
 from funke.table.catalog_objects.contents import (
     CatalogBaseTable,
     CatalogColumnStatistics,
@@ -261,10 +262,10 @@ class HiveCatalog(Catalog):
 
 
 class JdbcCatalog(Catalog):
-    """The catalog of a database."""
+    """The tables of a PostgreSQL server, by the names `schema.table`."""
 
     def __init__(self, catalog_name: str, default_database: str, username: str, pwd: str, base_url: str) -> None:
-        raise UnsupportedFeatureError("JdbcCatalog", "declare the tables of a database with CREATE TABLE")
+        super().__init__(PostgresCatalog(catalog_name, default_database, username, pwd, base_url))
 
 
 class UserCatalog(engine.Catalog):

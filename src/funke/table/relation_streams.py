@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from funke import alias
+from funke.engine.config import flink_options as options
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
 from funke.engine.graph.partitioners import Global, Hash
 from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.lookup_joins import LookupJoin
 from funke.engine.sql.binding.not_nulls import NotNulls
 from funke.engine.sql.binding.relations import (
     Aggregation,
@@ -23,6 +26,7 @@ from funke.engine.sql.binding.relations import (
     Sort,
     UnionAll,
 )
+from funke.engine.sql.binding.spark_rows import SparkRows
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
@@ -34,8 +38,12 @@ from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.operators.final_rows import KeepFinalRows
+from funke.engine.sql.operators.local_aggregate import LocalAggregate, can_be_local, entry_columns
+from funke.engine.sql.operators.lookup_join import LookUpRows
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.operators.table_aggregate import TableAggregate
+from funke.engine.sql.spark_plans.plan_source import PlanSource
+from funke.engine.sql.spark_plans.task_code import PlanSettings
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.table_rows import to_batches
 from funke.table.window_streams import window_stream
@@ -95,6 +103,16 @@ def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream
     return upstream._keeping_parallelism(made)
 
 
+def _spark_rows(env: StreamExecutionEnvironment, rows: SparkRows) -> DataStream:
+    configured = env._settings
+    settings = PlanSettings(
+        env.get_parallelism(),
+        tuple(configured.get(options.GLOBAL_JOB_PARAMETERS).items()),
+        ("funke.alias:install",) if alias.is_installed() else (),
+    )
+    return env._add_source(PlanSource(rows, settings), "Spark Plan", row_type_of(rows.columns))
+
+
 def _sort(env: StreamExecutionEnvironment, sort: Sort) -> DataStream:
     rows = SortRows(sort.columns, sort.keys, sort.offset, sort.limit)
     return _in_one_place(stream_of(env, sort.input), ColumnOperator(rows), "Sort", sort)
@@ -123,6 +141,12 @@ def _correlation(env: StreamExecutionEnvironment, correlation: Correlation) -> D
     return upstream._keeping_parallelism(upstream._transform(operation, "Correlate", row_type))
 
 
+def _lookup_join(env: StreamExecutionEnvironment, join: LookupJoin) -> DataStream:
+    upstream = stream_of(env, join.input)
+    operation = ColumnOperator(LookUpRows.of(join))
+    return upstream._keeping_parallelism(upstream._transform(operation, "LookupJoin", row_type_of(join.columns)))
+
+
 def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStream:
     upstream = stream_of(env, expansion.input)
     operation = ColumnOperator(Expand.of(expansion))
@@ -130,20 +154,26 @@ def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStr
 
 
 def _aggregation(env: StreamExecutionEnvironment, aggregation: Aggregation) -> DataStream:
-    return _by_key(env, aggregation, ColumnOperator(Aggregate.of(aggregation)), "GroupAggregate")
+    upstream = stream_of(env, aggregation.input)
+    if not can_be_local(aggregation):
+        return _by_key(upstream, aggregation, ColumnOperator(Aggregate.of(aggregation)), "GroupAggregate")
+    local = ColumnOperator(LocalAggregate.of(aggregation))
+    entries = upstream._transform(local, "LocalGroupAggregate", row_type_of(entry_columns(aggregation)))
+    together = ColumnOperator(Aggregate.of_entries(aggregation))
+    return _by_key(upstream._keeping_parallelism(entries), aggregation, together, "GlobalGroupAggregate")
 
 
 def _table_aggregation(env: StreamExecutionEnvironment, aggregation: TableAggregation) -> DataStream:
-    return _by_key(env, aggregation, ColumnOperator(TableAggregate.of(aggregation)), "GroupTableAggregate")
+    upstream = stream_of(env, aggregation.input)
+    return _by_key(upstream, aggregation, ColumnOperator(TableAggregate.of(aggregation)), "GroupTableAggregate")
 
 
 def _by_key(
-    env: StreamExecutionEnvironment,
+    upstream: DataStream,
     aggregation: Aggregation | TableAggregation,
     operation: ColumnOperator,
     name: str,
 ) -> DataStream:
-    upstream = stream_of(env, aggregation.input)
     names = tuple(aggregation.input.columns[place].name for place in aggregation.keys)
     exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
     stream = exchanged._transform(operation, name, row_type_of(aggregation.columns))
@@ -167,9 +197,11 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     Sort: _sort,
     Limit: _limit,
     FinalRows: _final_rows,
+    SparkRows: _spark_rows,
     NotNulls: _not_nulls,
     WatermarkAssigner: _watermarks,
     Correlation: _correlation,
+    LookupJoin: _lookup_join,
     Expansion: _expansion,
     Aggregation: _aggregation,
     TableAggregation: _table_aggregation,

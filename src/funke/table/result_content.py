@@ -28,6 +28,8 @@ class ResultContent(ABC):
 
     has_rows = True
     is_insert = False
+    # Whether rows are changes of a result that goes on changing.
+    is_changing = False
     job: SubmittedJob | None = None
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
@@ -40,6 +42,10 @@ class ResultContent(ABC):
     @abstractmethod
     def lines(self, rows: Iterator[Row]) -> Iterator[str]:
         """Give the lines that print shows."""
+
+    def table_lines(self, rows: Iterator[Row]) -> Iterator[str]:
+        """Give the lines for rows that are no changes: those of a result as it is."""
+        return self.lines(rows)
 
     def wait(self, timeout_ms: int | None) -> None:
         """Wait until there is something to read."""
@@ -76,7 +82,7 @@ class JobRows(ResultContent):
         super().__init__(columns)
         self.job = job
         self._printed = printed
-        self._is_streaming = is_streaming
+        self.is_changing = is_streaming
         self._rows = chain.from_iterable(
             to_rows(columns, batch) for batches in job.collected(channel) for batch in batches
         )
@@ -89,7 +95,10 @@ class JobRows(ResultContent):
         return self._rows if first is None else chain([first], self._rows)
 
     def lines(self, rows: Iterator[Row]) -> Iterator[str]:
-        return query_lines(self._printed, rows, self._is_streaming)
+        return query_lines(self._printed, rows, self.is_changing)
+
+    def table_lines(self, rows: Iterator[Row]) -> Iterator[str]:
+        return query_lines(self._printed, rows, False)
 
     def wait(self, timeout_ms: int | None) -> None:
         if self._first is None:

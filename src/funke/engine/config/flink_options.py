@@ -281,19 +281,6 @@ ASYNCHRONOUS_SNAPSHOTS = boolean_option(
 MAX_STATE_SIZE = memory_option(
     "funke.checkpointing.max-state-size", None, "What the storage 'jobmanager' takes of one operator's subtask; 5 MB."
 )
-MANAGED_MEMORY_SIZE = memory_option(
-    "taskmanager.memory.managed.size",
-    None,
-    "Memory of a worker's slots for RocksDB; 96 MB per slot when not set.",
-    "taskmanager.memory.size",
-)
-MANAGED_MEMORY_FRACTION = float_option(
-    "taskmanager.memory.managed.fraction", 0.4, "The part of a worker's memory that is managed, if that is known."
-)
-WORKER_MEMORY_SIZE = memory_option(
-    "taskmanager.memory.flink.size", None, "Memory of a worker.", "taskmanager.memory.process.size"
-)
-
 FAILOVER_STRATEGY = without_effect(
     choice_option("jobmanager.execution.failover-strategy", "full", ("region", "full"), "What a failure restarts."),
     "a failure restarts the whole job, also parts that are not connected with the one that failed",
@@ -429,5 +416,10 @@ EXCHANGE = string_option(
     "funke.exchange",
     "auto",
     "How blocks travel: 'pipelined' (from slot to slot), 'blocking' (in epochs, through Spark's shuffle) or 'auto'.",
+)
+BATCH_PLAN = string_option(
+    "funke.table.batch-plan",
+    "auto",
+    "What computes queries in batch mode: 'spark' (all of it), 'slots', or 'auto': Spark what it has to exchange.",
 )
 FAULT = string_option("funke.fault", None, "A planned fault, for tests: see engine.runtime.fault_points.")

@@ -12,7 +12,7 @@ _SPARK_RUNS_IT = "Spark runs the job, and its own settings (spark.…) hold"
 _SPARK_SECURES_IT = "Spark's own settings secure it: spark.authenticate, spark.ssl.…, spark.kerberos.…"
 _OWN_ENVIRONMENT = "start the program with the environment that it needs"
 _RECORDS = "job records stand in a folder (high-availability.storageDir), under a lease"
-_NO_SERVICE = "there is no web interface yet"
+_NO_SUCH_SETTING = "the service has no such setting"
 _NO_QUERIES = "there is no queryable state"
 _UNKNOWN = "Funke has no such option"
 _ONE_SWITCH = "security.ssl.internal.enabled decides about all connections"
@@ -35,7 +35,7 @@ _REASONS = {
     "client.timeout": "the program and its jobs run in one process",
     "cluster.": _SPARK_RUNS_IT,
     "compiler.": "it concerns Flink's DataSet API",
-    "completed-application-store.": _NO_SERVICE,
+    "completed-application-store.": _NO_SUCH_SETTING,
     "dstl.": "checkpoints are written beside the work in any case",
     "env.hadoop.": _OWN_ENVIRONMENT,
     "env.hbase.": _OWN_ENVIRONMENT,
@@ -45,7 +45,7 @@ _REASONS = {
     "env.ssh.": _OWN_ENVIRONMENT,
     "env.stdout-err.": _OWN_ENVIRONMENT,
     "env.yarn.": _OWN_ENVIRONMENT,
-    "events.reporters": "there are no reporters yet",
+    "events.reporters": "there are no events",
     "execution.": _UNKNOWN,
     "execution.batch.": "Spark runs the stages of a batch job, each with the parallelism of its operators",
     "execution.checkpointing.unaligned.": "barriers do not overtake records; no checkpoint is unaligned",
@@ -57,20 +57,20 @@ _REASONS = {
     "fs.overwrite-files": "writers choose names of their own",
     "heartbeat.": _UNKNOWN,
     "high-availability.": _RECORDS,
-    "historyserver.": _NO_SERVICE,
+    "historyserver.": _NO_SUCH_SETTING,
     "io.tmp.dirs": "temporary files go where TMPDIR says",
     "jmx.": _SPARK_RUNS_IT,
     "job-event.": "a job goes on from its last checkpoint",
     "job-result-store.": "a job's record tells how it ended",
     "job-manager.": _SPARK_RUNS_IT,
     "jobmanager.": _SPARK_RUNS_IT,
-    "jobstore.": _NO_SERVICE,
+    "jobstore.": _NO_SUCH_SETTING,
     "kubernetes.": "Spark runs on Kubernetes by settings of its own: spark.master and spark.kubernetes.…",
     "library-cache-manager.": _SPARK_RUNS_IT,
     "local.number-taskmanager": _SPARK_RUNS_IT,
     "materialized-table.": "there is no Table API yet",
     "mesos.": _SPARK_RUNS_IT,
-    "metrics.": "there are no reporters yet; JobClient.get_metrics() has the figures",
+    "metrics.": "figures are told by the service (/metrics) and by reporters for Prometheus and logs alone",
     "minicluster.": _SPARK_RUNS_IT,
     "parallelism.": _UNKNOWN,
     "pekko.": _SPARK_RUNS_IT,
@@ -90,7 +90,7 @@ _REASONS = {
     "recovery.mode": _RECORDS,
     "recovery.zookeeper.": _RECORDS,
     "resourcemanager.": _SPARK_RUNS_IT,
-    "rest.": _NO_SERVICE,
+    "rest.": _NO_SUCH_SETTING,
     "restart-strategy.": _UNKNOWN,
     "savepoints.": _UNKNOWN,
     "scheduler-mode": _SPARK_RUNS_IT,
@@ -110,7 +110,7 @@ _REASONS = {
     "security.ssl.internal.truststore-type": _SEEN_IN_FILE,
     "security.ssl.provider": "OpenSSL is used in any case, through Python's ssl",
     "security.ssl.reload": "new connections use files that have been renewed in any case",
-    "security.ssl.rest.": _NO_SERVICE,
+    "security.ssl.rest.": _NO_SUCH_SETTING,
     "security.ssl.session-": _NO_SESSIONS,
     "security.ssl.verify-hostname": "a job's processes know each other by certificates, not by the names of hosts",
     "shuffle-service-factory": "Spark's shuffle carries the data",
@@ -133,9 +133,9 @@ _REASONS = {
     "taskmanager.memory.network.": "Spark's shuffle carries the data",
     "taskmanager.network.": "Spark's shuffle carries the data",
     "timerservice.": _UNKNOWN,
-    "traces.": "there are no reporters yet",
+    "traces.": "there are no traces",
     "user.artifacts.": "python.files and pipeline.jars name what is sent with the job",
-    "web.": _NO_SERVICE,
+    "web.": _NO_SUCH_SETTING,
     "yarn.": "Spark runs on YARN by settings of its own: spark.master and spark.yarn.…",
     "zookeeper.": "there is no ZooKeeper",
 }
@@ -144,8 +144,8 @@ _REASONS = {
 def reason_without_effect(key: str) -> str:
     """Why a key that no option reads changes nothing; empty when it is none of Flink's.
 
-    >>> reason_without_effect("web.submit.enable"), reason_without_effect("my.own.key")
-    ('there is no web interface yet', '')
+    >>> reason_without_effect("web.tmpdir"), reason_without_effect("my.own.key")
+    ('the service has no such setting', '')
     """
     fitting = (beginning for beginning in _REASONS if key.startswith(beginning))
     return _REASONS.get(max(fitting, key=len, default=""), "")

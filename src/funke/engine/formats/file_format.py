@@ -48,7 +48,10 @@ class FileFormat(ABC):
         """Yield the records of a range in batches; problems are raised as OSError, ValueError or Arrow's errors."""
 
     def read_columns(self, file: InputFile, start: int, end: int) -> Iterator[Any] | None:
-        """Yield the same records as Arrow record batches with the columns of the produced type; None if it cannot."""
+        """Yield the same records as Arrow record batches with the columns of the produced type; None if it cannot.
+
+        A format of changes yields column batches, whose rows have kinds.
+        """
         return None
 
 

@@ -22,7 +22,7 @@ from funke.engine.jobs.job import Job
 from funke.engine.trust.peers import connect_to_own, listen_at, require_same_user
 from funke.engine.types.json_form import to_json
 
-__all__ = ["Commands", "ControlServer", "ask", "serve_commands"]
+__all__ = ["SILENCE_S", "Commands", "ControlServer", "ask", "serve_commands"]
 
 # By name; each takes the arguments that came with the command.
 Commands: TypeAlias = Mapping[str, Callable[..., Any]]
@@ -32,7 +32,7 @@ _COMMAND_S = 5.0
 _LONGEST_COMMAND = 1 << 16
 # How often a driver says that it is alive, and how long a caller lets it be silent.
 _ALIVE_S = 1.0
-_SILENCE_S = 15.0
+SILENCE_S = 15.0
 # How long commands may take once the job has ended, or the program: then all of them should have their answers.
 _LAST_ANSWERS_S = 10.0
 # By command; Flink's `task.cancellation.timeout` for what waits for the end of the job.
@@ -142,7 +142,7 @@ def serve_commands(path: str, job: Job, savepoint_limit_s: float) -> ControlServ
     )
 
 
-def ask(path: str, command: str, silence_s: float = _SILENCE_S, **arguments: Any) -> Any:
+def ask(path: str, command: str, silence_s: float = SILENCE_S, **arguments: Any) -> Any:
     """Sends a command to a job's driver and waits for the answer, as long as the driver says that it is alive."""
     try:
         call = connect_to_own(path, silence_s)

@@ -58,6 +58,7 @@ class RunningJob:
         self._lifecycle = JobLifecycle(first, self._put_status, record.record.view() if record is not None else None)
         self._results = ResultQueues()
         self._attempts = JobAttempts(planned, self._lifecycle, self._results)
+        self._attempts.on_wait = self._view_writer.tell
         self.result_future: Future[JobSummary] = Future()
         # Called when the job has ended.
         self.closing: list[Callable[[], None]] = []
@@ -173,6 +174,7 @@ class RunningJob:
             with_pressures(seen, self._pressure.look(metrics.tasks)),
             attempt=self._attempts.package.attempt,
             metrics=metrics,
+            waiting_for=self._attempts.waiting_for,
             checkpoints=replace(self._keeper.figures, in_progress=int(self._keeper.has_pending)),
             seen_ms=int(time.time() * 1000),
         )

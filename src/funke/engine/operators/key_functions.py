@@ -12,7 +12,7 @@ from funke.engine.types.functions import KeySelector, MapFunction, Partitioner
 from funke.engine.types.row import Row
 from funke.engine.types.type_information import Coercer, TypeInformation
 
-__all__ = ["key_function", "keyed_row", "opener_of", "partition_function"]
+__all__ = ["KeyFunction", "TypedKey", "key_function", "keyed_row", "opener_of", "partition_function"]
 
 KeyFunction = Callable[[Any], Any]
 # A key of such a type is what the selector returned: nothing to coerce, and nothing to pay per record.
@@ -29,7 +29,7 @@ def key_function(selector: Any, key_type: TypeInformation | None = None) -> KeyF
 
 
 def _typed(select: KeyFunction, key_type: TypeInformation | None) -> KeyFunction:
-    return select if _key_coercer(key_type) is None else _TypedKey(select, key_type)
+    return select if _key_coercer(key_type) is None else TypedKey(select, key_type)
 
 
 def partition_function(partitioner: Any) -> Callable[[Any, int], int]:
@@ -74,21 +74,21 @@ def _key_coercer(key_type: TypeInformation | None) -> Coercer | None:
     return key_type.coercer()
 
 
-class _TypedKey:
+class TypedKey:
     """A key selector whose result is made to fit the declared key type."""
 
     def __init__(self, select: KeyFunction, key_type: TypeInformation | None) -> None:
-        self._select = select
+        self.select = select
         self._key_type = key_type
-        self._coerce = _key_coercer(key_type)
+        self.coerce = _key_coercer(key_type)
 
     def __call__(self, value: Any) -> Any:
-        key = self._select(value)
-        return key if self._coerce is None else self._coerce(key)
+        key = self.select(value)
+        return key if self.coerce is None else self.coerce(key)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_select": self._select, "_key_type": self._key_type}
+        return {"select": self.select, "_key_type": self._key_type}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._coerce = _key_coercer(self._key_type)
+        self.coerce = _key_coercer(self._key_type)

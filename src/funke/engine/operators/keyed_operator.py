@@ -7,6 +7,7 @@ from typing import Any
 
 from funke.engine.graph.operations import KeySelector
 from funke.engine.operators.function_operator import FunctionOperator, method_of
+from funke.engine.operators.key_lists import key_list
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, OperatorContext
 from funke.engine.operators.timers import KeyedTimerService
 from funke.engine.state.backend_choice import BackendChoice, create_backend
@@ -34,7 +35,7 @@ class KeyedOperator(FunctionOperator):
     def __init__(self, function: Any, *key_selectors: KeySelector) -> None:
         super().__init__(function)
         self._key_selectors = key_selectors
-        self._select_key = [method_of(selector, "get_key") for selector in key_selectors]
+        self._select_keys = [key_list(method_of(selector, "get_key")) for selector in key_selectors]
 
     def setup(self, context: OperatorContext) -> None:
         super().setup(context)
@@ -61,7 +62,7 @@ class KeyedOperator(FunctionOperator):
 
     def keys_of(self, values: list[Any], input_index: int = 0) -> list[Any]:
         """The stored keys of a batch."""
-        return storage_keys(list(map(self._select_key[input_index], values)))
+        return storage_keys(self._select_keys[input_index](values))
 
     def process_watermark(self, watermark: int) -> None:
         """Fires timers, then passes the watermark on."""

@@ -23,6 +23,7 @@ from funke.engine.runtime.slot_address import SlotAddress
 from funke.engine.runtime.spark_input import spark_frames
 from funke.engine.runtime.spark_session import OnSpark, is_embedded
 from funke.engine.runtime.spark_tasks import await_places, jvm_pid, placed_rdd, ship_funke
+from funke.engine.runtime.task_failures import failure_in
 from funke.engine.runtime.worker_setup import JobPackage, prepare_spark_worker
 from funke.engine.trust.credentials import Credentials
 
@@ -109,6 +110,11 @@ class EpochRunner:
             for level in range(SOURCE_LEVEL + 1, self._plan.levels + 1):
                 blocks = self._deliver(header, level, blocks)
             return [decode(frame.payload) for frame in map(_to_frame, blocks.collect())]
+        except Exception as error:
+            failure = failure_in(error)
+            if failure is None:
+                raise
+            return [failure]
         finally:
             self._is_idle.set()
 
@@ -117,9 +123,10 @@ class EpochRunner:
         inputs: list[RDD[Any]] = []
         for segment_id, frame in frames_of.items():
             own = [order for order in orders if order.segment_id == segment_id]
-            rows = frame.coalesce(len(own))
-            fed = own[: rows.rdd.getNumPartitions()]
-            inputs.append(self._read_rows(header, fed, rows))
+            rows = self._read_rows(header, own, frame.coalesce(len(own)))
+            # Spark plans a DataFrame, and may run parts of it, each time that it is asked how many partitions it has.
+            fed = own[: rows.getNumPartitions()]
+            inputs.append(rows)
             orders = [order for order in orders if order not in fed]
         inputs.append(self._read_splits(header, orders))
         return inputs[0] if len(inputs) == 1 else self._context.union(inputs)

@@ -20,6 +20,7 @@ from funke.engine.graph.partitioners import (
     Rescale,
     Shuffle,
 )
+from funke.engine.operators.key_lists import key_list
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.edge_forms import EdgeForms
 from funke.engine.types.stable_hash import key_group
@@ -338,11 +339,12 @@ class _ByKey(_Indexed):
     ) -> None:
         super().__init__(receivers, send, forms)
         self._key_selector = key_selector
+        self._select_keys = key_list(key_selector)
         self._max_parallelism = max_parallelism
         self._known: dict[Any, int] = {}
 
     def indices(self, values: list[Any]) -> list[int]:
-        keys = list(map(self._key_selector, values))
+        keys = self._select_keys(values)
         try:
             return list(map(self._known.__getitem__, keys))
         except (KeyError, TypeError):

@@ -169,6 +169,8 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
                 options.pop(key, None)
     else:
         options.setdefault("spark.default.parallelism", str(_cores()))
+        # Not Spark's 200: what is exchanged here has a few cores to go to.
+        options.setdefault("spark.sql.shuffle.partitions", str(_cores()))
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         # Spark's own ports answer only to itself, and its sockets for workers stand where nobody else can go.
         options.setdefault("spark.authenticate", "true")

@@ -15,6 +15,7 @@ from funke.engine.operators.source import SourceOperator
 from funke.engine.planner.segments import Plan, Segment
 from funke.engine.runtime.chain_snapshot import ChainSnapshot
 from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder
+from funke.engine.runtime.counter_rates import CounterRates
 from funke.engine.runtime.exits import Carrier, make_exits
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.local_copies import LocalCopies
@@ -43,6 +44,7 @@ class Subtask:
 
     def __post_init__(self) -> None:
         head = self.chain.head
+        self.rates = CounterRates()
         # The operator that reads, if this is a source.
         self.source = head if isinstance(head, SourceOperator) else None
 
@@ -74,7 +76,10 @@ class Subtask:
             self.watermark,
             chain.next_wakeup_ms(),
             busy_ms,
-            {node_id: operator.metrics() for node_id, operator in chain.operators.items()},
+            {
+                node_id: self.rates.with_rates(node_id, operator.metrics())
+                for node_id, operator in chain.operators.items()
+            },
             chain.has_unfinished,
             None if self.source is None else self.source.report(),
         )

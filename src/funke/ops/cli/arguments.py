@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
 
-__all__ = ["ProgramCall", "parse_program_call"]
+__all__ = ["ProgramCall", "parse_program_call", "without_submission"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,9 @@ class ProgramCall:
     module: str | None = None
     arguments: tuple[str, ...] = ()
     options: dict[str, str] = field(default_factory=dict)
+    # Whether the service runs it; then whether somebody waits for its end.
+    is_for_service: bool = False
+    is_detached: bool = False
 
     @property
     def has_program(self) -> bool:
@@ -58,6 +61,24 @@ def _module(call: ProgramCall, value: str) -> ProgramCall:
     return replace(call, module=value)
 
 
+def _detached(call: ProgramCall, value: str) -> ProgramCall:
+    return replace(call, is_for_service=True, is_detached=True)
+
+
+_LOCAL_TARGETS = ("local", "embedded")
+_SERVICE_TARGETS = ("remote", "standalone", "session", "service")
+
+
+def _target(call: ProgramCall, value: str) -> ProgramCall:
+    if value in _LOCAL_TARGETS:
+        return replace(call, is_for_service=False)
+    if value in _SERVICE_TARGETS:
+        return replace(call, is_for_service=True)
+    raise UnsupportedFeatureError(
+        f"-t {value}", "-t remote hands the program to the service; -Dspark.master says on which cluster a job runs"
+    )
+
+
 def _unsupported(feature: str, reason: str) -> _Setter:
     def refuse(call: ProgramCall, value: str) -> ProgramCall:
         raise UnsupportedFeatureError(feature, reason)
@@ -95,10 +116,21 @@ _WITH_VALUE: dict[str, _Setter] = {
     "-rm": _option("execution.state-recovery.claim-mode"),
     "--restoreMode": _option("execution.state-recovery.claim-mode"),
     "--claimMode": _option("execution.state-recovery.claim-mode"),
+    "-cm": _option("execution.state-recovery.claim-mode"),
+    "-t": _target,
+    "--target": _target,
+    "-m": _unsupported("-m/--jobmanager", "the service is found by the folder of job records (-Dfunke.home=…)"),
+    "--jobmanager": _unsupported(
+        "-m/--jobmanager", "the service is found by the folder of job records (-Dfunke.home=…)"
+    ),
 }
 _WITHOUT_VALUE: dict[str, _Setter] = {
-    "-d": _unsupported("-d/--detached", "the program and its jobs end together"),
-    "--detached": _unsupported("-d/--detached", "the program and its jobs end together"),
+    "-d": _detached,
+    "--detached": _detached,
+    "-sae": _unsupported("-sae/--shutdownOnAttachedExit", "a program that nobody waits for any more goes on"),
+    "--shutdownOnAttachedExit": _unsupported(
+        "-sae/--shutdownOnAttachedExit", "a program that nobody waits for any more goes on"
+    ),
     "-n": _switch("execution.state-recovery.ignore-unclaimed-state"),
     "--allowNonRestoredState": _switch("execution.state-recovery.ignore-unclaimed-state"),
 }
@@ -107,9 +139,8 @@ _WITHOUT_VALUE: dict[str, _Setter] = {
 def parse_program_call(arguments: list[str]) -> ProgramCall:
     """Read options up to the program; what follows it belongs to the program.
 
-    >>> parse_program_call(["-p", "4", "-Dpipeline.name=orders", "job.py", "--input", "in.csv"])
-    ProgramCall(file='job.py', module=None, arguments=('--input', 'in.csv'), options={'parallelism.default': '4', \
-'pipeline.name': 'orders'})
+    >>> parse_program_call(["-p", "4", "-Dpipeline.name=orders", "job.py", "--input", "in.csv"]).options
+    {'parallelism.default': '4', 'pipeline.name': 'orders'}
     """
     call = ProgramCall()
     waiting = deque(arguments)
@@ -119,6 +150,23 @@ def parse_program_call(arguments: list[str]) -> ProgramCall:
     if not call.has_program and waiting:
         call = replace(call, file=waiting.popleft())
     return replace(call, arguments=tuple(waiting))
+
+
+def without_submission(arguments: list[str]) -> list[str]:
+    """The same arguments without those that say where the program runs; what follows the program stays."""
+    call = parse_program_call(arguments)
+    ours = len(arguments) - len(call.arguments)
+    kept: list[str] = []
+    waiting = deque(arguments[:ours])
+    while waiting:
+        argument = waiting.popleft()
+        if argument in ("-t", "--target"):
+            waiting.popleft()
+        elif argument not in ("-d", "--detached") and not argument.startswith("--target="):
+            kept.append(argument)
+            if argument in _WITH_VALUE and waiting:
+                kept.append(waiting.popleft())
+    return [*kept, *call.arguments]
 
 
 def _is_ours(argument: str) -> bool:

@@ -6,8 +6,6 @@ import argparse
 import os
 import time
 
-from funke.engine.config.job_defaults import job_defaults
-from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, FunkeError, UnsupportedFeatureError
 from funke.engine.jobs.checkpoints.savepoints import Afterwards
 from funke.engine.jobs.job import Job
@@ -16,6 +14,7 @@ from funke.engine.jobs.records.recorded_job import RemoteJob, recorded_view
 from funke.engine.jobs.views.back_pressure import PressureView
 from funke.engine.jobs.views.job_view import JobView
 from funke.ops.cli.known_jobs import find_job
+from funke.ops.cli.properties import settings_with
 
 __all__ = ["cancel_job", "home_of", "list_jobs", "new_parser", "show_status", "stop_job", "take_savepoint"]
 
@@ -31,13 +30,7 @@ def new_parser(command: str, description: str) -> argparse.ArgumentParser:
 
 def home_of(properties: list[str]) -> str:
     """Where job records are kept, by the configuration file, the environment and `-D` options."""
-    settings = job_defaults()
-    for text in properties:
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise ConfigurationError(f"-D needs key=value, got '{text}'")
-        settings.update(Settings({key: value}))
-    return home_folder(settings)
+    return home_folder(settings_with(properties))
 
 
 def list_jobs(arguments: list[str]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from funke import __version__
 from funke.engine.errors import ConfigurationError
-from funke.ops.cli.arguments import ProgramCall, parse_program_call
+from funke.ops.cli.arguments import ProgramCall, parse_program_call, without_submission
 from funke.ops.cli.error_report import print_error
 from funke.ops.cli.program import prepare_program
 
@@ -27,6 +27,7 @@ usage: funke run [options] program.py [arguments of the program]
        funke savepoint <job id> [folder]
        funke stop [-d] [-p folder] <job id>
        funke recover <job id> | --all | --watch
+       funke start-cluster [--standby] | stop-cluster [--keep-jobs]
        funke --version
 
   run        run a PyFlink program on Spark; python -m funke program.py does the same
@@ -37,12 +38,16 @@ usage: funke run [options] program.py [arguments of the program]
   cancel     end a running job
   savepoint  write down the state of a running job, which goes on
   stop       end a running job with a savepoint; -d: let all timers fire before
+  start-cluster, stop-cluster
+             the service: it runs programs that `run -d` hands to it, and serves REST on 127.0.0.1:8081
   recover    go on with jobs whose driver is gone; --watch: stay, and do so whenever one is
 
 A job is named by its id or the start of it. Only jobs with checkpointing can be recovered.
 
 options of run and info, before the program:
   -p, --parallelism N        subtasks per operator
+  -d, --detached             hand the program to the service, and do not wait for its end
+  -t, --target remote        hand it to the service, and wait
   -s, --fromSavepoint PATH   savepoint or checkpoint to start from
   -claimMode MODE            NO_CLAIM, or CLAIM: then the job owns, and removes some time, what it starts from
   -n, --allowNonRestoredState  leave out state that no operator claims
@@ -66,6 +71,8 @@ _JOB_COMMANDS = {
     "savepoint": ("job_commands", "take_savepoint"),
     "stop": ("job_commands", "stop_job"),
     "recover": ("recover", "recover"),
+    "start-cluster": ("cluster_commands", "start_cluster"),
+    "stop-cluster": ("cluster_commands", "stop_cluster"),
 }
 
 
@@ -82,16 +89,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _reporting(lambda: _sql(given[1:]))
     if given[0] in _JOB_COMMANDS:
         return _reporting(lambda: _job_command(given[0])(given[1:]))
-    commands: dict[str, Callable[[ProgramCall], None]] = {"run": _run_with(given[1:]), "info": _info}
+    commands: dict[str, Callable[[ProgramCall], None]] = {
+        "run": _run_with(given[1:]),
+        # In the service, which is where the program's main part runs.
+        "run-application": _run_with(["-d", *given[1:]]),
+        "info": _info,
+    }
     if given[0] not in commands:
         hint = f"; to run it: funke run {given[0]}" if given[0].endswith(".py") else "; see `funke --help`"
         return _reporting(lambda: _refuse(f"there is no command '{given[0]}'{hint}"))
-    return _reporting(lambda: commands[given[0]](_program_call(given[0], given[1:])))
+    options = ["-d", *given[1:]] if given[0] == "run-application" else given[1:]
+    return _reporting(lambda: commands[given[0]](_program_call(given[0], options)))
 
 
 def main_of_module(arguments: Sequence[str]) -> int:
     """Run `python -m funke`, where the command may be left out."""
-    known = ("run", "info", "sql", "help", "version", "-h", "--help", "--version", *_JOB_COMMANDS)
+    known = ("run", "run-application", "info", "sql", "help", "version", "-h", "--help", "--version", *_JOB_COMMANDS)
     is_command = not arguments or arguments[0] in known
     return main(arguments if is_command else ["run", *arguments])
 
@@ -118,7 +131,16 @@ def _info(call: ProgramCall) -> None:
 
 def _run_with(arguments: list[str]) -> Callable[[ProgramCall], None]:
     command = [sys.executable, "-m", "funke", "run", *arguments]
-    return lambda call: run(prepare_program(call), command)
+
+    def run_call(call: ProgramCall) -> None:
+        if call.is_for_service:
+            from funke.ops.cli.cluster_commands import run_in_service
+
+            run_in_service(call, without_submission(arguments), call.is_detached)
+        else:
+            run(prepare_program(call), command)
+
+    return run_call
 
 
 def run(program: Callable[[], None], command: list[str]) -> None:

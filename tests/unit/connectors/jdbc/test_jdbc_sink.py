@@ -380,7 +380,7 @@ def test_what_cannot_be_written_to_is_refused_before_the_job_starts():
         JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("jdbc:sqlite::memory:"))
     with pytest.raises(ConfigurationError, match="'fetchsize'"):
         JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("jdbc:postgresql://x/y?fetchsize=1"))
-    with pytest.raises(UnsupportedFeatureError, match="JDBC sink for mysql"):
+    with pytest.raises(UnsupportedFeatureError, match="JDBC for mysql"):
         JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("jdbc:mysql://x/y"))
 
 

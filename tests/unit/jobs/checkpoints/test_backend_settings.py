@@ -64,8 +64,11 @@ def test_snapshots_in_memory_can_be_synchronous_and_those_of_rocksdb_cannot() ->
         ({"memory_fixed__per__slot": "32 mb"}, 32 * MIB),
         ({"memory_fixed__per__tm": "64 mb", "taskmanager_numberOfTaskSlots": "4"}, 16 * MIB),
         ({"taskmanager_memory_managed_size": "64 mb", "taskmanager_numberOfTaskSlots": "2"}, 32 * MIB),
-        ({"taskmanager_memory_flink_size": "1000 mb"}, 400 * MIB),
-        ({"taskmanager_memory_process_size": "1000 mb", "taskmanager_memory_managed_fraction": "0.1"}, 100 * MIB),
+        ({"taskmanager_memory_flink_size": "1000 mb"}, 419_430_406),
+        (
+            {"taskmanager_memory_process_size": "1000 mb", "taskmanager_memory_managed_fraction": "0.1"},
+            74_658_612,
+        ),
         ({"memory_managed": "false", "taskmanager_memory_managed_size": "64 mb"}, None),
         ({"memory_managed": "false", "memory_fixed__per__slot": "32 mb"}, 32 * MIB),
     ],

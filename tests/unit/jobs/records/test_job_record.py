@@ -161,12 +161,14 @@ def test_a_job_without_checkpoints_needs_no_record_to_run(
 
 def test_only_the_newest_ended_jobs_are_remembered(home: str, tmp_path: Path) -> None:
     run = ProgramRun(COMMAND, str(tmp_path))
-    for _ in range(53):
+    for _ in range(5):
         owned = submit(run)
         owned.put_status(JobStatus.FINISHED)
         crash(owned)
-    remove_oldest(home)
-    assert [record.ordinal for record in read_records(home)] == list(range(3, 53))
+    remove_oldest(home, Settings())
+    assert len(list(read_records(home))) == 5
+    remove_oldest(home, Settings({"jobstore.max-capacity": "2"}))
+    assert [record.ordinal for record in read_records(home)] == [3, 4]
 
 
 def test_where_records_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
-from funke.ops.cli.arguments import ProgramCall, parse_program_call
+from funke.ops.cli.arguments import ProgramCall, parse_program_call, without_submission
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,23 @@ def test_mistakes_are_told_in_one_sentence(line: str, message: str) -> None:
         parse_program_call(line.split())
 
 
-@pytest.mark.parametrize("line", ["-d job.py", "-c my.Main job.jar"])
+@pytest.mark.parametrize("line", ["-m host:8081 job.py", "-c my.Main job.jar", "-t yarn-session job.py", "-sae job.py"])
 def test_what_cannot_be_done_is_said(line: str) -> None:
     with pytest.raises(UnsupportedFeatureError):
         parse_program_call(line.split())
+
+
+@pytest.mark.parametrize(
+    ("line", "is_for_service", "is_detached", "left"),
+    [
+        ("job.py -d", False, False, "job.py -d"),
+        ("-d -p 2 job.py -d x", True, True, "-p 2 job.py -d x"),
+        ("-t remote -Da=-d job.py", True, False, "-Da=-d job.py"),
+        ("--target=remote -py job.py -d", True, True, "-py job.py"),
+        ("-t local job.py", False, False, "job.py"),
+    ],
+)
+def test_where_a_program_runs(line: str, is_for_service: bool, is_detached: bool, left: str) -> None:
+    call = parse_program_call(line.split())
+    assert (call.is_for_service, call.is_detached) == (is_for_service, is_detached)
+    assert without_submission(line.split()) == left.split()

@@ -15,7 +15,9 @@ from tests.harness.sql_changelogs import Change, RunningQuery, bound_query, fold
 
 COLUMNS = {"k": "INT", "name": "STRING", "v": "BIGINT", "d": "DOUBLE"}
 EVERYTHING = """
-    SELECT k, COUNT(*), COUNT(v), SUM(v), MIN(v), MAX(name), AVG(v), SUM(d) FILTER (WHERE v > 0) FROM t GROUP BY k
+    SELECT k, COUNT(*), COUNT(v), SUM(v), MIN(v), MAX(name), AVG(v), SUM(d) FILTER (WHERE v > 0),
+           COUNT(DISTINCT v), SUM(DISTINCT v) FILTER (WHERE name = 'a'), COUNT(DISTINCT v) FILTER (WHERE name = 'b')
+    FROM t GROUP BY k
 """
 
 
@@ -83,6 +85,13 @@ def test_distinct_rows_are_sent_once() -> None:
     rows = [(1, "a", 1, None), (1, "b", 2, None), (1, "a", 3, None), (None, "a", 1, None), (None, "a", 1, None)]
     found = outcome("SELECT DISTINCT k, name FROM t", [inserts(rows[:2]), inserts(rows[2:])])
     assert found == inserts([(1, "a"), (1, "b"), (None, "a")])
+
+
+def test_values_that_came_twice_are_there_until_both_have_gone() -> None:
+    row = (1, "a", 5, None)
+    batches: list[list[Change]] = [inserts([row, row, (1, "b", None, None)]), [("-D", row)], [("-D", row)]]
+    found = outcome("SELECT k, COUNT(DISTINCT v) FROM t GROUP BY k", batches, has_changes=True)
+    assert found == [("+I", (1, 1)), ("-U", (1, 1)), ("+U", (1, 0))]
 
 
 def test_keys_of_many_types() -> None:

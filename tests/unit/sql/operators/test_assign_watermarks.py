@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -119,6 +119,42 @@ def _one_by_one(times: list[int]) -> list[Any]:
         if current - sent > 200:
             sent = current
             found.append(Watermark(sent))
+    return found
+
+
+@given(st.lists(st.integers(0, 5000), min_size=1, max_size=60), st.integers(1, 60), st.sampled_from([1, 300]))
+def test_late_rows_find_the_watermark_that_they_would_find_among_all(times: list[int], size: int, step_ms: int) -> None:
+    harness = Columns(step=WatermarkStep(step_ms, is_for_late_rows=True))
+    seen = [element for start in range(0, len(times), size) for element in harness.rows(*times[start : start + size])]
+    every = _one_by_one(times)
+    assert [each for each in seen if isinstance(each, int)] == times
+    for mine, wanted in zip(_watermarks_before(seen), _watermarks_before(every)):
+        if mine.time <= wanted.watermark + 1:
+            assert (mine.watermark + 1) // step_ms == (wanted.watermark + 1) // step_ms
+        else:
+            assert mine.watermark <= wanted.watermark
+
+
+def test_rows_are_not_cut_where_no_late_row_follows() -> None:
+    step = WatermarkStep(1, is_for_late_rows=True)
+    times = (900, 1300, 1700, 2100, 2400, 1401, 3000, 2900)
+    # The row of 1401 would still be taken into a session that ends there.
+    assert Columns(step=step).rows(*times) == [*times[:5], Watermark(1400), *times[5:], Watermark(2000)]
+
+
+@dataclass(frozen=True)
+class _Row:
+    time: int
+    watermark: int
+
+
+def _watermarks_before(elements: list[Any]) -> list[_Row]:
+    found, watermark = [], 0
+    for each in elements:
+        if isinstance(each, Watermark):
+            watermark = each.timestamp
+        else:
+            found.append(_Row(each, watermark))
     return found
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.flink_exceptions import TableException
 from funke.engine.graph.operations import ColumnOperator
+from funke.engine.operators.functions.table_functions import DelegatingPandasAggregateFunction
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Column, Scan
 from funke.engine.sql.changelog.change_kinds import ALL_KINDS
@@ -14,7 +20,16 @@ from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.types.logical.sql_text import from_sql_text
 from funke.engine.types.row import Row
-from funke.table import AggregateFunction, DataTypes, FunctionContext, ListView, TableAggregateFunction
+from funke.table import (
+    AggregateFunction,
+    DataTypes,
+    EnvironmentSettings,
+    FunctionContext,
+    ListView,
+    TableAggregateFunction,
+    TableEnvironment,
+)
+from funke.table.udf import udaf
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
 from tests.harness.sql_changelogs import RunningQuery, batch_of, changes_of, inserts
@@ -66,6 +81,41 @@ def query(function: UserFunction) -> Calculation:
 
 def wavg() -> UserFunction:
     return UserFunction("wavg", "aggregate", WeightedAverage(), None, (DataTypes.BIGINT(),))
+
+
+def pandas_environment(settings: EnvironmentSettings) -> TableEnvironment:
+    t_env = TableEnvironment.create(settings)
+    t_env.execute_sql("""
+        CREATE TABLE t (k INT, v BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts)
+        WITH ('connector' = 'datagen', 'number-of-rows' = '1')
+    """)
+    mean = udaf(lambda values: values.mean(), result_type=DataTypes.DOUBLE(), func_type="pandas")
+    t_env.create_temporary_function("mean", mean)
+    return t_env
+
+
+def test_pandas_wants_all_rows_of_a_group() -> None:
+    t_env = pandas_environment(EnvironmentSettings.in_streaming_mode())
+    with pytest.raises(TableException, match="Pandas UDAFs are not supported in streaming mode"):
+        t_env.explain_sql("SELECT k, mean(v) FROM t GROUP BY k")
+    assert "Aggregate(" in t_env.explain_sql("SELECT k, mean(v) FROM t GROUP BY k, TUMBLE(ts, INTERVAL '1' SECOND)")
+    t_env = pandas_environment(EnvironmentSettings.in_batch_mode())
+    assert "Aggregate(" in t_env.explain_sql("SELECT k, mean(v) FROM t GROUP BY k")
+
+
+def test_groups_of_a_batch_as_series() -> None:
+    function = DelegatingPandasAggregateFunction(lambda values, weights: (values * weights).sum())
+    user = UserFunction("wavg", "aggregate", function, None, (DataTypes.BIGINT(),), is_pandas=True)
+    running = RunningQuery(replace(query(user), input=replace(query(user).input, is_folded=True)))
+    running.feed(inserts([("x", 5, 1), ("y", 3, 2), ("x", 7, 2)]))
+    assert running.feed(inserts([("x", 1, 1)])) == [("-U", ("x", 19)), ("+U", ("x", 20))]
+
+
+def test_windows_that_say_more_than_their_results_are_refused() -> None:
+    t_env = pandas_environment(EnvironmentSettings.in_streaming_mode())
+    t_env.get_config().set("table.exec.emit.early-fire.enabled", "true")
+    with pytest.raises(UnsupportedFeatureError, match="early-fire"):
+        t_env.explain_sql("SELECT COUNT(*) FROM t GROUP BY TUMBLE(ts, INTERVAL '1' SECOND)")
 
 
 def test_changes_as_in_pyflink() -> None:

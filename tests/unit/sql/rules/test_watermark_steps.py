@@ -18,6 +18,8 @@ TABLE = """
     WITH ('connector' = 'filesystem', 'format' = 'csv', 'path' = '/x')
 """
 
+LATE_ROWS = WatermarkStep(1, is_for_late_rows=True)
+
 
 def step_in(relation: Relation) -> WatermarkStep | None:
     if isinstance(relation, WatermarkAssigner):
@@ -36,10 +38,10 @@ def windows(kind: str, *times: str) -> str:
     ("query", "wanted"),
     [
         ("SELECT id, COUNT(*) FROM t GROUP BY id", None),
-        (windows("TUMBLE", "10"), WatermarkStep(10_000)),
-        (windows("HOP", "2", "10"), WatermarkStep(2_000)),
-        (windows("SESSION", "4"), EVERY_WATERMARK),
-        ("SELECT SUM(id) OVER (ORDER BY ts) FROM t", EVERY_WATERMARK),
+        (windows("TUMBLE", "10"), WatermarkStep(10_000, is_for_late_rows=True)),
+        (windows("HOP", "2", "10"), WatermarkStep(2_000, is_for_late_rows=True)),
+        (windows("SESSION", "4"), LATE_ROWS),
+        ("SELECT SUM(id) OVER (ORDER BY ts) FROM t", LATE_ROWS),
     ],
 )
 def test_steps(query: str, wanted: WatermarkStep | None) -> None:

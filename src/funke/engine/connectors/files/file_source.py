@@ -81,7 +81,10 @@ class FileSplitReader(SplitReader):
         """Return the records of a range as columns, if the format has them."""
         part: FileRange = split.payload
         batches = self._format.read_columns(part.file, part.start, part.end)
-        return None if batches is None else (ColumnBatch(batch) for batch in _reporting_errors(part, batches))
+        if batches is None:
+            return None
+        found = _reporting_errors(part, batches)
+        return (batch if isinstance(batch, ColumnBatch) else ColumnBatch(batch) for batch in found)
 
 
 def _reporting_errors(part: FileRange, batches: Iterable[Any]) -> Iterator[Any]:

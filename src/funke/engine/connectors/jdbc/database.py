@@ -1,4 +1,4 @@
-"""The databases that can be written to: how their JDBC URLs are read, and how they are connected to."""
+"""The databases: how their JDBC URLs are read, how they are connected to, how their rows become columns."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import datetime
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote
 
-from funke.engine.connectors.jdbc.sql_text import to_format_style
+from funke.engine.connectors.jdbc.sql_text import quote, to_format_style
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
 from funke.engine.types.time import Instant
+
+if TYPE_CHECKING:
+    from funke.engine.connectors.jdbc.table_read import TableRead
+    from funke.engine.types.logical.data_type import DataType
 
 __all__ = ["Database", "database_of"]
 
@@ -46,6 +50,18 @@ class Database(ABC):
     @abstractmethod
     def lasting_errors(self) -> tuple[type[Exception], ...]:
         """Errors that come again when a statement is repeated."""
+
+    @abstractmethod
+    def read(self, connection: Any, read: TableRead, rows: int) -> Iterator[Any]:
+        """Yields rows as record batches, about so many at a time, on a connection that does nothing else meanwhile."""
+
+    @abstractmethod
+    def prepare_reading(self, connection: Any) -> None:
+        """Called once for a connection that is read from."""
+
+    @abstractmethod
+    def value_text(self, name: str, data_type: DataType) -> str | None:
+        """A column in SQL whose values compare as those of the declared type do; None if they may not."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +96,20 @@ class SqliteDatabase(Database):
         import sqlite3
 
         return (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError)
+
+    def read(self, connection: Any, read: TableRead, rows: int) -> Iterator[Any]:
+        from funke.engine.connectors.jdbc.sqlite_columns import fetched_columns
+
+        return fetched_columns(connection, read, rows)
+
+    def prepare_reading(self, connection: Any) -> None:
+        """Nothing is to be done."""
+
+    def value_text(self, name: str, data_type: DataType) -> str | None:
+        """Its numbers compare as ours; times and decimals are texts that nobody knows the form of."""
+        from funke.engine.types.logical.families import CHARACTER, INTEGRAL
+
+        return quote(name) if isinstance(data_type, (*CHARACTER, *INTEGRAL)) else None
 
 
 def _from_instant(instant: Instant) -> datetime.datetime:
@@ -125,6 +155,22 @@ class PostgresDatabase(Database):
         driver = _psycopg()
         return (driver.IntegrityError, driver.ProgrammingError, driver.DataError)
 
+    def read(self, connection: Any, read: TableRead, rows: int) -> Iterator[Any]:
+        """As many rows at a time as the server has sent."""
+        from funke.engine.connectors.jdbc.postgres_columns import copied_columns
+
+        return copied_columns(connection, read)
+
+    def prepare_reading(self, connection: Any) -> None:
+        from funke.engine.connectors.jdbc.postgres_columns import prepare_reading
+
+        prepare_reading(connection)
+
+    def value_text(self, name: str, data_type: DataType) -> str | None:
+        from funke.engine.connectors.jdbc.postgres_columns import value_text
+
+        return value_text(name, data_type)
+
 
 def _psycopg() -> Any:
     try:
@@ -150,7 +196,7 @@ def database_of(url: str, user: str | None = None, password: str | None = None) 
         return PostgresDatabase(_postgres_settings(rest, user, password))
     if system == "sqlite":
         return SqliteDatabase(_sqlite_path(rest))
-    raise UnsupportedFeatureError(f"the JDBC sink for {system}", "it writes to postgresql and sqlite")
+    raise UnsupportedFeatureError(f"JDBC for {system}", "there are drivers for postgresql and sqlite here")
 
 
 def _sqlite_path(rest: str) -> str:

@@ -106,9 +106,12 @@ class JdbcWriter(SinkWriter):
         self._connection.check()
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        if not values:
-            return
-        self._work += self._statements.bind(values, self._connection.database)
+        if values:
+            self.take(self._statements.bind(values, self._connection.database))
+
+    def take(self, work: list[Work]) -> None:
+        """Takes statements; runs them when there are enough."""
+        self._work += work
         size, interval_ms = self._batches.size, self._batches.interval_ms
         while size and len(self._work) >= size:
             batch, self._work = self._work[:size], self._work[size:]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from funke.engine.errors import ConfigurationError
 
-__all__ = ["count_placeholders", "delete_statement", "quote", "to_format_style", "upsert_statement"]
+__all__ = ["count_placeholders", "delete_statement", "insert_statement", "quote", "to_format_style", "upsert_statement"]
 
 # What a question mark may stand in without being a placeholder; then JDBC's escape `??`; then a placeholder.
 _TOKENS = re.compile(
@@ -59,18 +59,26 @@ def quote(name: str) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
+def insert_statement(table: str, columns: Sequence[str]) -> str:
+    """The statement that inserts a row.
+
+    >>> insert_statement("t", ["id", "n"])
+    'INSERT INTO "t" ("id", "n") VALUES (?, ?)'
+    """
+    names, values = ", ".join(map(quote, columns)), ", ".join("?" for _ in columns)
+    return f"INSERT INTO {quote(table)} ({names}) VALUES ({values})"
+
+
 def upsert_statement(table: str, columns: Sequence[str], keys: Sequence[str]) -> str:
     """The statement that inserts a row, or replaces the one with the same key.
 
     >>> upsert_statement("t", ["id", "n"], ["id"])
     'INSERT INTO "t" ("id", "n") VALUES (?, ?) ON CONFLICT ("id") DO UPDATE SET "n" = excluded."n"'
     """
-    names = ", ".join(map(quote, columns))
-    values = ", ".join("?" for _ in columns)
     changes = ", ".join(f"{quote(name)} = excluded.{quote(name)}" for name in columns if name not in keys)
     action = f"UPDATE SET {changes}" if changes else "NOTHING"
     conflict = ", ".join(map(quote, keys))
-    return f"INSERT INTO {quote(table)} ({names}) VALUES ({values}) ON CONFLICT ({conflict}) DO {action}"
+    return f"{insert_statement(table, columns)} ON CONFLICT ({conflict}) DO {action}"
 
 
 def delete_statement(table: str, keys: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
     from funke.engine.types.logical.row_type import RowField
 
-__all__ = ["AvroTableFormat"]
+__all__ = ["AvroTableFormat", "avro_column"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class AvroTableFormat(TableFileFormat):
             try:
                 records = fastavro.reader(content)
                 while batch := list(islice(records, COLUMN_BATCH_RECORDS)):
-                    columns = [_column([each.get(field.name) for each in batch], field.type) for field in schema]  # type: ignore[union-attr]
+                    columns = [avro_column([each.get(field.name) for each in batch], field.type) for field in schema]  # type: ignore[union-attr]
                     yield pa.RecordBatch.from_arrays(columns, schema=schema)
             except OSError:
                 raise
@@ -49,7 +49,8 @@ class AvroTableFormat(TableFileFormat):
                 raise ValueError(f"its records cannot be read: {type(error).__name__}: {error}") from error
 
 
-def _column(values: list[Any], arrow_type: Any) -> Any:
+def avro_column(values: list[Any], arrow_type: Any) -> Any:
+    """Return the column of what fastavro has read."""
     if pa.types.is_map(arrow_type):
         values = [None if each is None else list(each.items()) for each in values]
     if pa.types.is_timestamp(arrow_type):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampT
 if TYPE_CHECKING:
     from funke.engine.types.logical.row_type import RowField
 
-__all__ = ["AvroFileWriter", "avro_schema"]
+__all__ = ["AvroFileWriter", "avro_records", "avro_schema"]
 
 _NAME = "org.apache.flink.avro.generated.record"
 
@@ -55,17 +55,24 @@ class _AvroStream(BatchStream):
         from fastavro.write import Writer
 
         self._writer = Writer(stream, avro_schema(writer.fields), codec=writer.codec)
-        self._converters = [(each.name, _converter(each.data_type)) for each in writer.fields]
+        self._fields = writer.fields
 
     def write(self, batch: Any) -> None:
-        for record in batch.to_pylist():
-            for name, convert in self._converters:
-                if convert is not None and record[name] is not None:
-                    record[name] = convert(record[name])
+        for record in avro_records(self._fields, batch):
             self._writer.write(record)
 
     def close(self) -> None:
         self._writer.flush()
+
+
+def avro_records(fields: Sequence[RowField], batch: Any) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a record batch as fastavro takes them."""
+    converters = [(each.name, _converter(each.data_type)) for each in fields]
+    for record in batch.to_pylist():
+        for name, convert in converters:
+            if convert is not None and record[name] is not None:
+                record[name] = convert(record[name])
+        yield record
 
 
 def avro_schema(fields: Any, name: str = _NAME) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import pyarrow.csv
 
 from funke.engine.formats.csv_comments import without_comments
 from funke.engine.formats.record_chunks import LineEnds, QuotedLineEnds, open_chunks
-from funke.engine.formats.table.table_format import TableFileFormat, schema_of
+from funke.engine.formats.table.table_format import LineTableFormat, schema_of
 from funke.engine.formats.table.text_cells import CellReader, cell_reader
 from funke.engine.types.logical.atomic_types import BinaryType, BooleanType, VarBinaryType
 from funke.engine.types.logical.collection_types import ArrayType
@@ -63,7 +63,7 @@ class CsvCells:
 
 
 @dataclass(frozen=True)
-class CsvTableFormat(TableFileFormat):
+class CsvTableFormat(LineTableFormat):
     """Reads the columns at some places of lines that have all of `cells_of_line`."""
 
     cells_of_line: tuple[RowField, ...]
@@ -83,14 +83,17 @@ class CsvTableFormat(TableFileFormat):
 
     def columns_of(self, file: InputFile) -> Iterator[Any]:
         """Yield the rows of a file, a chunk at a time."""
-        parser = CsvParser(self.cells_of_line, self._places, self.cells)
+        parse = self.parser()
         with open_chunks(file, 0, file.size, self.cells.ends) as chunks:
             is_first = True
             while data := chunks.take(_CHUNK_BYTES):
-                batch = parser.parse(data.removeprefix(_BYTE_ORDER_MARK) if is_first else data)
+                batch = parse(data.removeprefix(_BYTE_ORDER_MARK) if is_first else data)
                 is_first = False
                 if len(batch):
                     yield batch
+
+    def parser(self) -> Callable[[bytes], Any]:
+        return CsvParser(self.cells_of_line, self._places, self.cells).parse
 
 
 class CsvParser:

@@ -7,7 +7,7 @@ where the table has a text, a map …) is read line by line.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ import pyarrow.json
 
 from funke.engine.formats.record_chunks import LineEnds, open_chunks
 from funke.engine.formats.table.json_nodes import JsonNodes
-from funke.engine.formats.table.table_format import TableFileFormat, schema_of
+from funke.engine.formats.table.table_format import LineTableFormat, schema_of
 
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
@@ -30,11 +30,12 @@ _NO_WAY = (pa.types.is_map, pa.types.is_binary, pa.types.is_fixed_size_binary, p
 
 
 @dataclass(frozen=True)
-class JsonTableFormat(TableFileFormat):
+class JsonTableFormat(LineTableFormat):
     columns: tuple[RowField, ...]
     fails_on_missing: bool = False
     ignores_errors: bool = False
     is_iso: bool = False
+    joins_lines = True
 
     @property
     def fields(self) -> tuple[RowField, ...]:
@@ -45,12 +46,15 @@ class JsonTableFormat(TableFileFormat):
 
     def columns_of(self, file: InputFile) -> Iterator[Any]:
         """Yield the rows of a file, a chunk at a time."""
-        parser = _JsonParser(self)
+        parse = self.parser()
         with open_chunks(file, 0, file.size, LineEnds()) as chunks:
             while data := chunks.take(_CHUNK_BYTES):
-                batch = parser.parse(data)
+                batch = parse(data)
                 if len(batch):
                     yield batch
+
+    def parser(self) -> Callable[[bytes], Any]:
+        return _JsonParser(self).parse
 
 
 class _JsonParser:

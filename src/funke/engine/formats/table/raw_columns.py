@@ -63,7 +63,7 @@ class RawLines(LineFileWriter):
     def __post_init__(self) -> None:
         _check(self.fields)
 
-    def pieces(self, batch: Any) -> list[bytes]:
+    def pieces(self, batch: Any, kinds: Any = None) -> list[bytes]:
         is_text = isinstance(self.fields[0].data_type, _TEXTS)
         values = [value for value in batch.column(0).to_pylist() if value is not None]
         return [(value.encode(self.charset) if is_text else value) + b"\n" for value in values]

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.formats.file_format import FileFormat
-from funke.engine.types.columns.arrow_rows import ArrowRows
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns.form_change import ColumnsToRows
 from funke.engine.types.composite_types import RowTypeInfo
 from funke.engine.types.logical.column_types import column_schema
+from funke.engine.types.row import RowKind
 from funke.engine.types.type_catalog import Types
 
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
     from funke.engine.types.logical.row_type import RowField
 
-__all__ = ["TableFileFormat", "row_type_info", "schema_of"]
+__all__ = ["LineTableFormat", "TableFileFormat", "row_type_info", "schema_of"]
 
 
 class TableFileFormat(FileFormat):
     """Reads columns. A file is read by one subtask, in the order of its rows, as Flink's tables read it."""
+
+    @property
+    def kinds(self) -> frozenset[RowKind]:
+        """The kinds of changes that its rows may be."""
+        return frozenset({RowKind.INSERT})
 
     @property
     @abstractmethod
@@ -36,7 +43,7 @@ class TableFileFormat(FileFormat):
 
     @abstractmethod
     def columns_of(self, file: InputFile) -> Iterator[Any]:
-        """Yield the rows of a file as record batches with the fields as columns."""
+        """Yield the rows of a file as record batches with the fields as columns; those with kinds as column batches."""
 
     @property
     def produced_type(self) -> RowTypeInfo:
@@ -48,9 +55,20 @@ class TableFileFormat(FileFormat):
 
     def read(self, file: InputFile, start: int, end: int) -> Iterator[list[Any]]:
         """Yield the same as rows, for those who do not take columns."""
-        to_rows = ArrowRows(self.produced_type)
+        to_rows = ColumnsToRows(self.produced_type)
         for batch in self.columns_of(file):
-            yield to_rows.rows(batch)
+            yield to_rows.convert(batch if isinstance(batch, ColumnBatch) else ColumnBatch(batch))[0]
+
+
+class LineTableFormat(TableFileFormat):
+    """Reads lines of text."""
+
+    # Line breaks inside of a row mean nothing.
+    joins_lines: bool = False
+
+    @abstractmethod
+    def parser(self) -> Callable[[bytes], Any]:
+        """Return what makes a record batch of some lines."""
 
 
 def row_type_info(fields: Sequence[RowField]) -> RowTypeInfo:

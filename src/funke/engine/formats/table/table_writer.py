@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from funke.engine.connectors.file_sink.bulk_format import BulkFormat, BulkWriter
 from funke.engine.connectors.file_sink.encoders import BatchEncoder, Encoder
+from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.types.type_information import TypeInformation
@@ -18,9 +19,14 @@ __all__ = ["BatchFileWriter", "BatchStream", "LineFileWriter", "TableFileWriter"
 class TableFileWriter(ABC):
     """Writes record batches of one schema; is pickled into slots."""
 
+    @property
+    def kinds(self) -> frozenset[RowKind]:
+        """The kinds of changes that it has a form for."""
+        return frozenset({RowKind.INSERT})
+
     @abstractmethod
-    def pieces(self, batch: Any) -> list[Any]:
-        """Return what part files take of a batch, in order."""
+    def pieces(self, batch: Any, kinds: Any = None) -> list[Any]:
+        """Return what part files take of a batch, in order; `kinds` are those of its rows, None for inserts."""
 
     @property
     @abstractmethod
@@ -32,7 +38,7 @@ class LineFileWriter(TableFileWriter):
     """Writes every row as a line."""
 
     @abstractmethod
-    def pieces(self, batch: Any) -> list[bytes]:
+    def pieces(self, batch: Any, kinds: Any = None) -> list[bytes]:
         """Return the lines of a batch, each with its end."""
 
     @property
@@ -63,7 +69,7 @@ class BatchStream(ABC):
 class BatchFileWriter(TableFileWriter):
     """Writes batches as they are."""
 
-    def pieces(self, batch: Any) -> list[Any]:
+    def pieces(self, batch: Any, kinds: Any = None) -> list[Any]:
         return [batch]
 
     @property

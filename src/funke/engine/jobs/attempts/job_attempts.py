@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from functools import partial
 
 from funke.engine.config import flink_options as options
+from funke.engine.config import rest_options
 from funke.engine.errors import (
     ConfigurationError,
     GraphError,
@@ -29,6 +31,7 @@ from funke.engine.jobs.attempts.job_failure import DamagedCheckpointError, is_wo
 from funke.engine.jobs.attempts.job_sinks import JobCommits, epoch_writers
 from funke.engine.jobs.attempts.result_queues import ResultQueues
 from funke.engine.jobs.attempts.slot_limit import require_slots
+from funke.engine.jobs.attempts.slot_pool import SlotPool
 from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
 from funke.engine.jobs.job_lifecycle import JobLifecycle
@@ -82,6 +85,9 @@ class JobAttempts:
         self._coordinator: EpochCoordinator | StreamCoordinator | None = None
         self._runner: EpochRunner | StreamRunner | None = None
         self.has_run = False
+        # What it waits for before it can begin; whoever shows that is told of changes.
+        self.waiting_for = ""
+        self.on_wait: Callable[[], None] = lambda: None
         self._cancelling = threading.Event()
         # Held where a job that is cancelled and one that begins to run, or ends, could miss each other.
         self.lock = threading.Lock()
@@ -122,6 +128,27 @@ class JobAttempts:
         """Runs the job, again after failures as long as the restart strategy says so."""
         if self._record is not None and self._record.restored.status is JobStatus.CANCELLING:
             self._cancelling.set()
+        with self._slots():
+            self._run()
+
+    def _slots(self) -> AbstractContextManager[None]:
+        """The job's slots, if it shares them with others; they stay its own from attempt to attempt."""
+        configured = self._planned.configured
+        folder = configured.get(rest_options.SLOT_POOL)
+        if not folder:
+            return contextlib.nullcontext()
+        timeout_s = configured.get(rest_options.SLOT_REQUEST_TIMEOUT).to_millis() / 1000
+        slots = self._planned.plan.slots
+        return SlotPool(folder).slots(self._planned.job_id, slots, timeout_s, self._wait_for, self._cancelling.is_set)
+
+    def _wait_for(self, what: str) -> None:
+        if what != self.waiting_for:
+            if what and not self.waiting_for:
+                notice(f"the job waits for {what}")
+            self.waiting_for = what
+            self.on_wait()
+
+    def _run(self) -> None:
         while True:
             try:
                 self.run_once()

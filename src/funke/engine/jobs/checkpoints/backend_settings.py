@@ -8,7 +8,9 @@ import re
 from typing import Any
 
 from funke.engine.config import flink_options as options
+from funke.engine.config import memory_options as memory
 from funke.engine.config import rocksdb_options as rocksdb
+from funke.engine.config.memory_model import worker_memory
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.engine.state.backend_choice import BackendChoice, RocksDBSettings
@@ -121,14 +123,14 @@ def _memory_per_slot(settings: Settings) -> int | None:
         return int(fixed or per_worker // slots)
     if not settings.get(rocksdb.IS_MEMORY_MANAGED):
         return None
-    managed, worker = settings.get(options.MANAGED_MEMORY_SIZE), settings.get(options.WORKER_MEMORY_SIZE)
-    if managed is None and worker is not None:
-        managed = worker * settings.get(options.MANAGED_MEMORY_FRACTION)
+    managed = settings.get(memory.MANAGED_SIZE)
+    if settings.is_set(memory.WORKER_SIZE) or settings.is_set(memory.WORKER_PROCESS_SIZE):
+        managed = worker_memory(settings).managed
     if managed is None:
         return RocksDBSettings().memory_bytes
     if not managed:
         raise ConfigurationError(
-            f"without managed memory ({options.MANAGED_MEMORY_SIZE.key}) RocksDB has none: give it some, set "
+            f"without managed memory ({memory.MANAGED_SIZE.key}) RocksDB has none: give it some, set "
             f"{rocksdb.IS_MEMORY_MANAGED.key} to false, or use the backend hashmap"
         )
     return int(managed // slots)

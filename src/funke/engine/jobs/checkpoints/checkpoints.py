@@ -17,12 +17,20 @@ from typing import Any
 
 from funke.engine.errors import StateError
 from funke.engine.runtime.block_codec import decode, encode
-from funke.engine.runtime.snapshot_files import SnapshotHandle, file_size, join_path, read_bytes, write_atomically
+from funke.engine.runtime.snapshot_files import (
+    SnapshotHandle,
+    delete_folder,
+    file_size,
+    join_path,
+    read_bytes,
+    write_atomically,
+)
 
 __all__ = [
     "METADATA",
     "Checkpoint",
     "OperatorEntry",
+    "dispose_checkpoint",
     "is_committed",
     "mark_committed",
     "read_checkpoint",
@@ -115,6 +123,14 @@ def read_checkpoint(path: str) -> Checkpoint:
     if hashlib.sha256(content).digest() != checksum:
         raise StateError(f"the checkpoint '{path}' is damaged: the checksum of its metadata does not match")
     return replace(_from_plain(pickle.loads(content)), path=folder)
+
+
+def dispose_checkpoint(path: str) -> None:
+    """Removes the folder of a savepoint or checkpoint, if it is one; nothing in it is unpickled."""
+    folder = path.rstrip("/").removesuffix(f"/{METADATA}")
+    if not read_bytes(join_path(folder, METADATA)).startswith(_MAGIC):
+        raise StateError(f"'{path}' is not a checkpoint, or one of another version of Funke")
+    delete_folder(folder)
 
 
 def mark_committed(checkpoint: Checkpoint) -> None:

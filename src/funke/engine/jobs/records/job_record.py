@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from funke.engine.config import flink_options as options
+from funke.engine.config import rest_options
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, LeaseLostError, StateError, UntrustedError
 from funke.engine.jobs.records.lease import Lease, LeaseOwner, current_owner
@@ -31,7 +32,7 @@ from funke.engine.trust.private_files import open_own_file, require_private_fold
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.json_form import from_json, to_json
 
-__all__ = ["JobRecord", "JobState", "OwnedRecord", "home_folder", "read_records", "remove_oldest"]
+__all__ = ["JobRecord", "JobState", "OwnedRecord", "home_folder", "read_record", "read_records", "remove_oldest"]
 
 # What drivers write: one file of each kind by every attempt.
 _WRITTEN_NAME = re.compile(r"(state|view)-(\d+)\.json")
@@ -39,8 +40,6 @@ _WRITTEN_NAME = re.compile(r"(state|view)-(\d+)\.json")
 _MOST_VIEW_BYTES = 64 << 20
 _LEASE_TIMEOUT_S = 10.0
 _MOST_FAILURES = 16
-# Ended jobs that are remembered.
-_MOST_ENDED = 50
 
 
 @dataclass(frozen=True)
@@ -259,21 +258,23 @@ def read_records(home: str) -> Iterator[JobRecord]:
     for name in os.listdir(jobs) if os.path.isdir(jobs) else ():
         # A folder without a record: its driver died before the job began.
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, UntrustedError):
-            require_private_folder(os.path.join(jobs, name))
-            found.append(_read_record(os.path.join(jobs, name)))
+            found.append(read_record(os.path.join(jobs, name)))
     yield from sorted(found, key=lambda record: (record.started_ms, record.ordinal))
 
 
-def _read_record(folder: str) -> JobRecord:
+def read_record(folder: str) -> JobRecord:
+    """The record in a folder, which must be this user's own."""
+    require_private_folder(folder)
     content = _read_json(os.path.join(folder, "record.json"))
     # The home may have been moved.
     return replace(from_json(JobRecord, content), folder=folder)
 
 
-def remove_oldest(home: str) -> None:
-    """Forgets ended jobs beyond a number, the oldest first."""
+def remove_oldest(home: str, settings: Settings) -> None:
+    """Forgets ended jobs beyond the number that the configuration says, the oldest first."""
+    kept = max(0, settings.get(rest_options.MOST_ENDED_JOBS))
     ended = [record for record in read_records(home) if record.observed_state().status.is_globally_terminal_state()]
-    for record in ended[:-_MOST_ENDED]:
+    for record in ended[: max(0, len(ended) - kept)]:
         shutil.rmtree(record.folder, ignore_errors=True)
 
 

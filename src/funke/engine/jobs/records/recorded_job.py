@@ -12,7 +12,7 @@ from funke.engine.config.secret_keys import masked
 from funke.engine.errors import JobExecutionError, StateError
 from funke.engine.graph.execution_graph import ExecutionVertex
 from funke.engine.jobs.checkpoints.savepoints import Afterwards
-from funke.engine.jobs.control import ask
+from funke.engine.jobs.control import SILENCE_S, ask
 from funke.engine.jobs.records.job_record import JobRecord
 from funke.engine.jobs.views.job_view import ExceptionView, JobView
 from funke.engine.jobs.views.metric_names import metrics_by_name
@@ -108,17 +108,19 @@ class EndedJob:
 class RemoteJob:
     """A job that another process of this user runs; every call is a command to that process."""
 
-    def __init__(self, record: JobRecord) -> None:
+    def __init__(self, record: JobRecord, silence_s: float = SILENCE_S) -> None:
+        """`silence_s` is how long the other process may say nothing."""
         self.job_id = record.job_id
         self._path = record.control_path
+        self._silence_s = silence_s
 
     def status(self) -> JobStatus:
         """Where the job stands."""
-        return JobStatus[ask(self._path, "status")]
+        return JobStatus[ask(self._path, "status", self._silence_s)]
 
     def view(self) -> JobView:
         """All there is to see of it."""
-        return from_json(JobView, ask(self._path, "view"))
+        return from_json(JobView, ask(self._path, "view", self._silence_s))
 
     def cancel(self) -> Future[None]:
         """Ends the job."""
@@ -133,7 +135,7 @@ class RemoteJob:
 
         def wait() -> None:
             try:
-                answer.set_result(ask(self._path, command, **arguments))
+                answer.set_result(ask(self._path, command, self._silence_s, **arguments))
             except BaseException as error:
                 answer.set_exception(error)
 

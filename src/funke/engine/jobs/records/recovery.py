@@ -18,6 +18,7 @@ from funke.engine.errors import StateError
 from funke.engine.jobs.records.job_record import JobRecord, OwnedRecord, home_folder, read_records, remove_oldest
 from funke.engine.jobs.records.recorded_job import EndedJob
 from funke.engine.jobs.settings import JobSettings
+from funke.engine.jobs.submission.own_pages import wants_own_pages
 
 __all__ = ["RUN_VARIABLE", "ProgramRun", "admit_if_asked", "interrupted_runs", "recovery_command"]
 
@@ -57,7 +58,7 @@ class ProgramRun:
             return _continued(known, settings)
         record = self._new_record(home, ordinal, settings)
         try:
-            remove_oldest(home)
+            remove_oldest(home, configured)
             return replace(settings, record=OwnedRecord.create(record))
         except (OSError, StateError):
             shutil.rmtree(record.folder, ignore_errors=True)
@@ -105,7 +106,8 @@ def _run_of_this_process() -> ProgramRun:
 
 def admit_if_asked(settings: JobSettings) -> JobSettings | EndedJob:
     """Gives a job a record if the configuration asks for one and nobody has given it one before."""
-    if settings.record is not None or not is_highly_available(Settings(settings.configuration)):
+    configured = Settings(settings.configuration)
+    if settings.record is not None or not (is_highly_available(configured) or wants_own_pages(configured)):
         return settings
     return _run_of_this_process().admit(settings)
 

@@ -6,7 +6,8 @@ import sys
 from typing import Any
 
 from funke.engine.config import flink_options as options
-from funke.engine.config import rocksdb_options
+from funke.engine.config import memory_options, reporters
+from funke.engine.config.all_options import all_options
 from funke.engine.config.config_option import ConfigOption
 from funke.engine.config.keys_without_effect import reason_without_effect
 from funke.engine.config.settings import Settings
@@ -14,20 +15,18 @@ from funke.engine.errors import ConfigurationError
 
 __all__ = ["warn_of_ignored"]
 
-_OPTIONS: dict[str, ConfigOption[Any]] = {
-    key: option
-    for option in (*vars(options).values(), *vars(rocksdb_options).values(), *rocksdb_options.TUNING)
-    if isinstance(option, ConfigOption)
-    for key in option.keys
-}
+_OPTIONS: dict[str, ConfigOption[Any]] = {key: option for option in all_options() for key in option.keys}
 # Read elsewhere.
 _READ_BY_KEY = frozenset({"pipeline.time-characteristic"})
 # What RocksDB alone makes use of.
 _FOR_ROCKSDB = {
     options.INCREMENTAL_CHECKPOINTS.key: "state in memory is written completely; use rocksdb",
     options.TASK_SLOTS.key: "a job has as many slots as it needs; only the memory of rocksdb is divided by it",
-    options.MANAGED_MEMORY_SIZE.key: "state in memory takes what it needs; only rocksdb has managed memory",
-    options.WORKER_MEMORY_SIZE.key: "state in memory takes what it needs; only rocksdb has managed memory",
+    **{
+        option.key: "state in memory takes what it needs; only rocksdb has managed memory"
+        for option in vars(memory_options).values()
+        if isinstance(option, ConfigOption) and option.key.startswith("taskmanager.memory.")
+    },
 }
 # Names of what keeps job records in Flink.
 _HIGH_AVAILABILITY_SERVICES = ("zookeeper", "kubernetes")
@@ -53,6 +52,8 @@ def warn_of_ignored(settings: Settings) -> None:
 
 def _reason(key: str, settings: Settings) -> str:
     option = _OPTIONS.get(key)
+    if key.startswith(reporters.PREFIX):
+        return _reason_of_reporter(key, settings)
     if option is None:
         return "" if key in _READ_BY_KEY else reason_without_effect(key)
     try:
@@ -60,6 +61,14 @@ def _reason(key: str, settings: Settings) -> str:
     except ConfigurationError:  # whoever reads it says so
         return option.no_effect
     return "" if value == option.default else option.no_effect or _reason_here(option, value, settings)
+
+
+def _reason_of_reporter(key: str, settings: Settings) -> str:
+    known = {each.name for each in reporters.reporters_of(settings) if each.kind}
+    name, _, rest = key[len(reporters.PREFIX) :].partition(".")
+    if name in known:
+        return "" if rest in ("factory.class", "port", "interval") else "reporters have no such setting here"
+    return reason_without_effect(key)
 
 
 def _reason_here(option: ConfigOption[Any], value: Any, settings: Settings) -> str:

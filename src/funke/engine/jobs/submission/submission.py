@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+from funke.engine.config.settings import Settings
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.control import serve_commands
 from funke.engine.jobs.job import SubmittedJob
@@ -9,6 +12,7 @@ from funke.engine.jobs.records.recorded_job import EndedJob
 from funke.engine.jobs.records.recovery import admit_if_asked
 from funke.engine.jobs.running_job import RunningJob
 from funke.engine.jobs.settings import JobSettings
+from funke.engine.jobs.submission.own_pages import serve_own_pages
 
 __all__ = ["submit_job"]
 
@@ -29,6 +33,7 @@ def submit_job(graph: StreamGraph, settings: JobSettings) -> SubmittedJob:
         if record is not None:
             server = serve_commands(record.record.control_path, job, job.savepoint_limit_s)
             job.closing.append(server.close)
+            serve_own_pages(Settings(admitted.configuration), os.path.dirname(os.path.dirname(record.record.folder)))
         return job.start()
     except BaseException as failure:
         job.abandon(failure)

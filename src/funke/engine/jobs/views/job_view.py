@@ -250,6 +250,8 @@ class JobView:
     configuration: dict[str, str] = field(default_factory=dict)
     # As `get_execution_plan()` returns it.
     plan: str = ""
+    # What a job that cannot begin yet waits for.
+    waiting_for: str = ""
     # When this was seen.
     seen_ms: int = field(default_factory=lambda: int(time.time() * 1000))
 

@@ -96,6 +96,11 @@ class InChannel:
         self._connection = connection
 
     @property
+    def received_bytes(self) -> int:
+        """Bytes of blocks from other slots that were taken."""
+        return 0 if self._connection is None else self.taken_bytes
+
+    @property
     def buffers(self) -> int:
         """How many blocks wait."""
         return len(self.queue)
@@ -196,6 +201,8 @@ class OutChannel:
         # Called with the most bytes that a block may have from now on.
         self.on_announced: Callable[[int], None] = lambda size: None
         self._is_full = False
+        # Of blocks for other slots.
+        self.sent_bytes = 0
 
     @property
     def queued(self) -> int:
@@ -269,6 +276,7 @@ class RemoteOut(OutChannel):
     def send(self, parts: list[Part]) -> int:
         payload = encode(parts)
         self._put(BLOCK, payload)
+        self.sent_bytes += len(payload)
         return len(payload)
 
     def send_mark(self, kind: int, payload: bytes) -> None:

@@ -291,8 +291,8 @@ def accompany_slots(slots: list[int], package: JobPackage) -> Iterator[Failure]:
     own: dict[int, Any] = {}
     addresses: dict[int, SlotAddress] = {}
     try:
-        for slot in slots:
-            address = start_slot(slot, package)
+        # One slot is loaded while the next one starts.
+        for address in [start_slot(slot, package) for slot in slots]:
             staying = connect(address, package.credentials, ACCOMPANY).connection
             own[staying.fileno()] = staying
             addresses[staying.fileno()] = address

@@ -35,7 +35,7 @@ class Task:
         if network.debloat is not None and subtask.source is None:
             self._debloater = Debloater(network.debloat, network.segment_bytes, self.ins)
         self._full = 0
-        self._full_since = time.perf_counter()
+        self._full_since = self._began = time.perf_counter()
         self._busy_s = self._pressed_s = 0.0
         self._measured_s = network.measured_s
         # When it was measured, and how long it had been busy and pressed back by then; the oldest first.
@@ -77,8 +77,18 @@ class Task:
         The subtasks of a slot take turns, so that one is idle also while another is busy.
         """
         busy, pressed = self._spent()
+        spent_ms = 1000 * (time.perf_counter() - self._began)
+        # Records that stay in their slot are not encoded, and have no size.
+        counted = {
+            "numBytesIn": sum(channel.received_bytes for channel in self.ins),
+            "numBytesOut": sum(channel.sent_bytes for channel in self.outs),
+        }
         exclusive, floating = self._buffers * len(self.ins), self.pool.size
         return {
+            **self.subtask.rates.with_rates(None, counted),
+            "accumulateBusyTimeMs": 1000 * self._busy_s,
+            "accumulateBackPressuredTimeMs": 1000 * self._pressed_s,
+            "accumulateIdleTimeMs": max(0.0, spent_ms - 1000 * (self._busy_s + self._pressed_s)),
             "busyTimeMsPerSecond": busy,
             "backPressuredTimeMsPerSecond": min(pressed, 1000.0 - busy),
             "idleTimeMsPerSecond": max(0.0, 1000.0 - busy - pressed),

@@ -26,6 +26,7 @@ from funke.engine.sql.binding.grouped_queries import (
     is_grouped,
     plain_aggregate,
 )
+from funke.engine.sql.binding.lookup_joins import bind_lookup_join, is_temporal
 from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
 from funke.engine.sql.binding.over_queries import OverBinder, has_over
 from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation
@@ -152,6 +153,10 @@ class QueryBinder:
         if is_correlated(source):
             left = self._bind_source(source.left if isinstance(source, queries.Join) else None)
             return bind_correlation(source, left, self._expression_binder, self.find_table_function)
+        if is_temporal(source):
+            assert isinstance(source, queries.Join) and isinstance(source.right, queries.TableRef)
+            now = self._find(replace(source.right, as_of=None))
+            return bind_lookup_join(source, self._bind_source(source.left), now, self._expression_binder)
         if isinstance(source, queries.TableRef):
             relation = self._find(source)
             name: str | None = source.path[-1]

@@ -16,6 +16,9 @@ class WatermarkStep:
 
     size_ms: int
     offset_ms: int = 0
+    # Whether a watermark is seen only by rows that come behind it with a time that it has passed: the others find the
+    # same windows open, whether it stands in front of them or behind.
+    is_for_late_rows: bool = False
 
 
 EVERY_WATERMARK = WatermarkStep(1)

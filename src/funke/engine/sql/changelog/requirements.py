@@ -6,8 +6,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
-from funke.engine.sql.binding.relations import Aggregation, Calculation, Expansion, Relation, UnionAll, with_inputs
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    Calculation,
+    Expansion,
+    MiniBatch,
+    Relation,
+    Scan,
+    UnionAll,
+    with_inputs,
+)
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.window_relations import OverAggregation
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
@@ -25,6 +35,8 @@ class ChangeSettings:
 
     is_folded: bool = False
     ttl_ms: int = 0
+    mini_batch: MiniBatch | None = None
+    is_two_phase: bool = False
 
 
 def for_consumer(relation: Relation, accepted: Kinds, settings: ChangeSettings | None = None) -> Relation:
@@ -41,6 +53,8 @@ def _resolved(relation: Relation, needs_before: bool, settings: ChangeSettings) 
             sends_before=needs_before,
             is_folded=settings.is_folded,
             ttl_ms=settings.ttl_ms,
+            mini_batch=settings.mini_batch,
+            is_two_phase=settings.is_two_phase,
         )
     if isinstance(relation, Calculation):
         # A row whose update does not pass the condition must be taken back.
@@ -48,11 +62,24 @@ def _resolved(relation: Relation, needs_before: bool, settings: ChangeSettings) 
         return replace(relation, input=_resolved(relation.input, needs_before, settings))
     if isinstance(relation, (Expansion, UnionAll)):
         return with_inputs(relation, lambda each: _resolved(each, needs_before, settings))
+    if isinstance(relation, Scan):
+        return _scan(relation, needs_before)
     # Everything else needs all changes of what it reads.
     changed = with_inputs(relation, lambda each: _resolved(each, True, settings))
     if isinstance(changed, (OverAggregation, TableAggregation)):
         return replace(changed, ttl_ms=settings.ttl_ms)
     return changed
+
+
+def _scan(scan: Scan, needs_before: bool) -> Scan:
+    """Nobody here remembers rows for a source whose updates come without what was before."""
+    if needs_before and scan.kinds & _UPDATES == {RowKind.UPDATE_AFTER}:
+        raise UnsupportedFeatureError(
+            f"the table {'.'.join(scan.path)}, whose updates come without the rows before them, in a query that needs "
+            "those",
+            "write it to a table with the same primary key, or have the rows sent: 'changelog-mode' = 'all'",
+        )
+    return scan
 
 
 def require_kinds(relation: Relation, accepted: Kinds, consumer: str) -> None:

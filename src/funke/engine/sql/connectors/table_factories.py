@@ -24,6 +24,8 @@ _BUILT_IN = (
     f"blackhole={_PACKAGE}.blackhole_connector:BlackholeFactory",
     f"datagen={_PACKAGE}.datagen.datagen_connector:DatagenFactory",
     f"filesystem={_PACKAGE}.filesystem.filesystem_factory:FileSystemFactory",
+    f"jdbc={_PACKAGE}.jdbc.jdbc_factory:JdbcFactory",
+    f"postgres-cdc={_PACKAGE}.postgres_cdc.cdc_factory:PostgresCdcFactory",
     f"print={_PACKAGE}.print_connector:PrintFactory",
     f"spark={_PACKAGE}.spark_connector:SparkFactory",
 )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from funke.engine.connectors.source import Source
     from funke.engine.sql.binding.expressions import BoundExpression
     from funke.engine.sql.binding.relations import Column
+    from funke.engine.sql.connectors.lookup.lookup import LookupTable
     from funke.engine.types.logical.data_type import DataType
 
 __all__ = ["INSERTS", "ScannedTable", "SourceTaker", "TableSource"]
@@ -43,6 +44,8 @@ class TableSource(ABC):
 
     # The kinds of changes that its rows may be.
     kinds: frozenset[RowKind] = INSERTS
+    # Whether all there is to read is known at once, so that tasks of Spark's can read it.
+    has_all_splits: bool = False
 
     @property
     @abstractmethod
@@ -82,6 +85,10 @@ class TableSource(ABC):
 
     def with_limit(self, limit: int) -> TableSource | None:
         """Return the source that need not read more rows than these; it may give more."""
+        return None
+
+    def lookup_table(self) -> LookupTable | None:
+        """Return what finds rows by keys, for lookup joins; None if it cannot."""
         return None
 
     def stream(self, env: SourceTaker, columns: Sequence[Column]) -> Any:

@@ -8,7 +8,7 @@ from a key without rows is left out; a key whose last row is taken back is delet
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,15 +17,19 @@ import pyarrow.compute as pc
 
 from funke.engine.errors import StateError
 from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column
+from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column, MiniBatch
 from funke.engine.sql.changelog.change_kinds import has_retractions
-from funke.engine.sql.functions.aggregates.catalog import create_kernel
-from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields
+from funke.engine.sql.functions.aggregates.first_values import MOST_MEMBERS, FirstValues
+from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.operators.local_aggregate import entry_columns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
+from funke.engine.sql.operators.row_bundle import BundledOperator
+from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
+from funke.engine.sql.operators.windows.gathered_rows import group_kernel
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -52,6 +56,9 @@ class Aggregate:
     sends_before: bool = True
     is_folded: bool = False
     ttl_ms: int = 0
+    mini_batch: MiniBatch | None = None
+    # Whether rows are entries of `LocalAggregate`.
+    is_global: bool = False
 
     @staticmethod
     def of(aggregation: Aggregation) -> Aggregate:
@@ -65,58 +72,96 @@ class Aggregate:
             aggregation.sends_before,
             aggregation.is_folded,
             aggregation.ttl_ms,
+            aggregation.mini_batch,
         )
 
+    @staticmethod
+    def of_entries(aggregation: Aggregation) -> Aggregate:
+        """The same, behind `LocalAggregate`."""
+        made, keys = Aggregate.of(aggregation), tuple(range(len(aggregation.keys)))
+        return replace(made, inputs=entry_columns(aggregation), keys=keys, is_global=True)
+
     def __call__(self, task: TaskInfo) -> AggregateOperator:
-        return AggregateOperator(self)
+        return (GlobalAggregateOperator if self.is_global else AggregateOperator)(self)
 
 
 class _Groups:
-    """The accumulators of all aggregates side by side, and the count of rows behind them if rows may be taken back."""
+    """The accumulators of all aggregates side by side.
 
-    def __init__(self, kernels: Sequence[AggregateKernel], has_count: bool) -> None:
-        self.kernels = kernels
+    Before them what calls with DISTINCT know of values, behind them the count of rows if rows may be taken back.
+    """
+
+    def __init__(self, aggregates: Sequence[BoundAggregate], has_count: bool) -> None:
         self.has_count = has_count
+        self._first_values = [] if has_count else _first_values_of(aggregates)
+        shared = {member for each in self._first_values for member in each.members}
+        self.kernels = [
+            group_kernel(replace(each.call, is_distinct=each.call.is_distinct and place not in shared), has_count)
+            for place, each in enumerate(aggregates)
+        ]
 
     def create(self, count: int) -> Fields:
-        fields = [field for kernel in self.kernels for field in kernel.create(count)]
+        known = [_dicts(count) for _ in self._first_values]
+        fields = [*known, *(field for kernel in self.kernels for field in kernel.create(count))]
         return (*fields, np.zeros(count, np.int64)) if self.has_count else tuple(fields) or (np.zeros(count, np.int8),)
 
     def split(self, columns: Fields) -> list[Fields]:
         """The fields of each aggregate."""
-        parts, start = [], 0
+        parts, start = [], len(self._first_values)
         for kernel in self.kernels:
             parts.append(columns[start : start + len(kernel.dtypes)])
             start += len(kernel.dtypes)
         return parts
 
-    def joined(self, parts: Sequence[Fields], counts: Any, groups: int) -> Fields:
+    def once(self, columns: Fields, rows: list[AggregateRows]) -> list[AggregateRows]:
+        """The rows that count for each aggregate: with DISTINCT the first one of each value."""
+        found = list(rows)
+        for known, each in zip(columns, self._first_values):
+            for member, own in zip(each.members, each.once(known, [rows[place] for place in each.members])):
+                found[member] = own
+        return found
+
+    def joined(self, before: Fields, parts: Sequence[Fields], counts: Any, groups: int) -> Fields:
         """One row of columns for each group."""
-        fields = tuple(field for part in parts for field in part)
+        known = before[: len(self._first_values)]
+        fields = (*known, *(field for part in parts for field in part))
         return (*fields, counts) if self.has_count else fields or (np.zeros(groups, np.int8),)
 
 
-class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
+def _first_values_of(aggregates: Sequence[BoundAggregate]) -> list[FirstValues]:
+    members: dict[tuple[int, ...], list[int]] = {}
+    for place, each in enumerate(aggregates):
+        if each.call.is_distinct:
+            members.setdefault(each.arguments, []).append(place)
+    return [
+        FirstValues(aggregates[own[start]].call, own[start : start + MOST_MEMBERS])
+        for own in members.values()
+        for start in range(0, len(own), MOST_MEMBERS)
+    ]
+
+
+def _dicts(count: int) -> Any:
+    return np.fromiter(({} for _ in range(count)), object, count)
+
+
+class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator):
     """Works on batches: rows are sorted by key, and every aggregate runs through all segments at once."""
 
     def __init__(self, aggregate: Aggregate) -> None:
         self._aggregate = aggregate
+        self.mini_batch = aggregate.mini_batch
         self._input = schema_of(aggregate.inputs)
         self._output_schema = schema_of(aggregate.columns)
         self._keys = KeyColumns(aggregate.keys, [aggregate.inputs[place].type for place in aggregate.keys])
-        kernels = [create_kernel(each.call, aggregate.has_retractions) for each in aggregate.aggregates]
-        self._groups = _Groups(kernels, aggregate.has_retractions)
+        self._groups = _Groups(aggregate.aggregates, aggregate.has_retractions)
         self.functions = OpenedFunctions((), [each.call.function for each in aggregate.aggregates])
 
     def layout(self) -> ColumnLayout:
         return ColumnLayout("aggregates", self._groups.create, self._aggregate.ttl_ms)
 
-    def process_columns(self, batch: ColumnBatch) -> None:
+    def process_bundle(self, batch: ColumnBatch) -> None:
         """Takes the rows in and sends what changes."""
-        self.records_in += len(batch)
         batch = as_schema(batch, self._input)
-        if not len(batch):
-            return
         codes, keys = self._keys.encode(batch.data)
         fetched = self.state.fetch(keys)
         signs = _signs_of(batch)
@@ -185,14 +230,15 @@ class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
                     mine[first] = column
                 before, known = fresh, is_known
         after, values = [], []
-        for kernel, fields, rows in zip(self._groups.kernels, change.groups.split(before), self._arguments(change)):
+        every = change.groups.once(before, self._arguments(change))
+        for kernel, fields, rows in zip(self._groups.kernels, change.groups.split(before), every):
             earlier = kernel.values(fields)
             last, running = kernel.running(fields, rows)
             after.append(last)
             values.append(pa.concat_arrays([earlier, running]))
         self._send(change, values, known, counts)
         last_counts = None if counts is None else counts[segments.ends]
-        result = change.groups.joined(after, last_counts, len(segments))
+        result = change.groups.joined(before, after, last_counts, len(segments))
         if len(segments) > len(outer):
             final = np.searchsorted(segments.ends, outer.ends)
             result = tuple(column[final] for column in result)
@@ -228,13 +274,20 @@ class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
             signs = np.ones(segments.length, np.int64) if change.signs is None else change.signs.astype(np.int64)
             counts = before[-1] + np.add.reduceat(signs, segments.starts)
             kept = counts > 0
-        after, values = [], []
-        for kernel, fields, rows in zip(self._groups.kernels, change.groups.split(before), self._arguments(change)):
-            earlier = kernel.values(fields)
-            last = kernel.accumulate(fields, rows)
-            after.append(last)
-            values.append(pa.concat_arrays([earlier, kernel.values(last)]))
-        groups = len(segments)
+        parts = change.groups.split(before)
+        earlier = self._results(parts)
+        every = change.groups.once(before, self._arguments(change))
+        after = [kernel.accumulate(own, rows) for kernel, own, rows in zip(self._groups.kernels, parts, every)]
+        results = _side_by_side(earlier, self._results(after))
+        self._send_folded(change.batch, change.order[segments.starts], results, known, kept)
+        return change.groups.joined(before, after, counts, len(segments)), kept
+
+    def _results(self, parts: list[Fields]) -> list[Any]:
+        return [kernel.values(fields) for kernel, fields in zip(self._groups.kernels, parts)]
+
+    def _send_folded(self, batch: ColumnBatch, rows: Any, values: list[Any], known: Any, kept: Any) -> None:
+        """Sends the change of each key, which one of the rows has; results are those before, then those after."""
+        groups = len(rows)
         old, new = np.arange(groups), np.arange(groups, 2 * groups)
         gone = np.zeros(groups, np.bool_) if kept is None else ~kept
         changed = self._changed(values, old, new)
@@ -244,9 +297,7 @@ class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         sent = np.column_stack([has_before, is_sent]).ravel()
         images = np.column_stack([old, np.where(gone, old, new)]).ravel()[sent]
         both = np.column_stack([np.full(groups, _BEFORE, np.int8), kinds]).ravel()[sent]
-        source = np.repeat(change.order[segments.starts], 2)[sent]
-        self._emit(change.batch, source, [column.take(pa.array(images)) for column in values], both)
-        return change.groups.joined(after, counts, groups), kept
+        self._emit(batch, np.repeat(rows, 2)[sent], [column.take(pa.array(images)) for column in values], both)
 
     def _emit(self, batch: ColumnBatch, source: Any, values: list[Any], kinds: Any) -> None:
         if not len(source):
@@ -269,6 +320,34 @@ class AggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         return changed
 
 
+class GlobalAggregateOperator(AggregateOperator):
+    """Takes entries instead of rows."""
+
+    def __init__(self, aggregate: Aggregate) -> None:
+        super().__init__(aggregate)
+        self._entries = Aggregates((), aggregate.aggregates)
+
+    def flush(self) -> None:
+        """Entries do not wait for more of them: their rows have waited before."""
+        self.finish_bundle()
+
+    def process_bundle(self, batch: ColumnBatch) -> None:
+        """Puts entries together with what is there, and sends what changes."""
+        batch = as_schema(batch, self._input)
+        codes, keys = self._keys.encode(batch.data)
+        fetched = self.state.fetch(keys)
+        order, segments = Segments.of_codes(codes, len(keys))
+        numbers = [np.asarray(each)[order] for each in batch.data.columns[len(self._aggregate.keys) :]]
+        block = AggregateBlock((), np.zeros(len(batch), np.int64), tuple(self._groups.split(tuple(numbers))))
+        block = self._entries.folded(block, segments.starts)
+        before = self._groups.split(fetched.columns)
+        earlier = self._results(before)
+        after = [kernel.merge(own, more) for kernel, own, more in zip(self._groups.kernels, before, block.fields)]
+        results = _side_by_side(earlier, self._results(after))
+        self._send_folded(batch, order[segments.starts], results, fetched.is_known, None)
+        self.state.store(fetched, self._groups.joined(fetched.columns, after, None, len(keys)))
+
+
 @dataclass
 class _Change:
     """The rows of a batch in the order of their segments."""
@@ -286,6 +365,10 @@ class _Change:
 
 # Stands for an argument that is a word, which kernels know from the call.
 _WORD = ArgumentColumn(pa.nulls(0))
+
+
+def _side_by_side(before: list[Any], after: list[Any]) -> list[Any]:
+    return [pa.concat_arrays(each) for each in zip(before, after)]
 
 
 def _signs_of(batch: ColumnBatch) -> Any:

@@ -89,20 +89,21 @@ class AssignWatermarksOperator(Operator):
         self.records_in += len(batch)
         batch = as_schema(batch, self._schema)
         batch = batch.with_timestamps(self._event_times(batch.data))
-        if not self._is_generating:
+        if not self._is_generating or not len(batch):
             self.output.emit_columns(batch)
             return
         self._see_rows()
         reached = self._reached(batch.data)
         start = 0
-        for end in self._seen_ends(reached):
+        for end in self._seen_ends(reached, batch.timestamps):
             self.output.emit_columns(batch.slice(start, end - start))
-            self._current = int(reached[end - 1])
-            self._advance()
+            self._advance(int(reached[end - 1]))
             start = end
         if start < len(batch):
             self.output.emit_columns(batch.slice(start) if start else batch)
-            self._current = int(reached[-1])
+        self._current = int(reached[-1])
+        if self._is_seen(self._due):
+            self._advance(self._due)
         if self._current > self._sent and self._next_turn_ms is None and self._interval_ms > 0:
             self._next_turn_ms = self._now_ms() + self._interval_ms
 
@@ -122,15 +123,29 @@ class AssignWatermarksOperator(Operator):
             values = np.where(np.asarray(found.is_null()), _NONE, values)
         return np.maximum(np.maximum.accumulate(values), self._current)
 
-    def _seen_ends(self, reached: Any) -> Iterator[int]:
+    def _seen_ends(self, reached: Any, times: Any) -> Iterator[int]:
         """Those among the ends that somebody sees a difference at."""
-        step = self._step
-        for end in self._ends(reached):
-            self._due = int(reached[end - 1])
-            if step is not None and (
-                (self._due + 1 - step.offset_ms) // step.size_ms > (self._sent + 1 - step.offset_ms) // step.size_ms
-            ):
+        ends = list(self._ends(reached))
+        if not ends:
+            return
+        due = reached[np.array(ends) - 1]
+        is_cut: Any = np.ones(len(ends), bool)
+        if self._step is None or self._step.is_for_late_rows:
+            # The earliest row between each end and the next; a session that ends at its time would take it in.
+            inner = ends if ends[-1] < len(times) else ends[:-1]
+            is_cut[len(inner) :] = False
+            is_cut[: len(inner)] = np.minimum.reduceat(times, inner) <= due[: len(inner)] + 1 if inner else False
+        for end, watermark in zip(np.array(ends)[is_cut].tolist(), due[is_cut].tolist()):
+            if self._is_seen(watermark):
                 yield end
+        self._due = max(self._due, int(due[-1]))
+
+    def _is_seen(self, watermark: int) -> bool:
+        """Whether it has come a step further than the last one that was sent."""
+        step = self._step
+        return step is not None and (
+            (watermark + 1 - step.offset_ms) // step.size_ms > (self._sent + 1 - step.offset_ms) // step.size_ms
+        )
 
     def _ends(self, reached: Any) -> Iterator[int]:
         """Where to cut: behind the rows that a watermark follows."""
@@ -160,10 +175,11 @@ class AssignWatermarksOperator(Operator):
             self._is_idle = False
             self.output.emit_status(False)
 
-    def _advance(self) -> None:
-        if self._current > self._sent:
-            self._sent = self._due = self._current
-            self.output.emit_watermark(self._current)
+    def _advance(self, watermark: int) -> None:
+        if watermark > self._sent:
+            self._sent = watermark
+            self._due = max(self._due, watermark)
+            self.output.emit_watermark(watermark)
 
     def process_watermark(self, watermark: int) -> None:
         if watermark == MAX_WATERMARK:
@@ -181,7 +197,7 @@ class AssignWatermarksOperator(Operator):
     def on_processing_time(self, now_ms: int) -> None:
         if self._next_turn_ms is not None and now_ms >= self._next_turn_ms:
             self._next_turn_ms = None
-            self._advance()
+            self._advance(self._current)
         idle_at = self._idle_at()
         if idle_at is not None and now_ms >= idle_at:
             self._is_idle = True

@@ -13,7 +13,7 @@ from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
 from funke.engine.sql.functions.user_aggregates import UserAggregate
 from funke.engine.sql.functions.user_scalars import UserScalar
 
-__all__ = ["FunctionsOperator", "OpenedFunctions"]
+__all__ = ["FunctionsOperator", "OpenedFunctions", "functions_in"]
 
 
 class OpenedFunctions:
@@ -25,7 +25,7 @@ class OpenedFunctions:
         aggregates: Iterable[AggregateFunction] = (),
         others: Iterable[UserDefinedFunction] = (),
     ) -> None:
-        found = [each for expression in expressions for each in _functions_in(expression)]
+        found = [each for expression in expressions for each in functions_in(expression)]
         found += [each.user.function for each in aggregates if isinstance(each, UserAggregate) and each.user]
         found += others
         # One object may be called at several places.
@@ -81,11 +81,12 @@ class FunctionsOperator(Operator):
         return counts | self.functions.metrics()
 
 
-def _functions_in(expression: BoundExpression | None) -> Iterator[UserDefinedFunction]:
+def functions_in(expression: BoundExpression | None) -> Iterator[UserDefinedFunction]:
+    """The functions of users that an expression calls."""
     if not isinstance(expression, BoundFunction):
         return
     function = expression.call.function
     if isinstance(function, UserScalar) and function.user is not None:
         yield function.user.function
     for each in expression.arguments:
-        yield from _functions_in(each)
+        yield from functions_in(each)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from funke.engine.config.secret_keys import masked
 from funke.engine.flink_exceptions import CatalogException, JavaException, TableException, ValidationException
 from funke.engine.sql.catalog.catalog import Catalog
 from funke.engine.sql.catalog.in_memory_catalog import InMemoryCatalog
 from funke.engine.sql.catalog.objects import CatalogDatabase
+from funke.engine.sql.connectors.jdbc.postgres_catalog import PostgresCatalog
 from funke.engine.sql.statements.catalog_definition import CatalogDefinition
 from funke.engine.sql.statements.function_statements import drop_function
 from funke.engine.sql.statements.outcome import OK, Outcome
@@ -78,26 +80,45 @@ def alter_catalog(session: TableSession, statement: syntax.AlterCatalog) -> Outc
 
 def new_catalog(name: str, options: dict[str, str]) -> Catalog:
     """Make the catalog that options describe."""
-    listed = "\n".join(f"'{key}'='{value}'" for key, value in sorted(options.items()))
+    listed = "\n".join(f"'{key}'='{value}'" for key, value in masked(options).items())
     told = f"Unable to create catalog '{name}'.\n\nCatalog options are:\n{listed}"
     if _TYPE not in options:
         raise ValidationException(
             f"{told}\nCaused by: ValidationException: Catalog options do not contain an option key 'type' for "
             "discovering a catalog."
         )
-    if options[_TYPE] != _IN_MEMORY:
+    kind = options[_TYPE]
+    if kind not in _OPTIONS:
         raise ValidationException(
-            f"{told}\nCaused by: ValidationException: Could not find any factory for identifier '{options[_TYPE]}' "
+            f"{told}\nCaused by: ValidationException: Could not find any factory for identifier '{kind}' "
             "that implements 'org.apache.flink.table.factories.CatalogFactory' in the classpath.\n\n"
-            f"Available factory identifiers are:\n\n{_IN_MEMORY}"
+            "Available factory identifiers are:\n\n" + "\n".join(sorted(_OPTIONS))
         )
-    unknown = sorted(set(options) - {_TYPE, _DATABASE})
-    if unknown:
+    required, optional = _OPTIONS[kind]
+    missing = sorted(required - set(options))
+    if missing:
         raise ValidationException(
-            f"{told}\nCaused by: ValidationException: Unsupported options found for '{_IN_MEMORY}'.\n\n"
-            f"Unsupported options:\n\n" + "\n".join(unknown) + f"\n\nSupported options:\n\n{_DATABASE}"
+            f"{told}\nCaused by: ValidationException: One or more required options are missing.\n\n"
+            "Missing required options are:\n\n" + "\n".join(missing)
         )
+    known = required | optional
+    unknown = sorted(set(options) - {_TYPE} - known)
+    if unknown:
+        supported = "\n".join(sorted(known))
+        raise ValidationException(
+            f"{told}\nCaused by: ValidationException: Unsupported options found for '{kind}'.\n\n"
+            f"Unsupported options:\n\n" + "\n".join(unknown) + f"\n\nSupported options:\n\n{supported}"
+        )
+    if kind == _JDBC:
+        return _jdbc_catalog(name, options, told)
     return InMemoryCatalog(name, options.get(_DATABASE, "default"))
+
+
+def _jdbc_catalog(name: str, options: dict[str, str], told: str) -> Catalog:
+    try:
+        return PostgresCatalog(name, *(options[key] for key in (_DATABASE, "username", "password", "base-url")))
+    except JavaException as error:
+        raise _caused(told, error) from error
 
 
 def drop_object(session: TableSession, statement: syntax.DropObject) -> Outcome:
@@ -145,3 +166,9 @@ def _caused(told: str, error: JavaException) -> ValidationException:
 
 _TYPE = "type"
 _DATABASE = "default-database"
+_JDBC = "jdbc"
+# By type: the options that a catalog must have, and those that it may have.
+_OPTIONS = {
+    _IN_MEMORY: (frozenset[str](), frozenset({_DATABASE})),
+    _JDBC: (frozenset({_DATABASE, "username", "password", "base-url"}), frozenset[str]()),
+}

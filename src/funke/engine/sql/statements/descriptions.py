@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from funke.engine.config.secret_keys import masked
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import CatalogException, ValidationException
 from funke.engine.sql.binding.relations import Column
@@ -100,7 +101,7 @@ def _catalog(session: TableSession, name: str, is_extended: bool) -> Outcome:
         ("comment", known.comment or None),
     ]
     if is_extended:
-        rows += [(f"option:{key}", value) for key, value in sorted(known.options.items()) if key != "type"]
+        rows += [(f"option:{key}", value) for key, value in masked(known.options).items() if key != "type"]
     return listing(rows, "info name", "info value")
 
 

@@ -5,25 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from funke.engine.config.option_values import parse_boolean, parse_duration
-from funke.engine.flink_exceptions import TableException
+from funke.engine.config import flink_options as options
+from funke.engine.config.option_values import parse_boolean, parse_duration, parse_integer
+from funke.engine.errors import ConfigurationError
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.merged_calculations import merged
 from funke.engine.sql.binding.not_nulls import NotNulls
-from funke.engine.sql.binding.relations import Aggregation, Relation, Sort, inputs_of, with_inputs
-from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.relations import Aggregation, MiniBatch, Relation, inputs_of, with_inputs
 from funke.engine.sql.binding.watermark_assigner import WatermarkStep
 from funke.engine.sql.changelog.change_kinds import ALL_KINDS, Kinds, kinds_of
 from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer, require_kinds
 from funke.engine.sql.connectors.push_down import push_down
+from funke.engine.sql.rules.stream_refusals import refuse_in_streams
 from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.rules.watermark_steps import with_watermark_steps
+from funke.engine.sql.spark_plans.plan_choice import PlanChoice
 
 if TYPE_CHECKING:
     from funke.engine.sql.statements.outcome import InsertPlan
-    from funke.engine.sql.statements.table_session import TableSession
+    from funke.engine.sql.statements.table_session import SessionSettings, TableSession
 
-__all__ = ["planned_insert", "planned_rows"]
+__all__ = ["plan_choice", "planned_insert", "planned_rows"]
+
+_PHASES = "table.optimizer.agg-phase-strategy"
 
 
 def planned_rows(
@@ -35,12 +39,22 @@ def planned_rows(
 ) -> Relation:
     """A relation for somebody who takes changes of some kinds, and watermarks; refuses what cannot be had so."""
     if session.is_streaming:
-        _refuse_sorts(relation)
+        refuse_in_streams(relation, session.settings)
     else:
         relation = _with_final_rows(relation)
     require_kinds(relation, accepted, consumer)
-    changes = for_consumer(without_unused(relation), accepted, _change_settings(session))
-    return with_watermark_steps(push_down(merged(changes)), step)
+    changes = for_consumer(without_unused(relation), accepted, _change_settings(session, relation))
+    planned = with_watermark_steps(push_down(merged(changes)), step)
+    # Event times and watermarks do not come out of Spark: whoever wants them gets rows from slots.
+    return planned if session.is_streaming or step is not None else plan_choice(session).applied(planned)
+
+
+def plan_choice(session: TableSession) -> PlanChoice:
+    """What the settings say of who computes queries in batch mode."""
+    settings = session.settings
+    files = (options.PYTHON_FILES, options.PYTHON_ARCHIVES, options.PYTHON_REQUIREMENTS)
+    has_files = any(settings.get(option.key, "") for option in files)
+    return PlanChoice(settings.get(options.BATCH_PLAN.key, str(options.BATCH_PLAN.default)), has_files)
 
 
 def planned_insert(session: TableSession, plan: InsertPlan) -> InsertPlan:
@@ -58,22 +72,34 @@ def _with_not_nulls(session: TableSession, relation: Relation, indexes: tuple[in
     return NotNulls(relation.columns, relation, indexes, enforcer == "DROP")
 
 
-def _change_settings(session: TableSession) -> ChangeSettings:
+def _change_settings(session: TableSession, relation: Relation) -> ChangeSettings:
     settings = session.settings
-    is_folded = not session.is_streaming or parse_boolean(settings.get("table.exec.mini-batch.enabled", "false"))
-    return ChangeSettings(is_folded, parse_duration(settings.get("table.exec.state.ttl", "0 ms")).to_millis())
+    ttl_ms = parse_duration(settings.get("table.exec.state.ttl", "0 ms")).to_millis()
+    strategy = settings.get(_PHASES, "AUTO")
+    if strategy.upper() not in ("AUTO", "ONE_PHASE", "TWO_PHASE"):
+        raise ConfigurationError(f"Could not parse value '{strategy}' for key '{_PHASES}'.")
+    if not session.is_streaming:
+        return ChangeSettings(True, ttl_ms)
+    mini_batch = _mini_batch(settings, relation)
+    is_folded = mini_batch is not None
+    return ChangeSettings(is_folded, ttl_ms, mini_batch, is_folded and strategy.upper() != "ONE_PHASE")
 
 
-def _refuse_sorts(relation: Relation) -> None:
-    """A stream has no end at which it could be sorted."""
-    if isinstance(relation, Sort):
-        raise TableException(
-            "Sort on a time attribute is not supported yet."
-            if relation.columns[relation.keys[0].index].time is TimeAttribute.ROWTIME
-            else "Sort on a non-time-attribute field is not supported."
-        )
-    for each in inputs_of(relation):
-        _refuse_sorts(each)
+def _mini_batch(settings: SessionSettings, relation: Relation) -> MiniBatch | None:
+    """How rows are gathered, if they are; a size is asked for only where somebody gathers rows."""
+    if not parse_boolean(settings.get("table.exec.mini-batch.enabled", "false")):
+        return None
+    latency_ms = parse_duration(settings.get("table.exec.mini-batch.allow-latency", "0 ms")).to_millis()
+    if latency_ms <= 0:
+        raise ConfigurationError("MiniBatch Latency must be greater than 0 ms.")
+    size = parse_integer(settings.get("table.exec.mini-batch.size", "-1"))
+    if size <= 0 and _has_aggregations(relation):
+        raise ConfigurationError("Key: 'table.exec.mini-batch.size' , default: -1 (fallback keys: []) must be > 0.")
+    return MiniBatch(size, latency_ms)
+
+
+def _has_aggregations(relation: Relation) -> bool:
+    return isinstance(relation, Aggregation) or any(map(_has_aggregations, inputs_of(relation)))
 
 
 def _with_final_rows(relation: Any) -> Any:

@@ -36,7 +36,8 @@ def sql(arguments: list[str]) -> None:
             raise ConfigurationError(f"-D takes key=value, not {option!r}")
         t_env.get_config().set(key, value)
     is_typed = not given.execute and not given.file and sys.stdin.isatty()
-    shell = SqlShell(t_env, waits=not is_typed or parse_boolean(t_env.get_config().get("table.dml-sync", "false")))
+    waits = not is_typed or parse_boolean(t_env.get_config().get("table.dml-sync", "false"))
+    shell = SqlShell(t_env, waits, is_typed=is_typed and sys.stdout.isatty())
     for path in given.init:
         shell.run(Path(path).read_text())
     if is_typed:

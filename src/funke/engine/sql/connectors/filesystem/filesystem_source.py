@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from funke.engine.connectors.files.file_source import FileSource
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.connectors.filesystem.table_files import FILE_METADATA, MetadataColumn, TableFiles
-from funke.engine.sql.connectors.table_source import TableSource
+from funke.engine.sql.connectors.table_source import INSERTS, TableSource
 from funke.engine.types.logical.row_type import RowField
 
 if TYPE_CHECKING:
     from funke.engine.sql.binding.expressions import BoundExpression
     from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.row import RowKind
 
 __all__ = ["FileTableSource"]
 
@@ -28,10 +29,15 @@ class FileTableSource(TableSource):
     monitor_interval_ms: int | None = None
     path_pattern: str | None = None
     summary = "filesystem"
+    has_all_splits = True
 
     @property
     def columns(self) -> tuple[Column, ...]:
         return tuple(Column(each.name, each.data_type) for each in self.files.fields)
+
+    @property
+    def kinds(self) -> frozenset[RowKind]:  # type: ignore[override]
+        return self.files.kinds
 
     @property
     def is_bounded(self) -> bool:
@@ -55,5 +61,8 @@ class FileTableSource(TableSource):
         files = self.files.with_condition(condition)
         return None if files is None else replace(self, files=files)
 
-    def with_limit(self, limit: int) -> FileTableSource:
+    def with_limit(self, limit: int) -> FileTableSource | None:
+        if self.kinds != INSERTS:
+            # The rows that are there after the first changes may go with later ones.
+            return None
         return replace(self, files=replace(self.files, limit=limit))

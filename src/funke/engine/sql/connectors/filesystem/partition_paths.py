@@ -44,16 +44,17 @@ class Partitions:
         """The places of the columns that the files hold."""
         return [place for place, each in enumerate(self.fields) if each.name not in self.keys]
 
-    def split(self, data: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the rows of each folder, in their order, with the columns that files hold."""
+    def split(self, data: Any, kinds: Any = None) -> Iterator[tuple[str, Any, Any]]:
+        """Yield the rows of each folder, in their order, with the columns that files hold, and their kinds."""
         rest = data.select(self.inside)
         if not self.keys:
-            yield "", rest
+            yield "", rest, kinds
             return
         places = [next(i for i, each in enumerate(self.fields) if each.name == key) for key in self.keys]
         folders, numbers = self._folders(data, places)
         for number in np.unique(numbers).tolist():
-            yield folders[number], rest.take(np.flatnonzero(numbers == number))
+            chosen = np.flatnonzero(numbers == number)
+            yield folders[number], rest.take(chosen), None if kinds is None else kinds[chosen]
 
     def _folders(self, data: Any, places: Sequence[int]) -> tuple[dict[int, str], Any]:
         """The folders by number, and the number of each row's."""

@@ -22,7 +22,6 @@ from funke.engine.formats.table.table_format import schema_of
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.connectors.filesystem.partition_paths import Partitions
 from funke.engine.sql.connectors.table_sink import TableSink
-from funke.engine.sql.connectors.table_source import INSERTS
 from funke.engine.types.columns.form_change import RowsToColumns
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ __all__ = ["ColumnCompactor", "FileTableSink", "TableFileSink"]
 
 @dataclass(frozen=True)
 class FileTableSink(TableSink):
-    """Takes inserts."""
+    """Takes what its format has a form for."""
 
     sink: TableFileSink
     is_batch: bool
@@ -46,7 +45,7 @@ class FileTableSink(TableSink):
     summary = "filesystem"
 
     def accepted_kinds(self, requested: frozenset[RowKind]) -> frozenset[RowKind]:
-        return INSERTS
+        return self.sink.writer.kinds
 
     def create_sink(self, columns: Sequence[Column], upsert_key: Sequence[int] = ()) -> Sink:
         return self.sink
@@ -101,8 +100,8 @@ class _ColumnWriter(FileSinkWriter):
         data, now_ms = batch.data.rename_columns(self._schema.names), self._now_ms()
         if data.schema != self._schema:
             data = data.cast(self._schema, safe=False)
-        for folder, rows in self._partitions.split(data):
-            self._bucket(folder).write(self._pieces(rows), now_ms)
+        for folder, rows, kinds in self._partitions.split(data, batch.kinds):
+            self._bucket(folder).write(self._pieces(rows, kinds), now_ms)
 
 
 class _PartitionCommitter(FileCommitter):

@@ -13,6 +13,7 @@ import pyarrow as pa
 from funke.engine.formats.table.table_format import TableFileFormat, schema_of
 from funke.engine.formats.table.text_cells import cell_reader
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction, column_of
+from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.data_types import DataTypes
 from funke.engine.types.logical.row_type import RowField
@@ -20,6 +21,7 @@ from funke.engine.types.logical.row_type import RowField
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
     from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.row import RowKind
 
 __all__ = ["FILE_METADATA", "MetadataColumn", "PartitionColumn", "TableFiles"]
 
@@ -109,6 +111,10 @@ class TableFiles(TableFileFormat):
         inside = self.inside.fields
         return tuple(inside[each] if isinstance(each, int) else each.field for each in self.columns)
 
+    @property
+    def kinds(self) -> frozenset[RowKind]:
+        return self.inside.kinds
+
     def selecting(self, indexes: Sequence[int]) -> TableFiles:
         chosen = [self.columns[index] for index in indexes]
         # A batch without any column has no rows: one is read in any case.
@@ -142,13 +148,15 @@ class TableFiles(TableFileFormat):
                 left -= len(batch)
             if not len(batch):
                 return
-            yield pa.RecordBatch.from_arrays(
+            rows = batch.data if isinstance(batch, ColumnBatch) else batch
+            data = pa.RecordBatch.from_arrays(
                 [
-                    batch.column(each) if isinstance(each, int) else pa.repeat(constant, len(batch))
+                    rows.column(each) if isinstance(each, int) else pa.repeat(constant, len(batch))
                     for each, constant in zip(self.columns, constants)
                 ],
                 schema=schema,
             )
+            yield batch.with_data(data) if isinstance(batch, ColumnBatch) else data
 
 
 def _scalar(column: PartitionColumn | MetadataColumn, file: InputFile) -> Any:

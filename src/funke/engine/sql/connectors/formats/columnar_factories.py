@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.formats.messages.avro_messages import AvroDecoder, AvroEncoder
+from funke.engine.formats.messages.line_messages import LineEncoder
+from funke.engine.formats.messages.raw_messages import RawDecoder
 from funke.engine.formats.table.arrow_columns import OrcTableFormat, ParquetTableFormat
 from funke.engine.formats.table.arrow_writers import OrcFileWriter, ParquetFileWriter
 from funke.engine.formats.table.avro_columns import AvroTableFormat
@@ -66,6 +69,12 @@ class AvroFactory(FileFormatFactory):
     def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
         return AvroFileWriter(fields, values[_AVRO_CODEC])
 
+    def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> AvroDecoder:
+        return AvroDecoder(fields)
+
+    def create_encoder(self, fields: tuple[RowField, ...], values: OptionValues) -> AvroEncoder:
+        return AvroEncoder(fields)
+
 
 class RawFactory(FileFormatFactory):
     identifier = "raw"
@@ -79,6 +88,14 @@ class RawFactory(FileFormatFactory):
     def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
         _check_single(fields)
         return RawLines(fields, values[_CHARSET])
+
+    def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> RawDecoder:
+        _check_single(fields)
+        return RawDecoder(fields, values[_CHARSET])
+
+    def create_encoder(self, fields: tuple[RowField, ...], values: OptionValues) -> LineEncoder:
+        _check_single(fields)
+        return LineEncoder(RawLines(fields, values[_CHARSET]))
 
 
 def _check_single(fields: tuple[RowField, ...]) -> None:

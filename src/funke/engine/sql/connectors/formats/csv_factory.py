@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from funke.engine.connectors.file_sink.csv_format import CsvDialect
+from funke.engine.formats.messages.line_messages import LineDecoder, LineEncoder
 from funke.engine.formats.table.csv_columns import CsvCells, CsvTableFormat
 from funke.engine.sql.connectors.formats.csv_lines import CsvLines
 from funke.engine.sql.connectors.formats.file_format_factory import FileFormatFactory, single_character
@@ -39,6 +40,12 @@ class CsvFactory(FileFormatFactory):
 
     def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
         return CsvTableFormat(fields, _cells(values))
+
+    def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> LineDecoder:
+        return LineDecoder(CsvTableFormat(fields, _cells(values)))
+
+    def create_encoder(self, fields: tuple[RowField, ...], values: OptionValues) -> LineEncoder:
+        return LineEncoder(CsvLines(fields, _dialect(values), values[_SCIENTIFIC]))
 
     def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
         return CsvLines(fields, _dialect(values), values[_SCIENTIFIC])

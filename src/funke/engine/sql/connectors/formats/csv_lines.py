@@ -39,7 +39,7 @@ class CsvLines(LineFileWriter):
     def _writers(self) -> list[ValueText]:
         return [self._cell_writer(each.data_type) for each in self.fields]
 
-    def pieces(self, batch: Any) -> list[bytes]:
+    def pieces(self, batch: Any, kinds: Any = None) -> list[bytes]:
         separator, null = self.dialect.separator, self.dialect.null_text
         cells = []
         for column, field, write in zip(batch.columns, self.fields, self._writers()):

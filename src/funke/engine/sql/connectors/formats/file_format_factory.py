@@ -9,6 +9,7 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
 
 if TYPE_CHECKING:
+    from funke.engine.formats.messages.message_format import MessageDecoder, MessageEncoder
     from funke.engine.formats.table.table_format import TableFileFormat
     from funke.engine.formats.table.table_writer import TableFileWriter
     from funke.engine.types.logical.row_type import RowField
@@ -30,6 +31,14 @@ class FileFormatFactory(ABC):
 
     def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
         raise UnsupportedFeatureError(f"writing files of format '{self.identifier}'")
+
+    def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> MessageDecoder:
+        """What decodes messages, for connectors that carry such."""
+        raise UnsupportedFeatureError(f"messages of format '{self.identifier}'")
+
+    def create_encoder(self, fields: tuple[RowField, ...], values: OptionValues) -> MessageEncoder:
+        """What encodes rows as messages."""
+        raise UnsupportedFeatureError(f"messages of format '{self.identifier}'")
 
 
 def single_character(values: OptionValues, option: TableOption, prefix: str) -> str | None:

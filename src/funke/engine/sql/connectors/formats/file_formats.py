@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.connectors.formats.avro_confluent_factory import AvroConfluentFactory
+from funke.engine.sql.connectors.formats.change_json_factories import (
+    CanalJsonFactory,
+    DebeziumJsonFactory,
+    MaxwellJsonFactory,
+    OggJsonFactory,
+)
 from funke.engine.sql.connectors.formats.columnar_factories import AvroFactory, OrcFactory, ParquetFactory, RawFactory
 from funke.engine.sql.connectors.formats.csv_factory import CsvFactory
 from funke.engine.sql.connectors.formats.file_format_factory import FileFormatFactory
@@ -14,7 +21,19 @@ __all__ = ["FILE_FORMATS", "find_file_format"]
 
 FILE_FORMATS: Mapping[str, FileFormatFactory] = {
     each.identifier: each
-    for each in (CsvFactory(), JsonFactory(), ParquetFactory(), OrcFactory(), AvroFactory(), RawFactory())
+    for each in (
+        CsvFactory(),
+        JsonFactory(),
+        ParquetFactory(),
+        OrcFactory(),
+        AvroFactory(),
+        RawFactory(),
+        DebeziumJsonFactory(),
+        CanalJsonFactory(),
+        MaxwellJsonFactory(),
+        OggJsonFactory(),
+        AvroConfluentFactory(),
+    )
 }
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.formats.messages.line_messages import LineDecoder, LineEncoder
 from funke.engine.formats.table.json_columns import JsonTableFormat
 from funke.engine.sql.connectors.formats.file_format_factory import FileFormatFactory
 from funke.engine.sql.connectors.formats.json_lines import JsonLines
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
 
 if TYPE_CHECKING:
-    from funke.engine.formats.table.table_format import TableFileFormat
     from funke.engine.formats.table.table_writer import TableFileWriter
     from funke.engine.types.logical.row_type import RowField
 
-__all__ = ["JsonFactory"]
+__all__ = ["JSON_OPTIONS", "JsonFactory", "is_iso", "ignores_errors", "json_lines"]
 
 _FAIL = TableOption("fail-on-missing-field", "Boolean", "false", "A field that is not there is an error, not NULL.")
 _IGNORE = TableOption(
@@ -42,16 +42,40 @@ _NO_NULLS = TableOption("encode.ignore-null-fields", "Boolean", "false", "Leaves
 _PARSER = TableOption("decode.json-parser.enabled", "Boolean", "true", "Which of Flink's parsers reads; no effect.")
 
 
+# What formats that hold rows as JSON have, too.
+JSON_OPTIONS = (_IGNORE, _STANDARD, _NULL_KEYS, _NULL_KEY, _PLAIN, _NO_NULLS)
+
+
+def ignores_errors(values: OptionValues) -> bool:
+    """Whether what cannot be read is left out."""
+    return bool(values[_IGNORE])
+
+
+def is_iso(values: OptionValues) -> bool:
+    """Whether moments are written as ISO does."""
+    return bool(values[_STANDARD] == "ISO-8601")
+
+
 class JsonFactory(FileFormatFactory):
     identifier = "json"
     purpose = "Rows as lines, each of them an object."
     options = (_FAIL, _IGNORE, _STANDARD, _NULL_KEYS, _NULL_KEY, _PLAIN, _NO_NULLS, _PARSER)
 
-    def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
+    def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> JsonTableFormat:
         if values[_FAIL] and values[_IGNORE]:
             raise ValidationException("fail-on-missing-field and ignore-parse-errors shouldn't both be true.")
-        return JsonTableFormat(fields, values[_FAIL], values[_IGNORE], values[_STANDARD] == "ISO-8601")
+        return JsonTableFormat(fields, values[_FAIL], values[_IGNORE], is_iso(values))
 
     def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
-        is_iso = values[_STANDARD] == "ISO-8601"
-        return JsonLines(fields, is_iso, values[_PLAIN], values[_NO_NULLS], values[_NULL_KEYS], values[_NULL_KEY])
+        return json_lines(fields, values)
+
+    def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> LineDecoder:
+        return LineDecoder(self.create_reader(fields, values))
+
+    def create_encoder(self, fields: tuple[RowField, ...], values: OptionValues) -> LineEncoder:
+        return LineEncoder(json_lines(fields, values))
+
+
+def json_lines(fields: tuple[RowField, ...], values: OptionValues) -> JsonLines:
+    """What writes rows as objects, by the options of any format that does."""
+    return JsonLines(fields, is_iso(values), values[_PLAIN], values[_NO_NULLS], values[_NULL_KEYS], values[_NULL_KEY])

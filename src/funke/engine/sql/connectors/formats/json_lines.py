@@ -34,7 +34,7 @@ class JsonLines(LineFileWriter):
     null_keys: str = "FAIL"
     null_key_literal: str = "null"
 
-    def pieces(self, batch: Any) -> list[bytes]:
+    def pieces(self, batch: Any, kinds: Any = None) -> list[bytes]:
         columns = [to_values(column, each.data_type) for column, each in zip(batch.columns, self.fields)]
         write = self._fields_writer([(each.name, each.data_type) for each in self.fields])
         return [f"{write(row)}\n".encode() for row in zip(*columns)]

@@ -16,14 +16,45 @@ from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.state.storage_keys import original_key, storage_keys
 from funke.engine.types.logical.column_types import to_column_type
 
-__all__ = ["DistinctKernel"]
+__all__ = ["DistinctKernel", "DistinctValues"]
+
+
+class DistinctValues:
+    """The arguments of a call as keys."""
+
+    def __init__(self, call: AggregateCall) -> None:
+        self._types = [(place, each.type) for place, each in enumerate(call.arguments)]
+        own = [(place, each) for place, each in self._types if not isinstance(each, SymbolType)]
+        self._own = own
+        # Whether keys are values themselves, not tuples of them.
+        self._is_single = len(own) == 1 and not _is_compared_by_value(to_column_type(own[0][1]))
+
+    def of_rows(self, rows: AggregateRows) -> tuple[list[Any], Any]:
+        """The different values of the batch as keys, and the number of each row's."""
+        columns = [rows.arguments[place].array for place, _ in self._own]
+        if self._is_single:
+            encoded = columns[0].dictionary_encode(null_encoding="encode")
+            return storage_keys(to_values(encoded.dictionary, self._own[0][1])), np.asarray(encoded.indices)
+        lists = [to_values(column, each) for column, (_, each) in zip(columns, self._own)]
+        numbers: dict[Any, int] = {}
+        codes = [numbers.setdefault(key, len(numbers)) for key in storage_keys(list(zip(*lists)))]
+        return list(numbers), np.array(codes, np.int64)
+
+    def columns_of(self, keys: list[Any]) -> list[ArgumentColumn]:
+        """Keys as the columns of arguments."""
+        values = [original_key(each) for each in keys]
+        lists = iter([values] if self._is_single else zip(*values))
+        return [
+            ArgumentColumn(pa.nulls(0) if isinstance(each, SymbolType) else from_values(list(next(lists)), each))
+            for _, each in self._types
+        ]
 
 
 class DistinctKernel(AggregateKernel):
     """Fields: how often each value is there, then those of the aggregate itself."""
 
     def __init__(self, call: AggregateCall, inner: AggregateKernel) -> None:
-        self._types = [(place, each.type) for place, each in enumerate(call.arguments)]
+        self._values = DistinctValues(call)
         self._inner = inner
         self.dtypes = (object, *inner.dtypes)
         self.initial = (dict, *inner.initial)
@@ -41,7 +72,7 @@ class DistinctKernel(AggregateKernel):
         if not groups:
             return left
         changed, starts = np.unique(groups, return_index=True)
-        arguments = self._columns_of([original_key(each) for each in keys])
+        arguments = self._values.columns_of(keys)
         rows = AggregateRows(
             Segments(starts, len(groups)), arguments, np.array(signs, np.int8) if -1 in signs else None
         )
@@ -67,28 +98,12 @@ class DistinctKernel(AggregateKernel):
                     signs.append(1 if after > 0 else -1)
         return groups, keys, signs
 
-    def _columns_of(self, values: list[Any]) -> list[ArgumentColumn]:
-        """Values that were keys as the columns of arguments."""
-        if self._is_single:
-            values = [(each,) for each in values]
-        lists = iter(zip(*values))
-        return [
-            ArgumentColumn(pa.nulls(0) if isinstance(each, SymbolType) else from_values(list(next(lists)), each))
-            for _, each in self._types
-        ]
-
-    @property
-    def _is_single(self) -> bool:
-        """Whether keys are values themselves, not tuples of them."""
-        types = [each for _, each in self._types if not isinstance(each, SymbolType)]
-        return len(types) == 1 and not _is_compared_by_value(to_column_type(types[0]))
-
     def values(self, fields: Fields) -> Any:
         return self._inner.values(fields[1:])
 
     def _once(self, counts: Any, rows: AggregateRows) -> AggregateRows:
         """The same rows, of which those count that change which values are there."""
-        keys, codes = self._keys(rows)
+        keys, codes = self._values.of_rows(rows)
         if rows.signs is None:
             chosen = self._first_ones(counts, rows, keys, codes)
         else:
@@ -97,32 +112,25 @@ class DistinctKernel(AggregateKernel):
         mask[chosen] = True
         return AggregateRows(rows.segments, rows.arguments, rows.signs, mask)
 
-    def _keys(self, rows: AggregateRows) -> tuple[list[Any], Any]:
-        """The different values of the batch as keys, and the number of each row's."""
-        columns = [rows.arguments[place].array for place, each in self._types if not isinstance(each, SymbolType)]
-        types = [each for _, each in self._types if not isinstance(each, SymbolType)]
-        if self._is_single:
-            encoded = columns[0].dictionary_encode(null_encoding="encode")
-            return storage_keys(to_values(encoded.dictionary, types[0])), np.asarray(encoded.indices)
-        lists = [to_values(column, each) for column, each in zip(columns, types)]
-        numbers: dict[Any, int] = {}
-        codes = [numbers.setdefault(key, len(numbers)) for key in storage_keys(list(zip(*lists)))]
-        return list(numbers), np.array(codes, np.int64)
-
     @staticmethod
     def _first_ones(counts: Any, rows: AggregateRows, keys: list[Any], codes: Any) -> list[int]:
         """The first row of each value that a group does not know; one lookup for each value of a group in the batch."""
         segment_of_row = rows.segments.segment_of_row
         combined = segment_of_row * len(keys) + codes
         places = np.arange(len(rows)) if rows.mask is None else np.flatnonzero(rows.mask)
-        _, first = np.unique(combined[places], return_index=True)
+        pairs, first, times = np.unique(combined[places], return_index=True, return_counts=True)
         first = places[first]
         chosen = []
-        for row, segment, code in zip(first.tolist(), segment_of_row[first].tolist(), codes[first].tolist()):
+        steps = zip(first.tolist(), segment_of_row[first].tolist(), codes[first].tolist(), times.tolist(), pairs)
+        for row, segment, code, count, pair in steps:
             known, key = counts[segment], keys[code]
-            if key not in known:
-                known[key] = 1
-                chosen.append(row)
+            before = known.get(key, 0)
+            known[key] = after = before + count
+            if not after:
+                del known[key]
+            elif before <= 0 < after:
+                # Rows that were taken back without having been there have to come first.
+                chosen.append(row if not before else int(places[combined[places] == pair][-before]))
         return chosen
 
     @staticmethod

@@ -15,7 +15,15 @@ from funke.engine.sql.functions.user_aggregates import UserAggregate
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.user_values import from_user_value
 
-__all__ = ["GatheredRows", "window_kernel"]
+__all__ = ["GatheredRows", "group_kernel", "window_kernel"]
+
+
+def group_kernel(call: AggregateCall, has_retractions: bool = False) -> AggregateKernel:
+    """What computes a call of the rows of a group."""
+    function = call.function
+    if isinstance(function, UserAggregate) and function.user is not None and function.user.is_pandas:
+        return GatheredRows(call)
+    return create_kernel(call, has_retractions)
 
 
 def window_kernel(call: AggregateCall, has_retractions: bool = False) -> AggregateKernel:
@@ -84,8 +92,10 @@ class GatheredRows(AggregateKernel):
         return self._body.value(accumulator)
 
     def _of_pandas(self, gathered: list[Any]) -> Any:
+        if not gathered:
+            return None
         function = self._user.function
-        columns = zip(*gathered) if gathered else [()] * len(self._types)
+        columns = zip(*gathered)
         series = [from_values(list(values), each).to_pandas() for values, each in zip(columns, self._types)]
         accumulator = function.create_accumulator()
         function.accumulate(accumulator, *series)

@@ -36,7 +36,7 @@ from funke.engine.types.logical.atomic_types import (
 )
 from funke.engine.types.logical.data_type import DataType
 
-__all__ = ["PartialAggregate", "can_be_partial", "entries_of", "partial_columns"]
+__all__ = ["PartialAggregate", "are_numbers", "can_be_partial", "entries_of", "field_columns", "partial_columns"]
 
 # What the fields of accumulators are in columns; objects stay where they are.
 _FIELD_TYPES: dict[Any, DataType] = {
@@ -55,7 +55,18 @@ def can_be_partial(aggregation: WindowAggregation) -> bool:
     is_sliced = aggregation.windows is not None and aggregation.windows.kind != "session"
     if not is_sliced or not aggregation.time.is_event_time or has_retractions(aggregation.input):
         return False
-    return all(np.dtype(each) in _FIELD_TYPES for each in _field_dtypes(aggregation.aggregates))
+    return are_numbers(aggregation.aggregates)
+
+
+def are_numbers(aggregates: Sequence[BoundAggregate]) -> bool:
+    """Whether accumulators are numbers, so that they can travel as columns."""
+    return all(np.dtype(each) in _FIELD_TYPES for each in _field_dtypes(aggregates))
+
+
+def field_columns(aggregates: Sequence[BoundAggregate]) -> list[Column]:
+    """A column for each field of the accumulators."""
+    types = [_FIELD_TYPES[np.dtype(each)] for each in _field_dtypes(aggregates)]
+    return [Column(f"$field{place}", each) for place, each in enumerate(types)]
 
 
 def _field_dtypes(aggregates: Sequence[BoundAggregate]) -> list[Any]:
@@ -65,9 +76,8 @@ def _field_dtypes(aggregates: Sequence[BoundAggregate]) -> list[Any]:
 def partial_columns(aggregation: WindowAggregation) -> tuple[Column, ...]:
     """The columns of entries."""
     keys = [aggregation.input.columns[key] for key in aggregation.keys]
-    types = [_FIELD_TYPES[np.dtype(each)] for each in _field_dtypes(aggregation.aggregates)]
-    fields = [Column(f"$field{place}", each) for place, each in enumerate(types)]
-    return (*keys, Column("$slice", BigIntType(False)), Column("$rows", BigIntType(False)), *fields)
+    counted = (Column("$slice", BigIntType(False)), Column("$rows", BigIntType(False)))
+    return (*keys, *counted, *field_columns(aggregation.aggregates))
 
 
 def entries_of(data: Any, keys: int, aggregates: Aggregates) -> tuple[AggregateBlock, Any]:

@@ -1,0 +1,45 @@
+"""The options of the service: where it listens, whom it lets in, what it keeps, and whom it tells figures."""
+
+from __future__ import annotations
+
+from funke.engine.config.config_option import boolean_option, duration_option, integer_option, string_option
+
+REST_ADDRESS = string_option("rest.address", None, "Where clients find the service; 127.0.0.1 when not set.")
+REST_BIND_ADDRESS = string_option(
+    "rest.bind-address", "127.0.0.1", "Where the service listens; anything but this machine needs a token and TLS."
+)
+REST_PORT = integer_option(
+    "rest.port", 8081, "Port of the service. If a program sets it, the program serves pages about its own jobs."
+)
+REST_BIND_PORT = string_option(
+    "rest.bind-port", None, "A port, a range (8081-8090) or several of them; the first free."
+)
+REST_TOKEN = string_option(
+    "funke.rest.token", None, "What callers must show (Authorization: Bearer …); nothing when not set."
+)
+REST_INSECURE = boolean_option(
+    "funke.rest.insecure", False, "Whether other machines may call without token and TLS: whoever can, runs your jobs."
+)
+REST_SSL_ENABLED = boolean_option("security.ssl.rest.enabled", False, "Whether the service speaks TLS.")
+REST_SSL_KEYSTORE = string_option(
+    "security.ssl.rest.keystore", None, "File with its key and certificate: PKCS12 or PEM."
+)
+REST_SSL_KEYSTORE_PASSWORD = string_option("security.ssl.rest.keystore-password", None, "Its password.")
+REST_SSL_KEY_PASSWORD = string_option("security.ssl.rest.key-password", None, "The password of the key in it.")
+MAX_CONTENT_LENGTH = integer_option(
+    "rest.server.max-content-length", 104_857_600, "Bytes of the longest program that is taken."
+)
+WEB_SUBMIT = boolean_option("web.submit.enable", False, "Whether programs may be sent over REST and run.")
+WEB_CANCEL = boolean_option("web.cancel.enable", True, "Whether the dashboard offers to cancel jobs.")
+WEB_REFRESH = integer_option("web.refresh-interval", 3_000, "How often the dashboard asks, in milliseconds.")
+WEB_UPLOAD_FOLDER = string_option("web.upload.dir", None, "Where programs that were sent are kept.")
+MOST_ENDED_JOBS = integer_option("jobstore.max-capacity", 100, "How many ended jobs are remembered.")
+SLOT_REQUEST_TIMEOUT = duration_option(
+    "slot.request.timeout", 5 * 60_000, "How long a job of the service waits for slots that others have."
+)
+SLOT_POOL = string_option("funke.slot-pool", None, "Folder of the slots that jobs share; the service sets it.")
+METRICS_REPORTERS = string_option(
+    "metrics.reporters",
+    None,
+    "Names of reporters that are used, with commas between; all that are set up when not set.",
+)

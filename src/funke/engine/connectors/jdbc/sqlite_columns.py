@@ -1,0 +1,93 @@
+"""Rows of SQLite as columns: its values have types of their own, whatever was declared for the column."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from funke.engine.connectors.jdbc.sql_text import quote
+from funke.engine.errors import SourceError, UnsupportedFeatureError
+from funke.engine.formats.table.table_format import schema_of
+from funke.engine.formats.table.text_cells import cell_reader, fitted_decimal, truncated
+from funke.engine.types.logical.atomic_types import BooleanType, DecimalType, DoubleType, FloatType
+from funke.engine.types.logical.families import BINARY, CHARACTER, INTEGRAL
+from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
+from funke.engine.types.scalar_coercion import round_to_float32
+
+if TYPE_CHECKING:
+    from funke.engine.connectors.jdbc.table_read import TableRead
+    from funke.engine.types.logical.data_type import DataType
+
+__all__ = ["fetched_columns"]
+
+Reader = Callable[[Any], Any]
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+
+
+def fetched_columns(connection: Any, read: TableRead, rows: int) -> Iterator[Any]:
+    """Yields the rows of a table as record batches of at most so many rows."""
+    query = read.select([quote(each.name) for each in read.fields])
+    schema, readers = schema_of(read.fields), [_reader(each.data_type) for each in read.fields]
+    cursor = connection.execute(query.text, query.values)
+    try:
+        while found := cursor.fetchmany(rows):
+            arrays = [
+                pa.array([None if value is None else one(value) for value in column], kind)
+                for column, one, kind in zip(zip(*found), readers, schema.types)
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+    except (ValueError, ArithmeticError, pa.ArrowException) as error:
+        raise SourceError(f"a value of the database does not fit the table's columns: {error}") from error
+    finally:
+        cursor.close()
+
+
+def _reader(data_type: DataType) -> Reader:
+    if isinstance(data_type, INTEGRAL):
+        return int
+    if isinstance(data_type, CHARACTER):
+        return str
+    if isinstance(data_type, BooleanType):
+        return lambda value: value.strip().lower() in ("true", "t", "1") if isinstance(value, str) else bool(value)
+    if isinstance(data_type, DoubleType):
+        return float
+    if isinstance(data_type, FloatType):
+        return lambda value: round_to_float32(float(value))
+    if isinstance(data_type, DecimalType):
+        return lambda value: fitted_decimal(Decimal(str(value)), data_type.precision, data_type.scale)
+    if isinstance(data_type, BINARY):
+        return lambda value: value.encode() if isinstance(value, str) else bytes(value)
+    if isinstance(data_type, (DateType, TimeType, TimestampType, LocalZonedTimestampType)):
+        return _moment_reader(data_type)
+    raise UnsupportedFeatureError(f"{to_sql_text(data_type)} in a table of SQLite")
+
+
+def _moment_reader(data_type: Any) -> Reader:
+    """Texts as ISO or SQL writes them; numbers are milliseconds, as Java's driver for SQLite stores them."""
+    if isinstance(data_type, (DateType, TimeType)):
+        read = cell_reader(data_type)
+        return lambda value: read(str(value)) if isinstance(value, str) else _part(_moment(value), data_type)
+
+    def read_moment(value: Any) -> datetime.datetime:
+        moment = truncated(_moment(value), data_type.precision)
+        return moment if isinstance(data_type, LocalZonedTimestampType) else moment.replace(tzinfo=None)
+
+    return read_moment
+
+
+def _moment(value: Any) -> datetime.datetime:
+    if isinstance(value, (int, float)):
+        return _EPOCH + datetime.timedelta(milliseconds=value)
+    text = value.strip()
+    moment = datetime.datetime.fromisoformat(f"{text[:-1]}+00:00" if text.endswith("Z") else text)
+    utc = datetime.timezone.utc
+    return moment.replace(tzinfo=utc) if moment.tzinfo is None else moment.astimezone(utc)
+
+
+def _part(moment: datetime.datetime, data_type: DataType) -> Any:
+    return moment.date() if isinstance(data_type, DateType) else moment.time()

@@ -1,0 +1,199 @@
+"""What is asked of the server before anything is read: tables, publication, slot, parts of tables."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from funke.engine.connectors.jdbc.sql_text import quote
+from funke.engine.connectors.postgres_cdc import log_position
+from funke.engine.connectors.postgres_cdc.replication import identifier, literal
+from funke.engine.connectors.postgres_cdc.settings import CdcSettings, Chunk, SourceTable
+from funke.engine.connectors.postgres_cdc.visibility import Visibility
+from funke.engine.errors import SourceError
+
+__all__ = ["check_slot", "chunks_of", "find_tables", "insert_position", "prepare_publication", "prepare_slot"]
+
+_TABLES = """
+    SELECT n.nspname, c.relname, c.relreplident,
+      ARRAY(SELECT a.attname::text FROM pg_index i
+            JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
+            WHERE i.indrelid = c.oid AND i.indisprimary ORDER BY array_position(i.indkey::int2[], a.attnum)),
+      ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+            ORDER BY a.attnum),
+      ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+            AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype))
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind = 'r' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' ORDER BY 1, 2
+"""
+# Long enough for a commit that is written to be seen; a transaction that runs longer has not been committed.
+_WAIT_FOR_OTHERS_S = 10.0
+_MOST_SPREAD = 1000
+
+
+def find_tables(connection: Any, settings: CdcSettings) -> list[SourceTable]:
+    """The tables that match; refuses those that lack what is needed."""
+    schemas, names = re.compile(settings.schema_pattern), re.compile(settings.table_pattern)
+    found = []
+    for schema, name, identity, key, columns, integers in connection.execute(_TABLES).fetchall():
+        # As in Flink, a pattern may be for the name alone or for schema and name.
+        if schemas.fullmatch(schema) and (names.fullmatch(name) or names.fullmatch(f"{schema}.{name}")):
+            table = SourceTable(schema, name, tuple(key), _chunk_column(settings, key, integers))
+            _check(settings, table, identity, columns)
+            found.append(table)
+    if not found:
+        raise SourceError(
+            f"no table of the database matches '{settings.schema_pattern}'.'{settings.table_pattern}'; "
+            "views and partitioned tables are not read"
+        )
+    return found
+
+
+def _chunk_column(settings: CdcSettings, key: Sequence[str], integers: Sequence[str]) -> str | None:
+    wanted = settings.chunk_column
+    if wanted is not None and wanted not in key:
+        raise SourceError(f"the chunk key column '{wanted}' must be one of the primary key's: {', '.join(key)}")
+    usable = [each for each in ([wanted] if wanted else key) if each in integers]
+    return usable[0] if usable else None
+
+
+def _check(settings: CdcSettings, table: SourceTable, identity: str | bytes, columns: Sequence[str]) -> None:
+    missing = [each.name for each in settings.fields if each.name not in columns]
+    if missing:
+        raise SourceError(f"the table {table.path} has no column {', '.join(missing)}; it has {', '.join(columns)}")
+    kind = identity.decode() if isinstance(identity, bytes) else identity
+    if settings.is_upsert:
+        if kind == "n" or (kind == "d" and not table.key):
+            raise SourceError(
+                f"the table {table.path} has no key that its changes could be told by: give it a primary key"
+            )
+    elif kind != "f":
+        raise SourceError(
+            f"the log does not hold the rows of {table.path} as they were before changes. Please check the Postgres "
+            f"table has been set REPLICA IDENTITY to FULL level (ALTER TABLE {quote(table.path)} REPLICA IDENTITY "
+            "FULL), or set 'changelog-mode' = 'upsert'."
+        )
+
+
+def prepare_publication(connection: Any, settings: CdcSettings, tables: Sequence[SourceTable]) -> None:
+    """Makes the publication if it is missing; one that lacks tables is told."""
+    name = settings.publication
+    known = connection.execute("SELECT puballtables FROM pg_publication WHERE pubname = %s", (name,)).fetchone()
+    if known is None:
+        if not settings.creates_publication:
+            raise SourceError(f"there is no publication '{name}', and none may be made")
+        listed = ", ".join(quote(each.path) for each in tables)
+        connection.execute(f"CREATE PUBLICATION {identifier(name)} FOR TABLE {listed}")
+        return
+    rows = connection.execute("SELECT schemaname, tablename FROM pg_publication_tables WHERE pubname = %s", (name,))
+    published = {tuple(row) for row in rows.fetchall()}
+    missing = [each.path for each in tables if (each.schema, each.name) not in published]
+    if missing:
+        listed = ", ".join(map(quote, missing))
+        raise SourceError(
+            f"the publication '{name}' does not hold {', '.join(missing)}: "
+            f"ALTER PUBLICATION {identifier(name)} ADD TABLE {listed}"
+        )
+
+
+def prepare_slot(connection: Any, slot: str) -> int:
+    """Makes the slot if it is missing; returns from where it can be read."""
+    level = connection.execute("SHOW wal_level").fetchone()[0]
+    if level != "logical":
+        raise SourceError(f"changes can be read only with wal_level = logical, which the server has as {level}")
+    known = _slot(connection, slot)
+    if known is not None:
+        return _usable(slot, *known)
+    made = connection.execute("SELECT lsn::text FROM pg_create_logical_replication_slot(%s, 'pgoutput')", (slot,))
+    position = log_position.from_text(made.fetchone()[0])
+    _wait_for_others(connection)
+    return position
+
+
+def check_slot(connection: Any, slot: str, position: int) -> None:
+    """Refuses to go on from a position that the slot does not hold any more."""
+    known = _slot(connection, slot)
+    told = (
+        f"Changes since {log_position.to_text(position)}, where the job stands, are lost: start it anew without its "
+        "state, so that the tables are read again."
+    )
+    if known is None:
+        raise SourceError(f"the replication slot '{slot}' is gone. {told}")
+    confirmed = _usable(slot, *known, told=told)
+    if confirmed > position:
+        raise SourceError(
+            f"the replication slot '{slot}' has moved on to {log_position.to_text(confirmed)}: somebody else reads it, "
+            f"or a later checkpoint was completed. {told}"
+        )
+
+
+def _slot(connection: Any, slot: str) -> tuple[Any, ...] | None:
+    found: tuple[Any, ...] | None = connection.execute(
+        "SELECT plugin, database = current_database(), confirmed_flush_lsn::text, wal_status FROM pg_replication_slots "
+        "WHERE slot_name = %s",
+        (slot,),
+    ).fetchone()
+    return found
+
+
+def _usable(slot: str, plugin: str, is_own: bool, confirmed: str | None, status: str | None, told: str = "") -> int:
+    if plugin != "pgoutput" or not is_own:
+        raise SourceError(f"the replication slot '{slot}' is one of another database or plugin ({plugin})")
+    if status == "lost" or confirmed is None:
+        hint = told or "Drop it with pg_drop_replication_slot, and a new one is made."
+        raise SourceError(f"the server has thrown away what the replication slot '{slot}' needs. {hint}")
+    return log_position.from_text(confirmed)
+
+
+def _wait_for_others(connection: Any) -> None:
+    """A commit may stand in the log before others see it: wait until transactions that run now are over."""
+    query = "SELECT pg_current_snapshot()::text"
+    now = Visibility.from_text(connection.execute(query).fetchone()[0])
+    end = time.monotonic() + _WAIT_FOR_OTHERS_S
+    while time.monotonic() < end:
+        if Visibility.from_text(connection.execute(query).fetchone()[0]).first >= now.end:
+            return
+        time.sleep(0.02)
+
+
+def insert_position(connection: Any) -> int:
+    """The end of the log: no record stands across it."""
+    text = connection.execute("SELECT pg_current_wal_insert_lsn()::text").fetchone()[0]
+    return log_position.record_boundary(log_position.from_text(text))
+
+
+def chunks_of(connection: Any, table: SourceTable, rows: int) -> list[Chunk]:
+    """Cuts a table into parts of about so many rows, by its key if that holds whole numbers; else it is one part."""
+    if table.chunk_column is None:
+        return [Chunk(table)]
+    column, name = quote(table.chunk_column), quote(table.path)
+    low, high = connection.execute(f"SELECT min({column}), max({column}) FROM {name}").fetchone()
+    if low is None:
+        return [Chunk(table)]
+    guess = connection.execute(
+        f"SELECT reltuples::bigint FROM pg_class WHERE oid = {literal(name)}::regclass"
+    ).fetchone()[0]
+    if guess > 0 and (high - low) / guess <= _MOST_SPREAD:
+        step = max(1, round((high - low + 1) * rows / guess))
+        bounds = list(range(low + step, high + 1, step))
+    else:
+        bounds = _bounds(connection, name, column, rows)
+    edges = [None, *bounds, None]
+    return [Chunk(table, start, end) for start, end in pairwise(edges)]
+
+
+def _bounds(connection: Any, name: str, column: str, rows: int) -> list[int]:
+    """Steps through the index, where nobody knows how the values lie."""
+    bounds: list[int] = []
+    condition = ""
+    values: tuple[int, ...] = ()
+    while True:
+        query = f"SELECT {column} FROM {name} {condition} ORDER BY {column} OFFSET {rows} LIMIT 1"
+        found = connection.execute(query, values or None).fetchone()
+        if found is None or (bounds and found[0] == bounds[-1]):
+            return bounds
+        bounds.append(found[0])
+        condition, values = f"WHERE {column} >= %s", (found[0],)

@@ -1,0 +1,79 @@
+"""What is read of which database, and what travels to readers and into checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from funke.engine.connectors.jdbc.database import PostgresDatabase
+    from funke.engine.types.logical.row_type import RowField
+
+__all__ = ["CdcSettings", "Chunk", "FinishedChunk", "SourceTable", "StartMode"]
+
+# initial, latest-offset, committed-offset or snapshot.
+StartMode = str
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """A table of the database that is read."""
+
+    schema: str
+    name: str
+    # The columns of its primary key.
+    key: tuple[str, ...]
+    # One of them that holds whole numbers, by which it is read in parts.
+    chunk_column: str | None = None
+
+    @property
+    def path(self) -> str:
+        return f"{self.schema}.{self.name}"
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The rows of a table whose chunk column is at least `low` and less than `high`; None for no bound."""
+
+    table: SourceTable
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True)
+class FinishedChunk:
+    """A chunk that was read, and what the transaction that read it saw: the text of pg_current_snapshot()."""
+
+    chunk: Chunk
+    seen: str
+
+
+@dataclass(frozen=True)
+class CdcSettings:
+    """The source as its program describes it."""
+
+    database: PostgresDatabase
+    # Patterns that whole names match.
+    schema_pattern: str
+    table_pattern: str
+    fields: tuple[RowField, ...]
+    slot: str
+    publication: str = "dbz_publication"
+    creates_publication: bool = True
+    start_mode: StartMode = "initial"
+    # Whether updates come without the rows before them, and deletions perhaps with their keys only.
+    is_upsert: bool = False
+    chunk_rows: int = 8096
+    chunk_column: str | None = None
+    heartbeat_ms: int = 30_000
+    ignores_truncate: bool = False
+    # Several subtasks read tables. Changes follow behind a checkpoint then, so that none overtakes its row.
+    is_parallel: bool = False
+    # What is told beside the columns, behind them.
+    metadata: tuple[tuple[str, str], ...] = field(default=())
+
+    def connect(self) -> Any:
+        """A connection that commits every statement."""
+        connection = self.database.connect()
+        connection.autocommit = True
+        return connection

@@ -1,0 +1,110 @@
+"""Values as PostgreSQL writes them as texts, as columns with the types of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from funke.engine.errors import SourceError, UnsupportedFeatureError
+from funke.engine.formats.table.text_cells import cell_reader, fitted_decimal
+from funke.engine.types.logical.atomic_types import BooleanType, DecimalType
+from funke.engine.types.logical.collection_types import ArrayType
+from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import APPROXIMATE, BINARY, CHARACTER, INTEGRAL
+from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
+
+__all__ = ["column_reader"]
+
+Texts = list[Any]
+
+
+def column_reader(name: str, data_type: DataType) -> Callable[[Texts], Any]:
+    """What makes a column of texts, in which None stands for NULL."""
+    make = _column(data_type)
+
+    def read(texts: Texts) -> Any:
+        try:
+            return make(texts)
+        except (pa.ArrowException, ValueError, ArithmeticError) as error:
+            raise SourceError(
+                f"a value of the column {name!r} does not fit {to_sql_text(data_type)}: {error}"
+            ) from error
+
+    return read
+
+
+def _column(data_type: DataType) -> Callable[[Texts], Any]:
+    wanted = to_column_type(data_type)
+    if isinstance(data_type, CHARACTER):
+        return lambda texts: pa.array(texts, pa.string())
+    if isinstance(data_type, (*INTEGRAL, *APPROXIMATE)):
+        return lambda texts: pa.array(texts, pa.string()).cast(wanted)
+    if isinstance(data_type, (TimestampType, LocalZonedTimestampType)):
+        wire = pa.timestamp("us", wanted.tz)
+        unit = pa.timestamp("s", wanted.tz) if data_type.precision == 0 else wanted
+        return lambda texts: pa.array(texts, pa.string()).cast(wire).cast(unit, safe=False).cast(wanted, safe=False)
+    read = _value(data_type)
+    return lambda texts: pa.array([None if text is None else read(text) for text in texts], wanted)
+
+
+def _value(data_type: DataType) -> Callable[[str], Any]:
+    if isinstance(data_type, CHARACTER):
+        return str
+    if isinstance(data_type, BooleanType):
+        return lambda text: text == "t"
+    if isinstance(data_type, INTEGRAL):
+        return int
+    if isinstance(data_type, APPROXIMATE):
+        return float
+    if isinstance(data_type, DecimalType):
+        return lambda text: fitted_decimal(Decimal(text), data_type.precision, data_type.scale)
+    if isinstance(data_type, BINARY):
+        return lambda text: bytes.fromhex(text.removeprefix("\\x"))
+    if isinstance(data_type, ArrayType):
+        element = _value(data_type.element_type)
+        return lambda text: [None if each is None else element(each) for each in _elements(text)]
+    if isinstance(data_type, (DateType, TimeType)):
+        return cell_reader(data_type)
+    if isinstance(data_type, TimestampType):
+        return cell_reader(data_type)
+    raise UnsupportedFeatureError(f"{to_sql_text(data_type)} for changes of PostgreSQL")
+
+
+def _elements(text: str) -> list[str | None]:
+    """The elements of an array of one dimension.
+
+    >>> _elements('{1,NULL,"a \\\\"b\\\\", c"}')
+    ['1', None, 'a "b", c']
+    """
+    if text.startswith("["):  # bounds other than from 1 on
+        text = text.partition("=")[2]
+    found: list[str | None] = []
+    at, end = 1, len(text) - 1
+    while at < end:
+        if text[at] == "{":
+            raise ValueError("arrays of several dimensions are not read")
+        if text[at] == '"':
+            element, at = _quoted(text, at + 1)
+            found.append(element)
+        else:
+            stop = text.find(",", at)
+            stop = end if stop < 0 else stop
+            word = text[at:stop]
+            found.append(None if word.upper() == "NULL" else word)
+            at = stop
+        at += 1
+    return found
+
+
+def _quoted(text: str, at: int) -> tuple[str, int]:
+    signs = []
+    while text[at] != '"':
+        at += text[at] == "\\"
+        signs.append(text[at])
+        at += 1
+    return "".join(signs), at + 1

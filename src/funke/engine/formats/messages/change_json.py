@@ -1,0 +1,279 @@
+"""Changes of databases as JSON, as Debezium, Canal, Maxwell and GoldenGate write them.
+
+A batch of messages is parsed as a table of envelopes; rows before and after changes are columns inside of it. Nothing
+is done for single messages but where Canal and Maxwell leave out values that did not change.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from funke.engine.formats.messages.line_messages import parsed_lines
+from funke.engine.formats.messages.message_format import ALL_KINDS, DecodedRows, MessageDecoder
+from funke.engine.formats.table.json_columns import JsonTableFormat
+from funke.engine.formats.table.table_format import schema_of
+from funke.engine.types.logical.data_types import DataTypes
+from funke.engine.types.logical.row_type import RowField, RowType
+from funke.engine.types.row import RowKind
+
+__all__ = ["CanalJsonDecoder", "ChangeJsonDecoder", "DebeziumJsonDecoder", "MaxwellJsonDecoder", "OggJsonDecoder"]
+
+_INSERT, _UPDATE, _DELETE, _NOTHING, _UNKNOWN = range(5)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes of rows: what each is, the row as it is then, as it was before, and the number of its message."""
+
+    kinds: Any
+    after: Any
+    before: Any
+    # Of deletions: where the row that goes is told.
+    deleted: Any
+    numbers: Any
+
+
+@dataclass(frozen=True)
+class ChangeJsonDecoder(MessageDecoder):
+    """Decodes envelopes; what they look like, subclasses say."""
+
+    columns: tuple[RowField, ...]
+    ignores_errors: bool = False
+    is_iso: bool = False
+    kinds = ALL_KINDS
+    # Who writes such messages, for errors.
+    writer = ""
+
+    @property
+    def fields(self) -> tuple[RowField, ...]:
+        return self.columns
+
+    def selecting(self, indexes: Sequence[int]) -> ChangeJsonDecoder:
+        return replace(self, columns=tuple(self.columns[index] for index in indexes))
+
+    @property
+    def row(self) -> RowType:
+        return RowType(list(self.columns))
+
+    @property
+    @abstractmethod
+    def envelope(self) -> tuple[RowField, ...]:
+        """What of a message is read."""
+
+    @abstractmethod
+    def changes(self, envelopes: Any, messages: Sequence[bytes]) -> Changes:
+        """Find the changes in parsed messages."""
+
+    def decode(self, messages: Sequence[bytes | None]) -> DecodedRows:
+        form = JsonTableFormat(self.envelope, ignores_errors=self.ignores_errors, is_iso=self.is_iso)
+        try:
+            envelopes, origins = parsed_lines(form.parser(), messages, schema_of(self.envelope), joins_lines=True)
+        except ValueError as error:
+            raise ValueError(f"Corrupt {self.writer} JSON message: {error}") from None
+        found = self.changes(envelopes, [messages[place] or b"" for place in origins])
+        return self._rows(found, origins, messages)
+
+    def _rows(self, found: Changes, origins: Any, messages: Sequence[bytes | None]) -> DecodedRows:
+        kinds = found.kinds.copy()
+        self._check(found, kinds, lambda change: messages[origins[found.numbers[change]]] or b"")
+        going = np.flatnonzero((kinds == _UPDATE) | (kinds == _DELETE))
+        coming = np.flatnonzero((kinds == _INSERT) | (kinds == _UPDATE))
+        is_update = kinds[going] == _UPDATE
+        parts = [
+            found.before.take(pa.array(going[is_update])),
+            found.deleted.take(pa.array(going[~is_update])),
+            found.after.take(pa.array(coming)),
+        ]
+        # The row before an update comes right before the one after it.
+        keys = np.concatenate([2 * going[is_update], 2 * going[~is_update], 2 * coming + 1])
+        order = np.argsort(keys, kind="stable")
+        rows = pa.concat_arrays(parts).take(pa.array(order))
+        schema = schema_of(self.columns)
+        data = pa.RecordBatch.from_arrays(
+            [each.cast(kind) for each, kind in zip(rows.flatten(), schema.types)], schema=_nullable(schema)
+        )
+        row_kinds = np.concatenate(
+            [
+                np.full(int(is_update.sum()), RowKind.UPDATE_BEFORE.value, np.int8),
+                np.full(int((~is_update).sum()), RowKind.DELETE.value, np.int8),
+                np.where(kinds[coming] == _INSERT, RowKind.INSERT.value, RowKind.UPDATE_AFTER.value).astype(np.int8),
+            ]
+        )[order]
+        places = origins[found.numbers[keys[order] // 2]]
+        return DecodedRows(data, row_kinds if row_kinds.any() else None, places)
+
+    def _check(self, found: Changes, kinds: Any, message_of: Any) -> None:
+        """Refuses, or leaves out, what is unknown and changes that lack a row."""
+        lacks = {
+            "after": _is_null(found.after) & ((kinds == _INSERT) | (kinds == _UPDATE)),
+            "before": (_is_null(found.before) & (kinds == _UPDATE)) | (_is_null(found.deleted) & (kinds == _DELETE)),
+        }
+        bad = (kinds == _UNKNOWN) | lacks["after"] | lacks["before"]
+        if not bad.any():
+            return
+        if self.ignores_errors:
+            kinds[bad] = _NOTHING
+            return
+        place = int(np.flatnonzero(bad)[0])
+        text = message_of(place)[:500].decode("utf-8", "replace")
+        if kinds[place] == _UNKNOWN:
+            raise ValueError(f"Unknown kind of change. The {self.writer} JSON message is '{text}'")
+        raise ValueError(f"{self._lacking(lacks['after'][place])} The {self.writer} JSON message is '{text}'")
+
+    def _lacking(self, is_after: bool) -> str:
+        return f"The row {'after' if is_after else 'before'} the change is null."
+
+
+@dataclass(frozen=True)
+class DebeziumJsonDecoder(ChangeJsonDecoder):
+    """`{"before": …, "after": …, "op": "c"}`, perhaps as the payload beside a schema."""
+
+    has_schema: bool = False
+    writer = "Debezium"
+
+    @property
+    def envelope(self) -> tuple[RowField, ...]:
+        inner = (RowField("before", self.row), RowField("after", self.row), RowField("op", DataTypes.STRING()))
+        return (RowField("payload", RowType(list(inner))),) if self.has_schema else inner
+
+    def changes(self, envelopes: Any, messages: Sequence[bytes]) -> Changes:
+        columns = envelopes.column(0).flatten() if self.has_schema else envelopes.columns
+        before, after, operations = columns
+        kinds = _kinds(operations, {"c": _INSERT, "r": _INSERT, "u": _UPDATE, "d": _DELETE})
+        return Changes(kinds, after, before, before, np.arange(len(kinds)))
+
+    def _lacking(self, is_after: bool) -> str:
+        if is_after:
+            return super()._lacking(is_after)
+        return (
+            'The "before" field of the message is null, if you are using Debezium Postgres Connector, please check the '
+            "Postgres table has been set REPLICA IDENTITY to FULL level."
+        )
+
+
+@dataclass(frozen=True)
+class OggJsonDecoder(ChangeJsonDecoder):
+    """`{"before": …, "after": …, "op_type": "I"}`; truncations are no changes of rows."""
+
+    writer = "Ogg"
+
+    @property
+    def envelope(self) -> tuple[RowField, ...]:
+        return (RowField("before", self.row), RowField("after", self.row), RowField("op_type", DataTypes.STRING()))
+
+    def changes(self, envelopes: Any, messages: Sequence[bytes]) -> Changes:
+        before, after, operations = envelopes.columns
+        kinds = _kinds(operations, {"I": _INSERT, "U": _UPDATE, "D": _DELETE, "T": _NOTHING})
+        return Changes(kinds, after, before, before, np.arange(len(kinds)))
+
+
+@dataclass(frozen=True)
+class MaxwellJsonDecoder(ChangeJsonDecoder):
+    """`{"data": …, "old": …, "type": "insert"}`; `old` holds what has changed only."""
+
+    writer = "Maxwell"
+
+    @property
+    def envelope(self) -> tuple[RowField, ...]:
+        return (RowField("data", self.row), RowField("old", self.row), RowField("type", DataTypes.STRING()))
+
+    def changes(self, envelopes: Any, messages: Sequence[bytes]) -> Changes:
+        data, old, operations = envelopes.columns
+        kinds = _kinds(operations, {"insert": _INSERT, "update": _UPDATE, "delete": _DELETE})
+        numbers = np.arange(len(kinds))
+        return Changes(kinds, data, _completed(old, data, kinds, numbers, messages), data, numbers)
+
+
+@dataclass(frozen=True)
+class CanalJsonDecoder(ChangeJsonDecoder):
+    """`{"data": [ … ], "old": [ … ], "type": "INSERT"}`: several rows in one message."""
+
+    # Patterns that names must match as a whole; other messages are left out.
+    database: str | None = None
+    table: str | None = None
+    writer = "Canal"
+
+    @property
+    def envelope(self) -> tuple[RowField, ...]:
+        rows = DataTypes.ARRAY(self.row)
+        text = DataTypes.STRING()
+        names = (RowField("database", text), RowField("table", text))
+        return (RowField("data", rows), RowField("old", rows), RowField("type", text), *names)
+
+    def changes(self, envelopes: Any, messages: Sequence[bytes]) -> Changes:
+        data, old, operations, database, table = envelopes.columns
+        known = {"INSERT": _INSERT, "UPDATE": _UPDATE, "DELETE": _DELETE, "CREATE": _NOTHING}
+        kinds = _kinds(operations, known)
+        kinds[~(_matching(database, self.database) & _matching(table, self.table))] = _NOTHING
+        numbers = pc.list_parent_indices(data).to_numpy().astype(np.int64)
+        lengths = pc.fill_null(pc.list_value_length(data), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+        within = np.arange(len(numbers)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        rows = data.flatten()
+        before = _completed(_elements(old, numbers, within), rows, kinds[numbers], numbers, messages)
+        # A message without rows of a kind that nobody knows is an error, too.
+        alone = np.flatnonzero((lengths == 0) & (kinds != _NOTHING))
+        nothing = pa.nulls(len(alone), rows.type)
+        return Changes(
+            np.concatenate([kinds[numbers], kinds[alone]]),
+            pa.concat_arrays([rows, nothing]),
+            pa.concat_arrays([before, nothing]),
+            pa.concat_arrays([rows, nothing]),
+            np.concatenate([numbers, alone]),
+        )
+
+
+def _kinds(operations: Any, known: dict[str, int]) -> Any:
+    return np.array([known.get(each, _UNKNOWN) for each in operations.to_pylist()], np.int8)
+
+
+def _is_null(column: Any) -> Any:
+    return column.is_null().to_numpy(zero_copy_only=False)
+
+
+def _matching(names: Any, pattern: str | None) -> Any:
+    if pattern is None:
+        return np.ones(len(names), bool)
+    matches = re.compile(pattern).fullmatch
+    return np.array([bool(matches(name or "")) for name in names.to_pylist()], bool)
+
+
+def _elements(lists: Any, numbers: Any, within: Any) -> Any:
+    """The element at a place of each list; null where it has none."""
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    starts = np.cumsum(lengths) - lengths
+    is_there = within < lengths[numbers] if len(numbers) else np.empty(0, bool)
+    places = pa.array(starts[numbers] + within, pa.int64(), mask=~is_there)
+    return lists.flatten().take(places)
+
+
+def _completed(old: Any, rows: Any, kinds: Any, numbers: Any, messages: Sequence[bytes]) -> Any:
+    """Rows before updates: values that `old` does not have are those after; a null that it has is one."""
+    updates = np.flatnonzero((kinds == _UPDATE) & ~_is_null(old)) if len(kinds) else np.empty(0, np.int64)
+    if not len(updates):
+        return old
+    told = [_old_names(messages[numbers[place]]) for place in updates]
+    columns = []
+    for name, before, after in zip((each.name for each in old.type), old.flatten(), rows.flatten()):
+        is_kept: Any = np.ones(len(old), bool)
+        is_kept[updates] = [name in names for names in told]
+        columns.append(pc.if_else(pa.array(is_kept), before, after))
+    return pa.StructArray.from_arrays(columns, fields=list(_nullable(old.type)), mask=old.is_null())
+
+
+def _old_names(message: bytes) -> set[str]:
+    old = json.loads(message).get("old")
+    return {name for each in (old if isinstance(old, list) else [old]) for name in each or ()}
+
+
+def _nullable(schema: Any) -> Any:
+    fields = [each.with_nullable(True) for each in schema]
+    return pa.schema(fields) if isinstance(schema, pa.Schema) else pa.struct(fields)

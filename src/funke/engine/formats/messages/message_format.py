@@ -1,0 +1,58 @@
+"""What turns messages into columns with kinds, and the other way round."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.types.row import RowKind
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.row_type import RowField
+
+__all__ = ["ALL_KINDS", "INSERTS", "DecodedRows", "MessageDecoder", "MessageEncoder"]
+
+INSERTS = frozenset({RowKind.INSERT})
+ALL_KINDS = frozenset(RowKind)
+
+
+@dataclass(frozen=True)
+class DecodedRows:
+    """Rows as an Arrow record batch, their kinds (None if all are inserts), and of which message each one comes."""
+
+    data: Any
+    kinds: Any
+    origins: Any
+
+
+class MessageDecoder(ABC):
+    """Decodes messages; is pickled into slots."""
+
+    # The kinds of changes that its rows may be.
+    kinds: frozenset[RowKind] = INSERTS
+
+    @property
+    @abstractmethod
+    def fields(self) -> tuple[RowField, ...]:
+        """The columns that it gives."""
+
+    @abstractmethod
+    def selecting(self, indexes: Sequence[int]) -> MessageDecoder:
+        """Return the decoder that gives only some of these columns, in this order."""
+
+    @abstractmethod
+    def decode(self, messages: Sequence[bytes | None]) -> DecodedRows:
+        """Decode messages, in order; one without content has no rows. What is no message is a ValueError."""
+
+
+class MessageEncoder(ABC):
+    """Encodes rows; is pickled into slots."""
+
+    # The kinds of changes that it has a form for.
+    kinds: frozenset[RowKind] = INSERTS
+
+    @abstractmethod
+    def encode(self, data: Any, kinds: Any) -> list[bytes]:
+        """Encode the rows of a record batch, each as one message; kinds may be None."""

@@ -1,0 +1,116 @@
+"""The formats debezium-json, canal-json, maxwell-json and ogg-json: changes of rows in databases."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.formats.messages.change_json import (
+    CanalJsonDecoder,
+    DebeziumJsonDecoder,
+    MaxwellJsonDecoder,
+    OggJsonDecoder,
+)
+from funke.engine.formats.messages.message_files import MessageFileFormat, MessageLines
+from funke.engine.sql.connectors.formats.change_json_lines import (
+    CANAL,
+    DEBEZIUM,
+    MAXWELL,
+    OGG,
+    ChangeJsonEncoder,
+    ChangeText,
+)
+from funke.engine.sql.connectors.formats.file_format_factory import FileFormatFactory
+from funke.engine.sql.connectors.formats.json_factory import JSON_OPTIONS, ignores_errors, is_iso, json_lines
+from funke.engine.sql.connectors.table_option import OptionValues, TableOption
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.row_type import RowField
+
+__all__ = ["CanalJsonFactory", "DebeziumJsonFactory", "MaxwellJsonFactory", "OggJsonFactory"]
+
+_SCHEMA = TableOption(
+    "schema-include",
+    "Boolean",
+    "false",
+    "Messages have their schema beside them, as Kafka Connect writes them with 'value.converter.schemas.enable'.",
+)
+_DATABASE = TableOption(
+    "database.include", description="Only changes of databases whose whole names match this pattern are read."
+)
+_TABLE = TableOption(
+    "table.include", description="Only changes of tables whose whole names match this pattern are read."
+)
+
+
+class _ChangeJsonFactory(FileFormatFactory):
+    """What the four have in common: messages are lines in files, and written alike but for what is around rows."""
+
+    options: tuple[TableOption, ...] = JSON_OPTIONS
+    text: ChangeText
+
+    def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> MessageFileFormat:
+        return MessageFileFormat(self.create_decoder(fields, values))
+
+    def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> MessageLines:
+        return MessageLines(self.create_encoder(fields, values))
+
+    def create_encoder(self, fields: tuple[RowField, ...], values: OptionValues) -> ChangeJsonEncoder:
+        return ChangeJsonEncoder(json_lines(fields, values), self.text)
+
+
+class DebeziumJsonFactory(_ChangeJsonFactory):
+    identifier = "debezium-json"
+    purpose = "Changes as Debezium writes them: the row before, the row after, and what was done."
+    options = (_SCHEMA, *JSON_OPTIONS)
+    text = DEBEZIUM
+
+    def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> DebeziumJsonDecoder:
+        return DebeziumJsonDecoder(fields, ignores_errors(values), is_iso(values), values[_SCHEMA])
+
+    def create_encoder(self, fields: tuple[RowField, ...], values: OptionValues) -> ChangeJsonEncoder:
+        if values[_SCHEMA]:
+            raise ValidationException(
+                "Debezium JSON serialization doesn't support 'debezium-json.schema-include' option been set to true."
+            )
+        return super().create_encoder(fields, values)
+
+
+class CanalJsonFactory(_ChangeJsonFactory):
+    identifier = "canal-json"
+    purpose = "Changes as Canal writes them for MySQL: several rows, and what they were."
+    options = (_DATABASE, _TABLE, *JSON_OPTIONS)
+    text = CANAL
+
+    def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> CanalJsonDecoder:
+        patterns = [_pattern(values, option) for option in (_DATABASE, _TABLE)]
+        return CanalJsonDecoder(fields, ignores_errors(values), is_iso(values), *patterns)
+
+
+class MaxwellJsonFactory(_ChangeJsonFactory):
+    identifier = "maxwell-json"
+    purpose = "Changes as Maxwell writes them for MySQL: a row, and what of it was different."
+    text = MAXWELL
+
+    def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> MaxwellJsonDecoder:
+        return MaxwellJsonDecoder(fields, ignores_errors(values), is_iso(values))
+
+
+class OggJsonFactory(_ChangeJsonFactory):
+    identifier = "ogg-json"
+    purpose = "Changes as Oracle GoldenGate writes them."
+    text = OGG
+
+    def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> OggJsonDecoder:
+        return OggJsonDecoder(fields, ignores_errors(values), is_iso(values))
+
+
+def _pattern(values: OptionValues, option: TableOption) -> str | None:
+    text: str | None = values[option]
+    if text is not None:
+        try:
+            re.compile(text)
+        except re.error as error:
+            raise ValidationException(f"'canal-json.{option.key}' = '{text}' is no pattern: {error}") from None
+    return text

@@ -1,0 +1,146 @@
+"""The connector jdbc: its options, and what reads, looks up and writes its tables."""
+
+from __future__ import annotations
+
+from funke.engine.connectors.jdbc.database import Database, PostgresDatabase, database_of
+from funke.engine.connectors.jdbc.scan import PartitionBounds
+from funke.engine.connectors.jdbc.sink import BatchSettings
+from funke.engine.connectors.jdbc.table_read import TableRead
+from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.connectors.jdbc.jdbc_sink import JdbcTableSink
+from funke.engine.sql.connectors.jdbc.jdbc_source import JdbcTableSource
+from funke.engine.sql.connectors.lookup.lookup_options import LOOKUP_OPTIONS, LookupSettings
+from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
+from funke.engine.sql.connectors.table_option import OptionValues, TableOption
+from funke.engine.sql.connectors.table_sink import SINK_PARALLELISM
+from funke.engine.types.logical.families import INTEGRAL
+from funke.engine.types.logical.row_type import RowField
+from funke.engine.types.logical.sql_text import to_sql_text
+
+__all__ = ["JdbcFactory"]
+
+URL = TableOption("url", description="The database: jdbc:postgresql://host:port/name or jdbc:sqlite:/path.")
+TABLE = TableOption("table-name", description="The table; a dot separates its schema.")
+_DRIVER = TableOption("driver", description="The class of Java's driver; has no effect, the URL tells which database.")
+USER = TableOption("username", description="Who connects.")
+PASSWORD = TableOption("password", description="The password; not shown anywhere.")
+_TIMEOUT = TableOption("connection.max-retry-timeout", "Duration", "60 s", "How long connecting may take.")
+_COLUMN = TableOption(
+    "scan.partition.column", description="A column with whole numbers by which the table is read in parts, in parallel."
+)
+_NUM = TableOption("scan.partition.num", "Integer", None, "How many parts.")
+_LOWER = TableOption("scan.partition.lower-bound", "Long", None, "The least value that is read.")
+_UPPER = TableOption("scan.partition.upper-bound", "Long", None, "The greatest value that is read.")
+_FETCH = TableOption(
+    "scan.fetch-size", "Integer", "0", "Rows in a batch, where the driver fetches rows; 0 for its own."
+)
+_AUTO_COMMIT = TableOption(
+    "scan.auto-commit", "Boolean", "true", "For Java's drivers; has no effect: rows are streamed."
+)
+_FILTERS = TableOption(
+    "filter.handling.policy",
+    "Enum",
+    "always",
+    "Whether the database evaluates conditions of queries.",
+    ("always", "never"),
+)
+_MAX_ROWS = TableOption(
+    "sink.buffer-flush.max-rows", "Integer", "100", "So many changes are written together; 0 for no bound."
+)
+_INTERVAL = TableOption(
+    "sink.buffer-flush.interval", "Duration", "1 s", "Changes wait so long at most; 0 for until there are enough."
+)
+_RETRIES = TableOption("sink.max-retries", "Integer", "3", "How often writing is tried again.")
+_PARTITION = (_COLUMN, _NUM, _LOWER, _UPPER)
+
+
+class JdbcFactory(TableFactory):
+    identifier = "jdbc"
+    purpose = (
+        "Tables of PostgreSQL (which needs the driver psycopg: `funke[jdbc]`) and SQLite: read once, looked up, and "
+        "written by primary key if there is one."
+    )
+    reads = writes = True
+    required_options = (URL, TABLE)
+    optional_options = (
+        _DRIVER,
+        USER,
+        PASSWORD,
+        _TIMEOUT,
+        *_PARTITION,
+        _FETCH,
+        _AUTO_COMMIT,
+        _FILTERS,
+        *LOOKUP_OPTIONS,
+        _MAX_ROWS,
+        _INTERVAL,
+        _RETRIES,
+        SINK_PARALLELISM,
+    )
+
+    def create_source(self, context: TableContext) -> JdbcTableSource:
+        values = context.values
+        if values[_FETCH] < 0:
+            raise ValidationException(f"The value of '{_FETCH.key}' must not be negative, but is {values[_FETCH]}.")
+        return JdbcTableSource(
+            _database(values),
+            TableRead(values[TABLE], tuple(RowField(each.name, each.type) for each in context.columns)),
+            _bounds(context),
+            values[_FETCH],
+            values[_FILTERS] == "always",
+            LookupSettings.of(values),
+        )
+
+    def create_sink(self, context: TableContext) -> JdbcTableSink:
+        values = context.values
+        if values[_RETRIES] < 0:
+            raise ValidationException(
+                f"The value of '{_RETRIES.key}' option shouldn't be negative, but is {values[_RETRIES]}."
+            )
+        batches = BatchSettings(values[_MAX_ROWS], values[_INTERVAL].to_millis(), values[_RETRIES])
+        return JdbcTableSink(_database(values), values[TABLE], context.primary_key, batches, values[SINK_PARALLELISM])
+
+
+def _database(values: OptionValues) -> Database:
+    _check_all_or_none(values, (USER, PASSWORD))
+    timeout_ms = values[_TIMEOUT].to_millis()
+    if timeout_ms < 1000 or timeout_ms % 1000:
+        raise ValidationException(
+            f"The value of '{_TIMEOUT.key}' option must be in second granularity and shouldn't be smaller than 1 "
+            f"second, but is {values.texts.get(_TIMEOUT.key)}."
+        )
+    try:
+        found = database_of(values[URL], values[USER], values[PASSWORD])
+    except (ConfigurationError, UnsupportedFeatureError) as error:
+        raise ValidationException(f"Cannot connect to the database of the table: {error}") from error
+    if isinstance(found, PostgresDatabase):
+        return PostgresDatabase({"connect_timeout": timeout_ms // 1000, **found.settings})
+    return found
+
+
+def _check_all_or_none(values: OptionValues, options: tuple[TableOption, ...]) -> None:
+    given = [each.key for each in options if each in values]
+    if given and len(given) < len(options):
+        names = "\n".join(each.key for each in options)
+        raise ValidationException(f"Either all or none of the following options should be provided:\n{names}")
+
+
+def _bounds(context: TableContext) -> PartitionBounds | None:
+    values = context.values
+    _check_all_or_none(values, _PARTITION)
+    if _COLUMN not in values:
+        return None
+    column, number, lower, upper = (values[each] for each in _PARTITION)
+    if lower > upper:
+        raise ValidationException(f"'{_LOWER.key}'='{lower}' must not be larger than '{_UPPER.key}'='{upper}'.")
+    if number < 1:
+        raise ValidationException(f"'{_NUM.key}' must be at least 1, but is {number}.")
+    types = {each.name: each.type for each in context.columns}
+    if column not in types:
+        raise ValidationException(f"'{_COLUMN.key}'='{column}' is no column of the table: {', '.join(types)}.")
+    if not isinstance(types[column], INTEGRAL):
+        raise UnsupportedFeatureError(
+            f"'{_COLUMN.key}' of type {to_sql_text(types[column])}", "a column with whole numbers is needed"
+        )
+    return PartitionBounds(column, number, lower, upper)

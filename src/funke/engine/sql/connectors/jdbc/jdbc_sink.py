@@ -1,0 +1,127 @@
+"""Writes the tables of the connector jdbc: the last change of each key, or every row if there is no key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.connectors.jdbc.database import Database
+from funke.engine.connectors.jdbc.sink import BatchSettings, JdbcSink, JdbcWriter
+from funke.engine.connectors.jdbc.sql_text import delete_statement, insert_statement, upsert_statement
+from funke.engine.connectors.jdbc.statements import Statements, Work
+from funke.engine.connectors.sink import Sink, SinkWriter, WriterContext
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.connectors.table_sink import UPSERTS, TableSink
+from funke.engine.sql.connectors.table_source import INSERTS
+from funke.engine.sql.functions.values import to_values
+from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.types.columns.form_change import RowsToColumns
+from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
+from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.row import RowKind
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.column_batch import ColumnBatch
+
+__all__ = ["JdbcTableSink"]
+
+_NO_VALUE = (RowType, MapType, MultisetType)
+_DELETING = (RowKind.DELETE.value, RowKind.UPDATE_BEFORE.value)
+
+
+@dataclass(frozen=True)
+class JdbcTableSink(TableSink):
+    """Takes updates and deletions if the table has a primary key."""
+
+    database: Database
+    table: str
+    primary_key: tuple[str, ...]
+    batches: BatchSettings = field(default_factory=BatchSettings)
+    parallelism: int | None = None
+    summary = "jdbc"
+
+    def accepted_kinds(self, requested: frozenset[RowKind]) -> frozenset[RowKind]:
+        if self.primary_key:
+            return UPSERTS
+        if requested != INSERTS:
+            raise ValidationException(
+                "please declare primary key for sink table when query contains update/delete record."
+            )
+        return INSERTS
+
+    def create_sink(self, columns: Sequence[Column], upsert_key: Sequence[int] = ()) -> Sink:
+        _check(columns)
+        names = [each.name for each in columns]
+        if not self.primary_key:
+            statements = Statements((insert_statement(self.table, names),), len(names))
+        else:
+            texts = (
+                upsert_statement(self.table, names, self.primary_key),
+                delete_statement(self.table, self.primary_key),
+            )
+            places = tuple(names.index(each) for each in self.primary_key)
+            statements = Statements(texts, len(names), places)
+        return _ColumnSink(self.database, statements, self.batches, tuple(columns))
+
+
+def _check(columns: Sequence[Column]) -> None:
+    for each in columns:
+        kind = each.type.element_type if isinstance(each.type, ArrayType) else each.type
+        if isinstance(kind, (*_NO_VALUE, ArrayType)):
+            raise UnsupportedFeatureError(f"{to_sql_text(each.type)} in a table of a database")
+
+
+@dataclass(frozen=True)
+class _ColumnSink(JdbcSink):
+    columns: tuple[Column, ...] = ()
+
+    takes_columns = True
+
+    def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
+        return _ColumnWriter(self, context)
+
+
+class _ColumnWriter(JdbcWriter):
+    def __init__(self, sink: _ColumnSink, context: WriterContext) -> None:
+        super().__init__(sink, context)
+        self._columns, self._schema = sink.columns, schema_of(sink.columns)
+        self._input_type = context.input_type
+
+    def write(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Takes rows in the form of columns too."""
+        if values:
+            self.write_columns(RowsToColumns(self._input_type).convert(values, timestamps))
+
+    def write_columns(self, batch: ColumnBatch) -> None:
+        data = batch.data.rename_columns(self._schema.names)
+        if data.schema != self._schema:
+            data = data.cast(self._schema, safe=False)
+        rows = list(zip(*(self._cells(column, own) for column, own in zip(data.columns, self._columns))))
+        keys = self._statements.key_places
+        if batch.kinds is None or not keys:
+            self.take([(0, row) for row in rows])
+            return
+        self.take(
+            [
+                (1, tuple(row[place] for place in keys)) if kind in _DELETING else (0, row)
+                for kind, row in zip(batch.kinds.tolist(), rows)
+            ]
+        )
+
+    def _cells(self, column: Any, own: Column) -> list[Any]:
+        values = to_values(column, own.type)
+        first = next((each for each in values if each is not None), None)
+        convert = None if first is None else self._connection.database.converter(type(first))
+        return values if convert is None else [None if each is None else convert(each) for each in values]
+
+    def _run(self, batch: list[Work]) -> None:
+        """Of several changes of one row only the last is written, as in Flink; then their order does not matter."""
+        keys = self._statements.key_places
+        if keys:
+            last = {work[1] if work[0] else tuple(work[1][place] for place in keys): work for work in batch}
+            batch = sorted(last.values(), key=lambda work: work[0])
+        super()._run(batch)

@@ -1,0 +1,1 @@
+"""Changes of PostgreSQL's tables as tables."""

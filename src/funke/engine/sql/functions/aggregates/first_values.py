@@ -1,0 +1,58 @@
+"""DISTINCT where rows stay: calls with the same arguments (and filters of their own) share what they know of values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
+from funke.engine.sql.functions.aggregates.distinct import DistinctValues
+from funke.engine.sql.functions.aggregates.rows import AggregateRows
+
+__all__ = ["MOST_MEMBERS", "FirstValues"]
+
+# So many calls have their bits in one number.
+MOST_MEMBERS = 60
+
+
+class FirstValues:
+    """For each group the values that were there, with a bit for each of the calls that has taken them in."""
+
+    def __init__(self, call: AggregateCall, members: Sequence[int]) -> None:
+        self._values = DistinctValues(call)
+        self.members = tuple(members)
+
+    def once(self, known: Any, rows: Sequence[AggregateRows]) -> list[AggregateRows]:
+        """The rows of each call, of which the first one of each value counts; one lookup for all calls."""
+        keys, codes = self._values.of_rows(rows[0])
+        segments = rows[0].segments
+        pairs, pair_of_row = np.unique(segments.segment_of_row * len(keys) + codes, return_inverse=True)
+        # The first row of each pair that counts for each call, and a bit for it.
+        first: Any = np.full((len(rows), len(pairs)), segments.length)
+        for own, each in zip(first, rows):
+            places = np.arange(segments.length) if each.mask is None else np.flatnonzero(each.mask)
+            own[pair_of_row[places[::-1]]] = places[::-1]
+        bits = (1 << np.arange(len(rows), dtype=np.int64)) @ (first < segments.length)
+        new = _taken_in(known, keys, (pairs // len(keys)).tolist(), (pairs % len(keys)).tolist(), bits.tolist())
+        found = []
+        for place, each in enumerate(rows):
+            mask: Any = np.zeros(segments.length, np.bool_)
+            mask[first[place, np.flatnonzero(new >> place & 1)]] = True
+            found.append(AggregateRows(segments, each.arguments, None, mask))
+        return found
+
+
+def _taken_in(known: Any, keys: list[Any], groups: list[int], codes: list[int], bits: list[int]) -> Any:
+    """For each value of a group the calls to which it is new."""
+    # One by one: a dict for each group. 0.2 µs for each value of a group in a batch.
+    new = []
+    for group, code, mine in zip(groups, codes, bits):
+        own, key = known[group], keys[code]
+        before = own.get(key, 0)
+        after = before | mine
+        if after != before:
+            own[key] = after
+        new.append(after - before)
+    return np.array(new, np.int64)

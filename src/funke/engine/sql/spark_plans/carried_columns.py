@@ -1,0 +1,82 @@
+"""Columns of tables in the form in which Spark carries them.
+
+Spark has no TIME, no nanoseconds and no intervals: what it would not keep as it is travels as the integers that it
+consists of, which are ordered and equal as the values are, and nested values as bytes that Spark does not look into.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.functions.values import from_values, to_values
+from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import APPROXIMATE
+
+__all__ = ["carried_schema", "from_carried", "is_comparable", "is_key", "to_carried"]
+
+
+def is_comparable(data_type: DataType) -> bool:
+    """Whether values are the same, and in the same order, for Spark as they are in tables."""
+    arrow_type = to_column_type(data_type)
+    return not pa.types.is_nested(arrow_type) and not pa.types.is_null(arrow_type)
+
+
+def is_key(data_type: DataType) -> bool:
+    """Whether Spark tells values apart as tables do: it has one zero and takes NaN for a number."""
+    return is_comparable(data_type) and not isinstance(data_type, APPROXIMATE)
+
+
+def carried_schema(columns: Sequence[Column]) -> Any:
+    """The Arrow schema of columns on their way through Spark; names may occur several times in a table, not there."""
+    return pa.schema([pa.field(f"c{place}", _carried_type(each.type)) for place, each in enumerate(columns)])
+
+
+def to_carried(data: Any, columns: Sequence[Column], schema: Any) -> Any:
+    """A record batch of a table's columns as Spark carries it."""
+    arrays = [_to_carried(array, column.type, field.type) for array, column, field in zip(data, columns, schema)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def from_carried(data: Any, columns: Sequence[Column]) -> Any:
+    """A record batch of Spark's as columns of a table."""
+    schema = schema_of(columns)
+    arrays = [_from_carried(array, column.type, field.type) for array, column, field in zip(data, columns, schema)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _carried_type(data_type: DataType) -> Any:
+    arrow_type = to_column_type(data_type)
+    if pa.types.is_timestamp(arrow_type) or pa.types.is_time64(arrow_type):
+        return pa.int64()
+    if pa.types.is_time32(arrow_type):
+        return pa.int32()
+    if pa.types.is_nested(arrow_type) or pa.types.is_fixed_size_binary(arrow_type):
+        return pa.binary()
+    return pa.utf8() if pa.types.is_null(arrow_type) or pa.types.is_large_string(arrow_type) else arrow_type
+
+
+def _to_carried(array: Any, data_type: DataType, carried: Any) -> Any:
+    if array.type == carried:
+        return array
+    if pa.types.is_nested(array.type):
+        values = to_values(array, data_type)
+        return pa.array([None if each is None else pickle.dumps(each) for each in values], carried)
+    return array.view(carried) if pa.types.is_temporal(array.type) else array.cast(carried)
+
+
+def _from_carried(array: Any, data_type: DataType, wanted: Any) -> Any:
+    if array.type == wanted:
+        return array
+    if pa.types.is_nested(wanted):
+        # Pickled by this very job's tasks.
+        return from_values([None if each is None else pickle.loads(each) for each in array.to_pylist()], data_type)
+    if pa.types.is_null(wanted):
+        return pa.nulls(len(array))
+    return array.view(wanted) if pa.types.is_temporal(wanted) else array.cast(wanted)

@@ -1,0 +1,187 @@
+"""Decides which part of a bounded query Spark computes, and which part slots do; and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from funke.engine.errors import ConfigurationError
+from funke.engine.sql.binding.correlations import Correlation
+from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.not_nulls import NotNulls
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    Calculation,
+    Column,
+    Constants,
+    Expansion,
+    Limit,
+    Relation,
+    Scan,
+    Sort,
+    UnionAll,
+    inputs_of,
+    with_inputs,
+)
+from funke.engine.sql.binding.spark_rows import SparkRows
+from funke.engine.sql.binding.table_aggregations import TableAggregation
+from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.changelog.change_kinds import INSERTS
+from funke.engine.sql.connectors.spark_connector import SparkTableSource
+from funke.engine.sql.connectors.table_source import TableSource
+from funke.engine.sql.functions.user_aggregates import UserAggregate
+from funke.engine.sql.operators.opened_functions import functions_in
+from funke.engine.sql.spark_plans.carried_columns import is_comparable, is_key
+from funke.engine.types.logical.sql_text import to_sql_text
+
+__all__ = ["PlanChoice", "exchanges_in"]
+
+_MODES = ("auto", "spark", "slots")
+# Steps that make rows meet; all others look at one row after the other.
+_EXCHANGING = (Sort, Aggregation, TableAggregation, WindowAggregation, OverAggregation)
+
+
+@dataclass(frozen=True)
+class PlanChoice:
+    """The setting `funke.table.batch-plan`, and whether functions of the program need files that only slots have."""
+
+    mode: str = "auto"
+    has_files: bool = False
+
+    def __post_init__(self) -> None:
+        if self.mode not in _MODES:
+            raise ConfigurationError(f"funke.table.batch-plan is 'auto', 'spark' or 'slots', not '{self.mode}'")
+
+    def applied(self, relation: Relation) -> Relation:
+        """The same rows, of which Spark computes a part.
+
+        By itself that is everything up to the last exchange: what looks at single rows behind it stays with whoever
+        takes them, where rows are Python's already.
+        """
+        if self.mode == "slots":
+            return relation
+        if self.mode == "auto":
+            return self._cut(relation)
+        hindrance = self.hindrance(relation)
+        if hindrance is not None:
+            raise ConfigurationError(f"funke.table.batch-plan is 'spark', but {hindrance}")
+        return SparkRows(relation.columns, relation)
+
+    def _cut(self, relation: Relation) -> Relation:
+        if _is_exchanging(relation) and self.hindrance(relation) is None:
+            return SparkRows(relation.columns, relation)
+        return with_inputs(relation, self._cut)
+
+    def hindrance(self, relation: Relation) -> str | None:
+        """Why Spark cannot compute the rows of a relation; None if it can."""
+        return next(self._hindrances(relation), None)
+
+    def _hindrances(self, relation: Relation) -> Iterator[str]:
+        rule = _RULES.get(type(relation))
+        if rule is None:
+            # What is left of an aggregation's changes is known together with it.
+            yield f"{type(relation).__name__} has no form for Spark"
+            return
+        yield from rule(relation)
+        if self.has_files and _calls_functions(relation):
+            yield "its functions need files that only slots are given"
+        inner = relation.input if isinstance(relation, FinalRows) else relation
+        for each in inputs_of(inner):
+            yield from self._hindrances(each)
+
+
+def exchanges_in(relation: Relation) -> Iterator[Relation]:
+    """The steps of a query that make rows meet, outside of what Spark computes."""
+    if isinstance(relation, SparkRows):
+        return
+    if _is_exchanging(relation):
+        yield relation
+        relation = relation.input if isinstance(relation, FinalRows) else relation
+    for each in inputs_of(relation):
+        yield from exchanges_in(each)
+
+
+def _is_exchanging(relation: Relation) -> bool:
+    if isinstance(relation, WindowTable):
+        return relation.windows.kind == "session"
+    return isinstance(relation, (FinalRows, *_EXCHANGING))
+
+
+def _calls_functions(relation: Any) -> bool:
+    inner = relation.input if isinstance(relation, FinalRows) else relation
+    if isinstance(inner, (Aggregation, WindowAggregation, OverAggregation)):
+        return any(isinstance(each.call.function, UserAggregate) for each in inner.aggregates)
+    if isinstance(inner, Correlation):
+        return inner.function is not None or any(any(functions_in(each)) for each in inner.arguments)
+    if isinstance(inner, Calculation):
+        return any(any(functions_in(each)) for each in (*inner.expressions, inner.condition))
+    if isinstance(inner, Expansion):
+        return any(any(functions_in(each)) for projection in inner.projections for each in projection)
+    return False
+
+
+def _of_scan(scan: Scan) -> Iterator[str]:
+    table = scan.table
+    if not isinstance(table, TableSource):
+        yield "a stream is read by slots"
+    elif not table.is_bounded:
+        yield f"'{table.summary}' is read without an end"
+    elif scan.kinds != INSERTS:
+        yield f"the rows of '{table.summary}' are changes"
+    elif not table.has_all_splits and not isinstance(table, SparkTableSource):
+        yield f"'{table.summary}' is read by slots"
+
+
+def _keys_of(columns: Iterable[Column]) -> Iterator[str]:
+    for each in columns:
+        if not is_key(each.type):
+            yield f"Spark does not tell values of {each.name} ({to_sql_text(each.type)}) apart as tables do"
+
+
+def _of_final_rows(final: FinalRows) -> Iterator[str]:
+    aggregation = final.input
+    if not isinstance(aggregation, Aggregation):
+        yield f"{type(aggregation).__name__} has no form for Spark"
+    else:
+        yield from _keys_of(aggregation.input.columns[place] for place in aggregation.keys)
+
+
+def _of_sort(sort: Sort) -> Iterator[str]:
+    for key in sort.keys:
+        column = sort.columns[key.index]
+        if not is_comparable(column.type):
+            yield f"Spark does not sort {column.name} ({to_sql_text(column.type)}) as tables do"
+
+
+def _of_windows(relation: WindowTable | WindowAggregation | OverAggregation) -> Iterator[str]:
+    if not relation.time.is_event_time:
+        yield "rows are taken as they come (processing time)"
+    if isinstance(relation, OverAggregation):
+        keys = relation.partition_by
+    else:
+        keys = relation.keys if isinstance(relation, WindowAggregation) else relation.partition_by or ()
+    yield from _keys_of(relation.input.columns[place] for place in keys)
+
+
+def _nothing(relation: Relation) -> Iterator[str]:
+    return iter(())
+
+
+_RULES: dict[type[Relation], Callable[[Any], Iterator[str]]] = {
+    Scan: _of_scan,
+    Constants: _nothing,
+    Calculation: _nothing,
+    Expansion: _nothing,
+    Correlation: _nothing,
+    NotNulls: _nothing,
+    WatermarkAssigner: _nothing,
+    UnionAll: _nothing,
+    Limit: _nothing,
+    Sort: _of_sort,
+    FinalRows: _of_final_rows,
+    WindowTable: _of_windows,
+    WindowAggregation: _of_windows,
+    OverAggregation: _of_windows,
+}

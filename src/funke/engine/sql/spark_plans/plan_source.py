@@ -1,0 +1,62 @@
+"""The source of rows that Spark computes: what a job reads of a DataFrame plan."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from funke.engine.connectors.source import Batch, Split
+from funke.engine.connectors.spark.source import ArrowReader, SparkBatchSource
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.binding.spark_rows import SparkRows
+from funke.engine.sql.spark_plans.carried_columns import from_carried
+from funke.engine.sql.spark_plans.task_code import PlanSettings
+from funke.engine.sql.stream_types import row_type_of
+from funke.engine.types.columns.arrow_rows import ArrowRows
+from funke.engine.types.columns.column_batch import ColumnBatch
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["PlanSource"]
+
+
+@dataclass(frozen=True)
+class _Load:
+    rows: SparkRows
+    settings: PlanSettings
+
+    def __call__(self, spark: SparkSession) -> DataFrame:
+        # Not at the top: Spark is loaded when a job runs.
+        from funke.engine.sql.spark_plans.spark_frames import frame_of
+
+        return frame_of(spark, self.rows.input, self.settings)
+
+
+class PlanSource(SparkBatchSource):
+    """Reads the rows of a DataFrame plan; rows in an order have one reader."""
+
+    def __init__(self, rows: SparkRows, settings: PlanSettings) -> None:
+        super().__init__(_Load(rows, settings))
+        self.produced_type = row_type_of(rows.columns)
+        self.fixed_parallelism = 1 if rows.is_ordered else None
+        self._columns = rows.columns
+
+    def create_reader(self) -> ArrowReader:
+        return _PlanReader(self._columns)
+
+
+class _PlanReader(ArrowReader):
+    def __init__(self, columns: tuple[Column, ...]) -> None:
+        self._columns = columns
+
+    def read_columns(self, split: Split) -> Generator[ColumnBatch, None, None]:
+        for batch in split.payload:
+            if len(batch):
+                yield ColumnBatch(from_carried(batch, self._columns))
+
+    def read(self, split: Split) -> Generator[Batch, None, None]:
+        to_rows = ArrowRows(row_type_of(self._columns))
+        for batch in self.read_columns(split):
+            yield list(to_rows.rows(batch.data)), None

@@ -1,0 +1,306 @@
+"""Turns relations into DataFrames, one function for each class of relations.
+
+What looks at single rows is put off: steps that follow each other run in one task, and rows go to Python once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from funke.engine.sql.binding.correlations import Correlation
+from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.not_nulls import NotNulls
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    BoundAggregate,
+    Calculation,
+    Column,
+    Constants,
+    Expansion,
+    Limit,
+    Relation,
+    Scan,
+    Sort,
+    UnionAll,
+)
+from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.connectors.spark_connector import SparkTableSource
+from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.correlate import Correlate
+from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
+from funke.engine.sql.operators.expand import Expand
+from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
+from funke.engine.sql.operators.windows.window_table import AddWindows
+from funke.engine.sql.spark_plans.carried_columns import carried_schema
+from funke.engine.sql.spark_plans.sorted_groups import FoldGroups
+from funke.engine.sql.spark_plans.spark_aggregates import has_twin, twin
+from funke.engine.sql.spark_plans.task_code import PlanSettings, TaskCode
+from funke.engine.sql.spark_plans.task_steps import Given, InTimeOrder, OperatorStep, ReadSplits, TaskStep, TypedColumns
+from funke.engine.sql.spark_plans.window_steps import LOCAL_TIME, LocalTimes, WindowColumns
+from funke.engine.sql.table_rows import to_batches
+from funke.engine.types.logical.atomic_types import BigIntType
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["frame_of"]
+
+_NUMBER = (Column("number", BigIntType(False)),)
+
+
+def frame_of(spark: SparkSession, relation: Relation, settings: PlanSettings) -> DataFrame:
+    """The DataFrame of a relation's rows, as Spark carries their columns."""
+    return _Frames(spark, settings).of(relation).frame
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a DataFrame, and the steps that are still to be done with them; `columns` are those after them.
+
+    `inputs` are the columns of the DataFrame; None if they are not in the form in which columns are carried.
+    """
+
+    frame: DataFrame
+    inputs: tuple[Column, ...] | None
+    columns: tuple[Column, ...]
+    steps: tuple[TaskStep, ...] = ()
+
+    @staticmethod
+    def plain(frame: DataFrame, columns: tuple[Column, ...]) -> _Rows:
+        return _Rows(frame, columns, columns)
+
+    def then(self, step: TaskStep, columns: tuple[Column, ...]) -> _Rows:
+        return replace(self, steps=(*self.steps, step), columns=columns)
+
+    def at(self, place: int) -> SparkColumn:
+        return self.frame[f"c{place}"]
+
+    def all_at(self, places: Sequence[int]) -> list[SparkColumn]:
+        return [self.at(place) for place in places]
+
+
+class _Frames:
+    def __init__(self, spark: SparkSession, settings: PlanSettings) -> None:
+        self._spark = spark
+        self._settings = settings
+
+    def of(self, relation: Relation) -> _Rows:
+        """The rows of a relation, without steps to be done."""
+        return self._done(self._rows(relation))
+
+    def _rows(self, relation: Relation) -> _Rows:
+        return _BUILDERS[type(relation)](self, relation)
+
+    def _done(self, rows: _Rows) -> _Rows:
+        if not rows.steps:
+            return rows
+        code = TaskCode.of(rows.inputs, rows.steps, rows.columns, self._settings)
+        schema = from_arrow_schema(carried_schema(rows.columns))
+        return _Rows.plain(rows.frame.mapInArrow(code, schema), rows.columns)
+
+    # Where rows come from
+
+    def _read(self, step: TaskStep, tasks: int, columns: tuple[Column, ...]) -> _Rows:
+        """Each task gets its number as a row: Spark may run several of them in one place."""
+        numbers = self._spark.range(0, tasks, 1, tasks).withColumnRenamed("id", "c0")
+        return _Rows(numbers, _NUMBER, columns, (step,))
+
+    def constants(self, constants: Constants) -> _Rows:
+        return self._read(Given(tuple(to_batches(constants.columns, constants.rows))), 1, constants.columns)
+
+    def scan(self, scan: Scan) -> _Rows:
+        if isinstance(scan.table, SparkTableSource):
+            return self._spark_table(scan, scan.table)
+        source = scan.table.create_source()
+        enumerator = source.create_enumerator(self._settings.parallelism)
+        try:
+            splits = enumerator.poll(sys.maxsize)
+            while not enumerator.is_finished:
+                splits += enumerator.poll(sys.maxsize)
+        finally:
+            enumerator.close()
+        tasks = max(1, min(len(splits), self._settings.parallelism))
+        return self._read(ReadSplits(source.create_reader(), tuple(splits), tasks, scan.columns), tasks, scan.columns)
+
+    def _spark_table(self, scan: Scan, table: SparkTableSource) -> _Rows:
+        """What Spark reads: as it is if its types are those in which columns are carried."""
+        frame = table.load(self._spark)
+        frame = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
+        carried = from_arrow_schema(carried_schema(scan.columns))
+        if [each.dataType for each in frame.schema] == [each.dataType for each in carried]:
+            return _Rows.plain(frame, scan.columns)
+        return _Rows(frame, None, scan.columns, (TypedColumns(scan.columns),))
+
+    # What looks at single rows
+
+    def calculation(self, calculation: Calculation) -> _Rows:
+        return self._then(calculation.input, Calculate.of(calculation), calculation)
+
+    def expansion(self, expansion: Expansion) -> _Rows:
+        return self._then(expansion.input, Expand.of(expansion), expansion)
+
+    def correlation(self, correlation: Correlation) -> _Rows:
+        return self._then(correlation.input, Correlate.of(correlation), correlation)
+
+    def not_nulls(self, checked: NotNulls) -> _Rows:
+        names = tuple(checked.columns[place].name for place in checked.indexes)
+        return self._then(checked.input, EnforceNotNull(names, checked.indexes, checked.is_dropping), checked)
+
+    def _then(self, source: Relation, make: Any, relation: Relation) -> _Rows:
+        return self._rows(source).then(OperatorStep(make), relation.columns)
+
+    def watermarks(self, assigner: WatermarkAssigner) -> _Rows:
+        """All rows are there: none of them is late."""
+        return replace(self._rows(assigner.input), columns=assigner.columns)
+
+    # What looks at several rows
+
+    def union_all(self, union: UnionAll) -> _Rows:
+        first, *others = (self.of(each).frame for each in union.inputs)
+        for each in others:
+            first = first.union(each)
+        return _Rows.plain(first, union.columns)
+
+    def sort(self, sort: Sort) -> _Rows:
+        rows = self.of(sort.input)
+        order = [_order(rows.at(key.index), key.is_ascending, key.nulls_first) for key in sort.keys]
+        if sort.limit is not None:
+            # Each task keeps no more than its first rows.
+            return _Rows.plain(_limited(rows.frame.orderBy(*order), sort.offset, sort.limit), sort.columns)
+        # Whoever reads all rows in their order is one reader; to find ranges for more would take another pass.
+        ordered = rows.frame.repartition(1).sortWithinPartitions(*order)
+        return _Rows.plain(_limited(ordered, sort.offset, None), sort.columns)
+
+    def limit(self, limit: Limit) -> _Rows:
+        rows = self.of(limit.input)
+        return _Rows.plain(_limited(rows.frame, limit.offset, limit.limit), limit.columns)
+
+    def final_rows(self, final: FinalRows) -> _Rows:
+        assert isinstance(final.input, Aggregation)
+        aggregation = final.input
+        grouped = self._grouped(
+            self._rows(aggregation.input), aggregation.keys, aggregation.aggregates, final.columns, final.otherwise
+        )
+        return replace(grouped, columns=final.columns)
+
+    def _grouped(
+        self,
+        rows: _Rows,
+        keys: tuple[int, ...],
+        aggregates: tuple[BoundAggregate, ...],
+        columns: tuple[Column, ...],
+        otherwise: tuple[Any, ...] | None = None,
+    ) -> _Rows:
+        """One row for each key, its columns first."""
+        rows = self._done(rows)
+        if all(map(has_twin, aggregates)):
+            return _Rows.plain(_by_spark(rows, keys, aggregates), columns)
+        by = rows.all_at(keys)
+        sorted_rows = rows.frame.repartition(*by).sortWithinPartitions(*by) if by else rows.frame.repartition(1)
+        fold = FoldGroups(rows.columns, columns, keys, aggregates, otherwise)
+        return replace(rows, frame=sorted_rows).then(fold, columns)
+
+    def over(self, over: OverAggregation) -> _Rows:
+        rows = self.of(over.input)
+        by = rows.all_at(over.partition_by)
+        apart = rows.frame.repartition(*by) if by else rows.frame.repartition(1)
+        in_order = replace(rows, frame=apart.sortWithinPartitions(rows.at(over.time.column)))
+        # What is known of a key is not given up while its rows are read.
+        make = replace(OverAggregate.of(over), ttl_ms=0)
+        return in_order.then(InTimeOrder(make, over.time.column), over.columns)
+
+    def window_table(self, table: WindowTable) -> _Rows:
+        if table.windows.kind == "session":
+            return self._sessions(self._rows(table.input), table.partition_by or (), table.windows.size_ms, table)
+        return self._then(table.input, AddWindows.of(table), table)
+
+    def _sessions(
+        self, rows: _Rows, keys: tuple[int, ...], gap_ms: int, table: WindowTable | WindowAggregation
+    ) -> _Rows:
+        """Rows with their sessions: intervals that overlap or touch are one."""
+        width = len(rows.columns)
+        timed = self._done(rows.then(LocalTimes(table.time), (*rows.columns, LOCAL_TIME)))
+        own, by = timed.at(width), timed.all_at(keys) or [F.lit(0)]
+        in_order = Window.partitionBy(*by).orderBy(own)
+        is_first = (F.lag(own).over(in_order) + gap_ms < own).cast("int")
+        number = F.sum(F.coalesce(is_first, F.lit(0))).over(in_order)
+        numbered = timed.frame.withColumn("session", number)
+        session = Window.partitionBy(*by, numbered["session"])
+        start, end = F.min(own).over(session), F.max(own).over(session) + gap_ms
+        found = numbered.select(*timed.all_at(range(width)), start.alias(f"c{width}"), end.alias(f"c{width + 1}"))
+        times = (LOCAL_TIME, Column("$end", BigIntType(False)))
+        columns = table.columns if isinstance(table, WindowTable) else _with_windows(rows.columns, table)
+        step = WindowColumns(columns, tuple(range(width)), width, width + 1, table.time)
+        return _Rows.plain(found, (*rows.columns, *times)).then(step, columns)
+
+    def window_aggregation(self, aggregation: WindowAggregation) -> _Rows:
+        rows, windows = self._rows(aggregation.input), aggregation.windows
+        places = aggregation.window_columns
+        if windows is not None and windows.kind == "session":
+            rows = self._sessions(rows, aggregation.keys, windows.size_ms, aggregation)
+        elif windows is not None:
+            columns = _with_windows(rows.columns, aggregation)
+            rows = rows.then(OperatorStep(AddWindows(rows.columns, columns, windows, aggregation.time)), columns)
+        if places is None:
+            places = (len(rows.columns) - 3, len(rows.columns) - 2)
+        keys, values = len(aggregation.keys), len(aggregation.aggregates)
+        grouped_columns = (
+            *aggregation.columns[:keys],
+            *(rows.columns[place] for place in places),
+            *aggregation.columns[keys : keys + values],
+        )
+        grouped = self._grouped(rows, (*aggregation.keys, *places), aggregation.aggregates, grouped_columns)
+        kept = (*range(keys), *range(keys + 2, keys + 2 + values))
+        times = WindowColumns(aggregation.columns, kept, keys, keys + 1, aggregation.time)
+        return grouped.then(times, aggregation.columns)
+
+
+def _with_windows(columns: tuple[Column, ...], aggregation: WindowAggregation) -> tuple[Column, ...]:
+    return (*columns, *aggregation.columns[-3:])
+
+
+def _order(column: SparkColumn, is_ascending: bool, nulls_first: bool) -> SparkColumn:
+    if is_ascending:
+        return column.asc_nulls_first() if nulls_first else column.asc_nulls_last()
+    return column.desc_nulls_first() if nulls_first else column.desc_nulls_last()
+
+
+def _limited(frame: DataFrame, offset: int, limit: int | None) -> DataFrame:
+    skipped = frame.offset(offset) if offset else frame
+    return skipped if limit is None else skipped.limit(limit)
+
+
+def _by_spark(rows: _Rows, keys: tuple[int, ...], aggregates: tuple[BoundAggregate, ...]) -> DataFrame:
+    inputs = rows.all_at(range(len(rows.columns)))
+    by = [rows.at(key).alias(f"c{place}") for place, key in enumerate(keys)]
+    values = [twin(each, inputs).alias(f"c{place}") for place, each in enumerate(aggregates, len(keys))]
+    if not values:
+        return rows.frame.select(*by).distinct()
+    return rows.frame.groupBy(*by).agg(*values)
+
+
+_BUILDERS: dict[type[Relation], Callable[[_Frames, Any], _Rows]] = {
+    Scan: _Frames.scan,
+    Constants: _Frames.constants,
+    Calculation: _Frames.calculation,
+    Expansion: _Frames.expansion,
+    Correlation: _Frames.correlation,
+    NotNulls: _Frames.not_nulls,
+    WatermarkAssigner: _Frames.watermarks,
+    UnionAll: _Frames.union_all,
+    Sort: _Frames.sort,
+    Limit: _Frames.limit,
+    FinalRows: _Frames.final_rows,
+    OverAggregation: _Frames.over,
+    WindowTable: _Frames.window_table,
+    WindowAggregation: _Frames.window_aggregation,
+}

@@ -1,0 +1,84 @@
+"""Steps as the function that Spark's tasks run on Arrow batches."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import cloudpickle
+
+from funke.engine.connectors.remote.access import StorageAccess, install_access, installed_access
+from funke.engine.operators.operator import TaskInfo
+from funke.engine.runtime.task_failures import TaskFailure
+from funke.engine.runtime.worker_setup import prepare_spark_worker
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.spark_plans.carried_columns import carried_schema, from_carried, to_carried
+from funke.engine.sql.spark_plans.task_steps import TaskStep, through
+from funke.engine.types.columns.column_batch import ColumnBatch
+
+__all__ = ["PlanSettings", "TaskCode"]
+
+
+@dataclass(frozen=True)
+class PlanSettings:
+    """What tasks must know of the job."""
+
+    parallelism: int = 1
+    job_parameters: tuple[tuple[str, str], ...] = ()
+    startup: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TaskCode:
+    """Runs steps; they travel as bytes of their own, because Spark would pickle functions in another way."""
+
+    code: bytes
+    settings: PlanSettings
+    python_paths: tuple[str, ...] = field(default_factory=lambda: tuple(path for path in sys.path if path))
+    storage: StorageAccess = field(default_factory=installed_access)
+
+    @staticmethod
+    def of(
+        inputs: tuple[Column, ...] | None,
+        steps: tuple[TaskStep, ...],
+        outputs: tuple[Column, ...],
+        settings: PlanSettings,
+    ) -> TaskCode:
+        return TaskCode(bytes(cloudpickle.dumps((inputs, steps, outputs))), settings)
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        prepare_spark_worker()
+        try:
+            yield from self._run(batches)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            # Said where it is shown: the rest of Spark's message would be of its own stack.
+            raise TaskFailure(error, "Spark task") from None
+
+    def _run(self, batches: Iterator[Any]) -> Iterator[Any]:
+        self._prepare()
+        inputs, steps, outputs = cloudpickle.loads(self.code)
+        schema = carried_schema(outputs)
+        task = TaskInfo(
+            task_name="Spark task",
+            parallelism=self.settings.parallelism,
+            is_batch=True,
+            job_parameters=dict(self.settings.job_parameters),
+        )
+        given = batches if inputs is None else (from_carried(batch, inputs) for batch in batches)
+        rows = (ColumnBatch(batch) for batch in given if batch.num_rows)
+        for made in through(steps, rows, task):
+            yield to_carried(made.data, outputs, schema)
+
+    def _prepare(self) -> None:
+        """As slots are: the program's modules can be imported, and its file systems reached."""
+        install_access(self.storage)
+        sys.path += [path for path in self.python_paths if path not in sys.path and os.path.exists(path)]
+        for hook in self.settings.startup:
+            module, _, function = hook.partition(":")
+            getattr(importlib.import_module(module), function)()

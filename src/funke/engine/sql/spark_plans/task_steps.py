@@ -1,0 +1,166 @@
+"""What a task of Spark's does with rows: steps, one behind the other, each of which takes batches and gives batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from funke.engine.connectors.source import Split, SplitReader
+from funke.engine.operators.operator import MAX_WATERMARK, Operator, OperatorContext, Output, TaskInfo
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.operators.calculate import as_schema, schema_of
+from funke.engine.sql.stream_types import row_type_of
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns.edge_forms import EdgeForms
+from funke.engine.types.operator_place import OperatorPlace
+
+__all__ = ["Given", "InTimeOrder", "OperatorStep", "ReadSplits", "TaskStep", "TypedColumns", "through"]
+
+Batches = Iterator[ColumnBatch]
+
+
+class TaskStep(Protocol):
+    """A step; is sent to tasks, and knows nothing of Spark."""
+
+    def run(self, batches: Batches, task: TaskInfo) -> Batches:
+        """Give what becomes of a task's rows."""
+        ...
+
+
+def through(steps: tuple[TaskStep, ...], batches: Batches, task: TaskInfo) -> Batches:
+    """What several steps make of rows."""
+    for step in steps:
+        batches = step.run(batches, task)
+    return batches
+
+
+@dataclass(frozen=True)
+class Given:
+    """The rows that stand in the query, for each row that comes."""
+
+    batches: tuple[ColumnBatch, ...]
+
+    def run(self, batches: Batches, task: TaskInfo) -> Batches:
+        return (given for batch in batches for _ in range(len(batch)) for given in self.batches)
+
+
+@dataclass(frozen=True)
+class ReadSplits:
+    """What a connector's own reader reads: each row that comes is the number of a share of the splits."""
+
+    reader: SplitReader
+    splits: tuple[Split, ...]
+    shares: int
+    columns: tuple[Column, ...]
+
+    def run(self, batches: Batches, task: TaskInfo) -> Batches:
+        schema, forms = schema_of(self.columns), EdgeForms(row_type_of(self.columns))
+        self.reader.open()
+        try:
+            for number in (number for batch in batches for number in batch.data.column(0).to_pylist()):
+                for split in self.splits[number :: self.shares]:
+                    found = self.reader.read_columns(split)
+                    if found is None:
+                        found = (forms.columns_of(*rows) for rows in self.reader.read(split))
+                    yield from (as_schema(batch, schema) for batch in found if len(batch))
+        finally:
+            self.reader.close()
+
+
+@dataclass(frozen=True)
+class TypedColumns:
+    """Gives columns that Spark has read the names and types of a table."""
+
+    columns: tuple[Column, ...]
+
+    def run(self, batches: Batches, task: TaskInfo) -> Batches:
+        schema = schema_of(self.columns)
+        for batch in batches:
+            yield ColumnBatch(batch.data.rename_columns(schema.names).cast(schema, safe=False))
+
+
+@dataclass(frozen=True)
+class OperatorStep:
+    """An operator of slots that looks at single rows."""
+
+    make: Callable[[TaskInfo], Operator]
+
+    def run(self, batches: Batches, task: TaskInfo) -> Batches:
+        running = _Running(self.make, task)
+        try:
+            for batch in batches:
+                yield from running.take(batch)
+            yield from running.advance(MAX_WATERMARK)
+        finally:
+            running.operator.close()
+
+
+@dataclass(frozen=True)
+class InTimeOrder:
+    """An operator of slots whose rows come in the order of their times: each batch tells how far event time is."""
+
+    make: Callable[[TaskInfo], Operator]
+    time: int
+
+    def run(self, batches: Batches, task: TaskInfo) -> Batches:
+        running = _Running(self.make, task)
+        try:
+            for batch in batches:
+                yield from running.take(batch)
+                latest = batch.data.column(self.time)[-1]
+                if latest.is_valid:
+                    # Rows of the same time may follow.
+                    yield from running.advance(int(latest.cast(pa.timestamp("ms", latest.type.tz)).value) - 1)
+            yield from running.advance(MAX_WATERMARK)
+        finally:
+            running.operator.close()
+
+
+class _Running:
+    """An operator with what it has sent."""
+
+    def __init__(self, make: Callable[[TaskInfo], Operator], task: TaskInfo) -> None:
+        self._sent = _Sent()
+        output = Output()
+        output.connect(self._sent, OperatorPlace(task.task_name))
+        self.operator = make(task)
+        self.operator.setup(OperatorContext(task, task.task_name, task.task_name, output))
+        self.operator.open()
+
+    def take(self, batch: ColumnBatch) -> list[ColumnBatch]:
+        self.operator.process_columns(batch)
+        return self._sent.taken()
+
+    def advance(self, watermark: int) -> list[ColumnBatch]:
+        self.operator.process_watermark(watermark)
+        if watermark == MAX_WATERMARK:
+            self.operator.end_input()
+        return self._sent.taken()
+
+
+class _Sent:
+    takes_rows = False
+    takes_columns = True
+    wants_columns = True
+
+    def __init__(self) -> None:
+        self._batches: list[ColumnBatch] = []
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        self._batches.append(batch)
+
+    def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
+        raise AssertionError("operators of tables send columns")
+
+    def process_watermark(self, watermark: int) -> None:
+        """Nobody behind looks at event time."""
+
+    def process_status(self, is_idle: bool) -> None:
+        """Nobody behind looks at event time."""
+
+    def taken(self) -> list[ColumnBatch]:
+        batches, self._batches = self._batches, []
+        return batches

@@ -1,0 +1,56 @@
+"""`funke start-cluster`, `stop-cluster` and `run -d`: the service, and programs that are handed to it."""
+
+from __future__ import annotations
+
+import os
+
+from funke.engine.errors import ConfigurationError
+from funke.engine.jobs.records.job_record import home_folder
+from funke.ops.cli.arguments import ProgramCall
+from funke.ops.cli.job_commands import new_parser
+from funke.ops.cli.properties import settings_with
+from funke.ops.service.client import ServiceClient, start_service
+from funke.ops.service.service_folder import ServiceFolder
+
+__all__ = ["run_in_service", "start_cluster", "stop_cluster"]
+
+
+def start_cluster(arguments: list[str]) -> None:
+    """Start the service in the background."""
+    parser = new_parser("start-cluster", "starts the service: it runs programs, and serves REST")
+    parser.add_argument("--standby", action="store_true", help="wait, and take over when the service is gone")
+    given = parser.parse_args(arguments)
+    folder = ServiceFolder(home_folder(settings_with(given.properties)))
+    known = folder.address()
+    if known is not None and not given.standby:
+        raise ConfigurationError(f"the service runs already: process {known.pid}, {known.url}")
+    started = start_service(folder, given.properties, given.standby)
+    if started is None:
+        print(f"A standby waits for the service of {folder.home}.")
+        return
+    print(f"Starting cluster. Process {started.pid}, {started.url}")
+    print(f"Jobs and logs are kept in {folder.home}. To run a program: funke run -d program.py")
+
+
+def stop_cluster(arguments: list[str]) -> None:
+    """End the service, and its jobs."""
+    parser = new_parser("stop-cluster", "ends the service and cancels its jobs")
+    parser.add_argument("--keep-jobs", action="store_true", help="let jobs go on; the next service finds them")
+    given = parser.parse_args(arguments)
+    client = ServiceClient(ServiceFolder(home_folder(settings_with(given.properties))))
+    address = client.require()
+    print(f"Stopping cluster (process {address.pid}).")
+    client.stop(given.keep_jobs)
+    print("Stopped.")
+
+
+def run_in_service(call: ProgramCall, arguments: list[str], is_detached: bool) -> None:
+    """Hand a program to the service; with it detached, wait for its first job only."""
+    settings = settings_with([f"{key}={value}" for key, value in call.options.items()])
+    client = ServiceClient(ServiceFolder(home_folder(settings)))
+    run_id = client.submit(arguments, os.getcwd())
+    job_id = client.wait_for_job(run_id)
+    print(f"Job has been submitted with JobID {job_id}", flush=True)
+    if not is_detached:
+        client.wait_for_end(run_id)
+        print("Program execution finished")

@@ -1,0 +1,98 @@
+"""Tells figures to whoever the configuration names: a port for Prometheus, or lines in a log."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from funke.engine.config import rest_options
+from funke.engine.config.reporters import ReporterSettings, reporters_of
+from funke.engine.config.settings import Settings
+from funke.engine.errors import ConfigurationError
+from funke.ops.metrics.job_figures import job_figures, operator_figures, task_figures
+from funke.ops.metrics.prometheus import CONTENT_TYPE
+from funke.ops.rest.cluster_state import Cluster
+from funke.ops.rest.guard import Guard
+from funke.ops.rest.metrics_text import metrics_text
+from funke.ops.rest.server import RestServer, RestSettings
+
+__all__ = ["start_reporters"]
+
+_LOG = logging.getLogger("funke.metrics")
+
+
+def start_reporters(settings: Settings, cluster: Cluster) -> list[Callable[[], None]]:
+    """Starts all that are set up; returns what ends them. One that cannot work is logged, and the others do."""
+    closing: list[Callable[[], None]] = []
+    for each in reporters_of(settings):
+        try:
+            if each.kind == "prometheus":
+                closing.append(_serve(each, settings, cluster).close)
+            elif each.kind == "log":
+                closing.append(_LogReporter(each, cluster).start().close)
+        except ConfigurationError as error:
+            _LOG.error("reporter %s: %s", each.name, error)
+    return closing
+
+
+def _serve(reporter: ReporterSettings, settings: Settings, cluster: Cluster) -> RestServer:
+    """A port of its own, as Flink's reporter has; the same addresses and callers as the interface."""
+
+    def metrics(request: Request) -> Response:
+        return Response(metrics_text(cluster), media_type=CONTENT_TYPE)
+
+    ports = settings.copy()
+    ports.set(rest_options.REST_BIND_PORT, reporter.ports)
+    listening = RestSettings.of(ports)
+    app = Starlette(routes=[Route("/", metrics), Route("/metrics", metrics)])
+    server = RestServer(Guard(app, replace(listening.access)), listening).start()
+    _LOG.info("reporter %s: figures for Prometheus at %s", reporter.name, server.url)
+    return server
+
+
+class _LogReporter:
+    """Writes all figures of running jobs into the log, every interval."""
+
+    def __init__(self, settings: ReporterSettings, cluster: Cluster) -> None:
+        self._interval_s = settings.interval_s
+        self._cluster = cluster
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"funke-reporter-{settings.name}", daemon=True)
+
+    def start(self) -> _LogReporter:
+        self._thread.start()
+        return self
+
+    def close(self) -> None:
+        self._is_over.set()
+        self._thread.join(5)
+
+    def _run(self) -> None:
+        while not self._is_over.wait(self._interval_s):
+            for line in report_lines(self._cluster):
+                _LOG.info("%s", line)
+
+
+def report_lines(cluster: Cluster) -> list[str]:
+    """Every figure of running jobs by its full name, as Flink's log reporter writes them."""
+    lines = []
+    for job in cluster.jobs.all():
+        if not job.is_driven or job.seen.status.is_globally_terminal_state():
+            continue
+        view = job.view()
+        lines += [f"jobmanager.{view.name}.{name}: {value}" for name, value in job_figures(view).items()]
+        for vertex in view.vertices:
+            for subtask in vertex.subtasks:
+                scope = f"{subtask.host}.taskmanager.{view.name}"
+                figures = task_figures(view, vertex, subtask.subtask)
+                lines += [f"{scope}.{vertex.name}.{subtask.subtask}.{name}: {each}" for name, each in figures.items()]
+                for operator, own in operator_figures(view, vertex, subtask.subtask):
+                    lines += [f"{scope}.{operator.name}.{subtask.subtask}.{name}: {each}" for name, each in own.items()]
+    return lines

@@ -1,0 +1,347 @@
+"""Checkpoints of a job: counts, history, sizes, what each slot wrote, and the settings behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from funke.engine.config import flink_options as options
+from funke.engine.config.settings import Settings
+from funke.engine.errors import ConfigurationError
+from funke.engine.jobs.views.job_view import CheckpointView, JobView, SlotSnapshotView, VertexView
+from funke.ops.rest.call import Call, RestError, Route
+from funke.ops.rest.shapes import ANY, Optional
+from funke.ops.rest.vertex_figures import find_vertex, vertex_id
+
+__all__ = ["ROUTES"]
+
+_PERCENTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+# Flink's word for a limit that is not set.
+_NO_LIMIT = 9_223_372_036_854_775_807
+
+
+def checkpoints(call: Call) -> Any:
+    view = call.job.view()
+    known = view.checkpoints
+    completed = [each for each in known.history if each.status == "COMPLETED"]
+    return {
+        "counts": {
+            "restored": known.restored,
+            "total": known.completed + known.failed + known.in_progress,
+            "in_progress": known.in_progress,
+            "completed": known.completed,
+            "failed": known.failed,
+        },
+        "summary": _summary(completed),
+        "latest": {
+            "completed": _entry(view, known.last_checkpoint),
+            "savepoint": _entry(view, known.last_savepoint),
+            "failed": _entry(view, known.last_failed),
+            "restored": _restored(known.last_restored),
+        },
+        "history": [_entry(view, each) for each in reversed(known.history)],
+    }
+
+
+def _summary(completed: Sequence[CheckpointView]) -> dict[str, Any]:
+    return {
+        "checkpointed_size": _statistics([each.size for each in completed]),
+        "state_size": _statistics([each.full_size for each in completed]),
+        "end_to_end_duration": _statistics([round(each.duration_ms) for each in completed]),
+        "alignment_buffered": _statistics([0 for _ in completed]),
+        "processed_data": _statistics([0 for _ in completed]),
+        "persisted_data": _statistics([0 for _ in completed]),
+    }
+
+
+def _statistics(values: Sequence[int]) -> dict[str, Any]:
+    ordered = sorted(values)
+    if not ordered:
+        return {"min": 0, "max": 0, "avg": 0, **dict.fromkeys(_PERCENTILES, 0.0)}
+    last = len(ordered) - 1
+    percentiles = {name: float(ordered[min(last, int(part * len(ordered)))]) for name, part in _PERCENTILES.items()}
+    return {"min": ordered[0], "max": ordered[-1], "avg": sum(ordered) // len(ordered), **percentiles}
+
+
+def _entry(view: JobView, checkpoint: CheckpointView | None) -> dict[str, Any] | None:
+    if checkpoint is None:
+        return None
+    subtasks = sum(vertex.parallelism for vertex in view.vertices)
+    is_savepoint = checkpoint.kind == "savepoint"
+    entry: dict[str, Any] = {
+        "@class": checkpoint.status.lower(),
+        "className": checkpoint.status.lower(),
+        "id": checkpoint.id,
+        "status": checkpoint.status,
+        "is_savepoint": is_savepoint,
+        "savepointFormat": "CANONICAL" if is_savepoint else None,
+        "trigger_timestamp": checkpoint.triggered_ms,
+        "latest_ack_timestamp": checkpoint.triggered_ms + round(checkpoint.duration_ms),
+        "checkpointed_size": checkpoint.size,
+        "state_size": checkpoint.full_size,
+        "end_to_end_duration": round(checkpoint.duration_ms),
+        # Channels that are behind are not read: nothing is buffered, and nothing but state is written.
+        "alignment_buffered": 0,
+        "processed_data": 0,
+        "persisted_data": 0,
+        "num_subtasks": subtasks,
+        "num_acknowledged_subtasks": subtasks if checkpoint.status == "COMPLETED" else 0,
+        "checkpoint_type": "SAVEPOINT" if is_savepoint else "CHECKPOINT",
+        "stall_ms": checkpoint.stall_ms,
+        "tasks": {},
+    }
+    if checkpoint.status == "COMPLETED":
+        entry.update(external_path=checkpoint.path, discarded=False)
+    if checkpoint.failure:
+        entry.update(failure_timestamp=entry["latest_ack_timestamp"], failure_message=checkpoint.failure)
+    return entry
+
+
+def _restored(checkpoint: CheckpointView | None) -> dict[str, Any] | None:
+    if checkpoint is None:
+        return None
+    return {
+        "id": checkpoint.id,
+        "restore_timestamp": checkpoint.triggered_ms,
+        "is_savepoint": checkpoint.kind == "savepoint",
+        "external_path": checkpoint.path,
+    }
+
+
+def details(call: Call) -> Any:
+    view = call.job.view()
+    found = _find(view, call.path_integer("checkpointid"))
+    entry = _entry(view, found) or {}
+    entry["tasks"] = {vertex_id(vertex): _task_entry(vertex, found) for vertex in view.vertices}
+    return entry
+
+
+def _find(view: JobView, number: int) -> CheckpointView:
+    known = view.checkpoints
+    latest = (known.last_checkpoint, known.last_savepoint, known.last_failed)
+    found = next((each for each in (*known.history, *latest) if each is not None and each.id == number), None)
+    if found is None:
+        raise RestError(404, f"Could not find checkpoint {number} of job {view.job_id}; the last ones are kept")
+    return found
+
+
+def _slots_of(vertex: VertexView, checkpoint: CheckpointView) -> list[tuple[int, SlotSnapshotView]]:
+    """The slots in which a vertex has subtasks; what a slot writes is of all its subtasks together."""
+    by_slot = {each.slot: each for each in checkpoint.slots}
+    return [(each.subtask, by_slot[each.slot]) for each in vertex.subtasks if each.slot in by_slot]
+
+
+def _task_entry(vertex: VertexView, checkpoint: CheckpointView) -> dict[str, Any]:
+    written = [each for _, each in _slots_of(vertex, checkpoint)]
+    is_complete = checkpoint.status == "COMPLETED"
+    duration = round(max((each.write_ms for each in written), default=0.0))
+    return {
+        "id": checkpoint.id,
+        "status": checkpoint.status,
+        "latest_ack_timestamp": checkpoint.triggered_ms + duration,
+        "checkpointed_size": sum(each.size for each in written),
+        "state_size": sum(each.size for each in written),
+        "end_to_end_duration": duration,
+        "alignment_buffered": 0,
+        "processed_data": 0,
+        "persisted_data": 0,
+        "num_subtasks": vertex.parallelism,
+        "num_acknowledged_subtasks": vertex.parallelism if is_complete else len(written),
+    }
+
+
+def subtask_details(call: Call) -> Any:
+    view = call.job.view()
+    found = _find(view, call.path_integer("checkpointid"))
+    vertex = find_vertex(view, call.path["vertexid"])
+    written = _slots_of(vertex, found)
+    return {
+        **_task_entry(vertex, found),
+        "summary": {
+            "checkpointed_size": _statistics([each.size for _, each in written]),
+            "state_size": _statistics([each.size for _, each in written]),
+            "end_to_end_duration": _statistics([round(each.write_ms) for _, each in written]),
+            "checkpoint_duration": {
+                "sync": _statistics([round(each.stall_ms) for _, each in written]),
+                "async": _statistics([round(each.write_ms) for _, each in written]),
+            },
+            "alignment": {name: _statistics([0] * len(written)) for name in ("buffered", "processed", "persisted")},
+            "start_delay": _statistics([0] * len(written)),
+        },
+        "subtasks": [_subtask_entry(found, subtask, each) for subtask, each in written],
+    }
+
+
+def _subtask_entry(checkpoint: CheckpointView, subtask: int, written: SlotSnapshotView) -> dict[str, Any]:
+    return {
+        "index": subtask,
+        "status": "completed",
+        "ack_timestamp": checkpoint.triggered_ms + round(written.write_ms),
+        "end_to_end_duration": round(written.write_ms),
+        "checkpointed_size": written.size,
+        "state_size": written.size,
+        "checkpoint": {"sync": round(written.stall_ms), "async": round(written.write_ms), "unaligned": False},
+        "alignment": {"buffered": 0, "processed": 0, "persisted": 0, "duration": 0},
+        "start_delay": 0,
+        "unaligned_checkpoint": False,
+        "aborted": False,
+        "slot": written.slot,
+    }
+
+
+def config(call: Call) -> Any:
+    settings = Settings(call.job.view().configuration)
+    interval = settings.get(options.CHECKPOINTING_INTERVAL)
+    retention = str(settings.get(options.EXTERNALIZED_CHECKPOINT_RETENTION)).upper()
+    directory = settings.get(options.CHECKPOINTS_DIRECTORY)
+    return {
+        "mode": str(settings.get(options.CHECKPOINTING_MODE)).lower(),
+        "interval": _NO_LIMIT if interval is None else interval.to_millis(),
+        "timeout": settings.get(options.CHECKPOINTING_TIMEOUT).to_millis(),
+        "min_pause": settings.get(options.CHECKPOINTING_MIN_PAUSE).to_millis(),
+        "max_concurrent": settings.get(options.MAX_CONCURRENT_CHECKPOINTS),
+        "externalization": {
+            "enabled": "NO_EXTERNALIZED" not in retention,
+            "delete_on_cancellation": "RETAIN" not in retention,
+        },
+        "state_backend": str(settings.get(options.STATE_BACKEND)),
+        "checkpoint_storage": settings.get(options.CHECKPOINT_STORAGE) or "filesystem",
+        "checkpoint_directory": directory,
+        "unaligned_checkpoints": False,
+        "tolerable_failed_checkpoints": settings.get(options.TOLERABLE_FAILED_CHECKPOINTS),
+        "aligned_checkpoint_timeout": 0,
+        "checkpoints_after_tasks_finish": True,
+        "state_changelog_enabled": False,
+        "changelog_periodic_materialization_interval": 0,
+        "changelog_storage": None,
+    }
+
+
+def guarded_config(call: Call) -> Any:
+    try:
+        return config(call)
+    except ConfigurationError as error:  # a job that could not start because of it
+        raise RestError(500, str(error)) from error
+
+
+_STATS = {"min": int, "max": int, "avg": int, **dict.fromkeys(_PERCENTILES, float)}
+_SIZES = {
+    "checkpointed_size": int,
+    "state_size": int,
+    "end_to_end_duration": int,
+    "alignment_buffered": int,
+    "processed_data": int,
+    "persisted_data": int,
+    "num_subtasks": int,
+    "num_acknowledged_subtasks": int,
+}
+_CHECKPOINT = {
+    "@class": str,
+    "className": str,
+    "id": int,
+    "status": str,
+    "is_savepoint": bool,
+    "savepointFormat": Optional(str),
+    "trigger_timestamp": int,
+    "latest_ack_timestamp": int,
+    **_SIZES,
+    "checkpoint_type": str,
+    "stall_ms": float,
+    "tasks": ANY,
+    "external_path": Optional(str),
+    "discarded": Optional(bool),
+    "failure_timestamp": Optional(int),
+    "failure_message": Optional(str),
+}
+_TASK = {"id": int, "status": str, "latest_ack_timestamp": int, **_SIZES}
+_SUMMARY = {
+    name: _STATS
+    for name in (
+        "checkpointed_size",
+        "state_size",
+        "end_to_end_duration",
+        "alignment_buffered",
+        "processed_data",
+        "persisted_data",
+    )
+}
+
+ROUTES = (
+    Route(
+        "GET",
+        "/jobs/{jobid}/checkpoints",
+        checkpoints,
+        "Checkpoints of a job",
+        {
+            "counts": {"restored": int, "total": int, "in_progress": int, "completed": int, "failed": int},
+            "summary": _SUMMARY,
+            "latest": {
+                "completed": Optional(_CHECKPOINT),
+                "savepoint": Optional(_CHECKPOINT),
+                "failed": Optional(_CHECKPOINT),
+                "restored": Optional(
+                    {"id": int, "restore_timestamp": int, "is_savepoint": bool, "external_path": Optional(str)}
+                ),
+            },
+            "history": [_CHECKPOINT],
+        },
+    ),
+    Route(
+        "GET",
+        "/jobs/{jobid}/checkpoints/config",
+        guarded_config,
+        "How a job takes checkpoints",
+        {
+            "mode": str,
+            "interval": int,
+            "timeout": int,
+            "min_pause": int,
+            "max_concurrent": int,
+            "externalization": {"enabled": bool, "delete_on_cancellation": bool},
+            "state_backend": str,
+            "checkpoint_storage": str,
+            "checkpoint_directory": Optional(str),
+            "unaligned_checkpoints": bool,
+            "tolerable_failed_checkpoints": int,
+            "aligned_checkpoint_timeout": int,
+            "checkpoints_after_tasks_finish": bool,
+            "state_changelog_enabled": bool,
+            "changelog_periodic_materialization_interval": int,
+            "changelog_storage": Optional(str),
+        },
+    ),
+    Route("GET", "/jobs/{jobid}/checkpoints/details/{checkpointid}", details, "A checkpoint, by vertex", _CHECKPOINT),
+    Route(
+        "GET",
+        "/jobs/{jobid}/checkpoints/details/{checkpointid}/subtasks/{vertexid}",
+        subtask_details,
+        "What the slots of a vertex's subtasks wrote; a slot writes the state of all its subtasks together",
+        {
+            **_TASK,
+            "summary": {
+                "checkpointed_size": _STATS,
+                "state_size": _STATS,
+                "end_to_end_duration": _STATS,
+                "checkpoint_duration": {"sync": _STATS, "async": _STATS},
+                "alignment": {"buffered": _STATS, "processed": _STATS, "persisted": _STATS},
+                "start_delay": _STATS,
+            },
+            "subtasks": [
+                {
+                    "index": int,
+                    "status": str,
+                    "ack_timestamp": int,
+                    "end_to_end_duration": int,
+                    "checkpointed_size": int,
+                    "state_size": int,
+                    "checkpoint": {"sync": int, "async": int, "unaligned": bool},
+                    "alignment": {"buffered": int, "processed": int, "persisted": int, "duration": int},
+                    "start_delay": int,
+                    "unaligned_checkpoint": bool,
+                    "aborted": bool,
+                    "slot": int,
+                }
+            ],
+        },
+    ),
+)

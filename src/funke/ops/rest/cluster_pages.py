@@ -1,0 +1,440 @@
+"""The cluster: an overview, settings, the service's own log files and threads, and the workers of running jobs."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from funke import __version__
+from funke.engine.config.memory_model import MemoryModelError, worker_memory
+from funke.engine.config.secret_keys import masked
+from funke.engine.config.settings import Settings
+from funke.engine.jobs.views.job_view import JobView
+from funke.engine.types.job_status import JobStatus
+from funke.ops.metrics.cluster_figures import cluster_figures, process_figures
+from funke.ops.rest.call import Answer, Call, Parameter, RestError, Route
+from funke.ops.rest.job_pages import KEY_VALUES, key_values
+from funke.ops.rest.metric_pages import AGGREGATED, GET, VALUES, aggregated, values
+from funke.ops.rest.shapes import ANY, MapOf, Optional
+from funke.ops.rest.vertex_pages import task_manager_id
+from funke.version import __version__ as flink_version
+
+__all__ = ["ROUTES"]
+
+_REFRESH_MS = 3_000
+
+
+def overview(call: Call) -> Any:
+    statuses = Counter(job.seen.status for job in call.cluster.jobs.all())
+    ended = {JobStatus.FINISHED, JobStatus.CANCELED, JobStatus.FAILED}
+    slots = call.cluster.slots.count() if call.cluster.slots is not None else None
+    used = sum(each.slots for each in _workers(call))
+    return {
+        "taskmanagers": sum(1 for _ in _workers(call)),
+        "slots-total": slots.total if slots is not None else used,
+        "slots-available": slots.free if slots is not None else 0,
+        "slots-free-and-blocked": 0,
+        "taskmanagers-blocked": 0,
+        "jobs-running": sum(number for status, number in statuses.items() if status not in ended),
+        "jobs-finished": statuses[JobStatus.FINISHED],
+        "jobs-cancelled": statuses[JobStatus.CANCELED],
+        "jobs-failed": statuses[JobStatus.FAILED],
+        "flink-version": flink_version,
+        "flink-commit": "",
+        "funke-version": __version__,
+    }
+
+
+def config(call: Call) -> Any:
+    programs = call.cluster.programs
+    configured = call.cluster.configuration
+    is_dst = time.localtime().tm_isdst > 0
+    return {
+        "refresh-interval": int(configured.get("web.refresh-interval", _REFRESH_MS)),
+        "timezone-name": time.tzname[is_dst],
+        "timezone-offset": -(time.altzone if is_dst else time.timezone) * 1000,
+        "flink-version": flink_version,
+        "flink-revision": "",
+        "funke-version": __version__,
+        "features": {
+            "web-submit": programs is not None and programs.is_upload_allowed,
+            "web-cancel": configured.get("web.cancel.enable", "true") == "true",
+            "web-rescale": programs is not None,
+            "web-history": False,
+        },
+    }
+
+
+def shut_down(call: Call) -> Any:
+    if call.cluster.programs is None:
+        raise RestError(503, "These pages belong to a program, and end with it")
+    call.cluster.programs.shut_down()
+    return {}
+
+
+# The service itself, which stands where Flink's job manager does
+
+
+def settings(call: Call) -> Any:
+    return key_values(masked(call.cluster.configuration))
+
+
+def environment(call: Call) -> Any:
+    return {
+        "jvm": {
+            "version": f"Python {platform.python_version()} ({sys.executable})",
+            "arch": platform.machine(),
+            "options": [],
+        },
+        "classpath": [each for each in sys.path if each],
+    }
+
+
+def job_environment(call: Call) -> Any:
+    call.job.view()
+    return environment(call)
+
+
+def metrics(call: Call) -> Any:
+    return values(call, cluster_figures(overview(call)))
+
+
+def logs(call: Call) -> Any:
+    files = call.cluster.logs.files()
+    return {"logs": [{"name": each.name, "size": each.size, "mtime": each.mtime_ms} for each in files]}
+
+
+def log_file(call: Call) -> Any:
+    return _log(call, call.path["name"])
+
+
+def _log(call: Call, name: str) -> Answer:
+    content = call.cluster.logs.read(name)
+    if content is None:
+        raise RestError(404, "There is no such log file; /jobmanager/logs lists those that there are")
+    return Answer(content, media_type="text/plain; charset=utf-8")
+
+
+def thread_dump(call: Call) -> Any:
+    frames = sys._current_frames()
+    return {
+        "threadInfos": [
+            {
+                "threadName": thread.name,
+                "stringifiedThreadInfo": "".join(traceback.format_stack(frames[thread.ident])),
+            }
+            for thread in threading.enumerate()
+            if thread.ident in frames
+        ]
+    }
+
+
+def job_log_url(call: Call) -> Any:
+    run_id = call.job.record.run_id
+    return {"url": f"/jobmanager/logs/{run_id}.log"}
+
+
+# Workers
+
+
+@dataclass(frozen=True)
+class _Worker:
+    """The slots of a job on one host."""
+
+    view: JobView
+    host: str
+    slots: int
+
+    @property
+    def id(self) -> str:
+        return task_manager_id(self.view, self.host)
+
+
+def _workers(call: Call) -> Iterator[_Worker]:
+    for job in call.cluster.jobs.all():
+        if job.is_driven and not job.seen.status.is_globally_terminal_state():
+            view = job.seen
+            places = {(each.host, each.slot) for vertex in view.vertices for each in vertex.subtasks if each.host}
+            for host, slots in sorted(Counter(host for host, _ in places).items()):
+                yield _Worker(view, str(host), slots)
+
+
+def _worker_of(call: Call) -> _Worker:
+    wanted = call.path["taskmanagerid"]
+    found = next((each for each in _workers(call) if each.id == wanted), None)
+    if found is None:
+        raise RestError(404, f"Task manager {wanted[:200]} not found")
+    return found
+
+
+def task_managers(call: Call) -> Any:
+    return {"taskmanagers": [_worker_entry(each) for each in _workers(call)]}
+
+
+def task_manager(call: Call) -> Any:
+    found = _worker_of(call)
+    return {
+        **_worker_entry(found),
+        "allocatedSlots": [{"jobId": found.view.job_id, "resource": ANY_RESOURCE} for _ in range(found.slots)],
+        "metrics": {"garbageCollectors": []},
+    }
+
+
+ANY_RESOURCE: dict[str, Any] = {
+    "cpuCores": 1.0,
+    "taskHeapMemory": 0,
+    "taskOffHeapMemory": 0,
+    "managedMemory": 0,
+    "networkMemory": 0,
+    "extendedResources": {},
+}
+
+
+def _worker_entry(worker: _Worker) -> dict[str, Any]:
+    view = worker.view
+    memory = _memory(view)
+    return {
+        "id": worker.id,
+        "path": f"job {view.job_id} on {worker.host}",
+        "dataPort": 0,
+        "jmxPort": -1,
+        "timeSinceLastHeartbeat": view.seen_ms,
+        "slotsNumber": worker.slots,
+        "freeSlots": 0,
+        "totalResource": {**ANY_RESOURCE, "cpuCores": float(worker.slots)},
+        "freeResource": {**ANY_RESOURCE, "cpuCores": 0.0},
+        "hardware": {
+            "cpuCores": os.cpu_count() or 1,
+            "physicalMemory": _physical_memory(),
+            "freeMemory": 0,
+            "managedMemory": memory.get("managedMemory") or 0,
+        },
+        "memoryConfiguration": memory,
+        "blocked": False,
+        "assignedTasks": sum(1 for vertex in view.vertices for each in vertex.subtasks if each.host == worker.host),
+        "jobId": view.job_id,
+    }
+
+
+def _physical_memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+_MEMORY = {
+    "frameworkHeap": "framework_heap",
+    "taskHeap": "task_heap",
+    "frameworkOffHeap": "framework_off_heap",
+    "taskOffHeap": "task_off_heap",
+    "networkMemory": "network",
+    "managedMemory": "managed",
+    "jvmMetaspace": "jvm_metaspace",
+    "jvmOverhead": "jvm_overhead",
+    "totalFlinkMemory": "total_flink",
+    "totalProcessMemory": "total_process",
+}
+
+
+def _memory(view: JobView) -> dict[str, int | None]:
+    """By the job's configuration; empty where it sets no size."""
+    try:
+        model = worker_memory(Settings(view.configuration))
+    except MemoryModelError:
+        return dict.fromkeys(_MEMORY)
+    return {name: getattr(model, attribute) for name, attribute in _MEMORY.items()}
+
+
+def task_manager_metrics(call: Call) -> Any:
+    return values(call, _figures(_worker_of(call)))
+
+
+def task_managers_metrics(call: Call) -> Any:
+    chosen = set(call.query_list("taskmanagers"))
+    return aggregated(call, (_figures(each) for each in _workers(call) if not chosen or each.id in chosen))
+
+
+def _figures(worker: _Worker) -> dict[str, Any]:
+    return process_figures(worker.view, worker.host)
+
+
+def task_manager_logs(call: Call) -> Any:
+    run_id = _run_of(call)
+    files = [each for each in call.cluster.logs.files() if each.name.startswith(run_id)]
+    return {"logs": [{"name": each.name, "size": each.size, "mtime": each.mtime_ms} for each in files]}
+
+
+def task_manager_log(call: Call) -> Any:
+    return _log(call, f"{_run_of(call)}.log")
+
+
+def _run_of(call: Call) -> str:
+    job = call.cluster.jobs.find(_worker_of(call).view.job_id)
+    if job is None:
+        raise RestError(404, "Its job is gone")
+    return job.record.run_id
+
+
+def no_datasets(call: Call) -> Any:
+    return {"datasets": []}
+
+
+def _applications(call: Call) -> dict[str, list[JobView]]:
+    """The jobs of each run of a program."""
+    found: dict[str, list[JobView]] = {}
+    for job in call.cluster.jobs.all():
+        found.setdefault(job.record.run_id, []).append(job.seen)
+    return found
+
+
+def applications(call: Call) -> Any:
+    return {"applications": [_application(run_id, views) for run_id, views in _applications(call).items()]}
+
+
+def application(call: Call) -> Any:
+    run_id = call.path["applicationid"]
+    views = _applications(call).get(run_id)
+    if views is None:
+        raise RestError(404, f"Application {run_id[:100]} not found")
+    jobs = [{"jid": each.job_id, "name": each.name, "state": each.status.name} for each in views]
+    return {**_application(run_id, views), "jobs": jobs}
+
+
+def _application(run_id: str, views: list[JobView]) -> dict[str, Any]:
+    ends = [each.ended_ms for each in views]
+    end = -1 if any(each is None for each in ends) else max(each for each in ends if each is not None)
+    start = min(each.started_ms for each in views)
+    running = [each.status for each in views if not each.status.is_globally_terminal_state()]
+    return {
+        "id": run_id,
+        "name": views[0].name,
+        "status": (running or [views[-1].status])[0].name,
+        "start-time": start,
+        "end-time": end,
+        "duration": (end if end >= 0 else int(time.time() * 1000)) - start,
+        "jobs": dict(Counter(each.status.name for each in views)),
+    }
+
+
+_LOGS = {"logs": [{"name": str, "size": int, "mtime": int}]}
+_WORKER = {
+    "id": str,
+    "path": str,
+    "dataPort": int,
+    "jmxPort": int,
+    "timeSinceLastHeartbeat": int,
+    "slotsNumber": int,
+    "freeSlots": int,
+    "totalResource": ANY,
+    "freeResource": ANY,
+    "hardware": MapOf(int),
+    "memoryConfiguration": dict.fromkeys(_MEMORY, Optional(int)),
+    "blocked": bool,
+    "assignedTasks": int,
+    "jobId": str,
+}
+_APPLICATION = {"id": str, "name": str, "status": str, "start-time": int, "end-time": int, "duration": int}
+_T = "/taskmanagers/{taskmanagerid}"
+
+ROUTES = (
+    Route(
+        "GET",
+        "/overview",
+        overview,
+        "Workers, slots and jobs in numbers",
+        {
+            "taskmanagers": int,
+            "slots-total": int,
+            "slots-available": int,
+            "slots-free-and-blocked": int,
+            "taskmanagers-blocked": int,
+            "jobs-running": int,
+            "jobs-finished": int,
+            "jobs-cancelled": int,
+            "jobs-failed": int,
+            "flink-version": str,
+            "flink-commit": str,
+            "funke-version": str,
+        },
+    ),
+    Route(
+        "GET",
+        "/config",
+        config,
+        "What a dashboard must know",
+        {
+            "refresh-interval": int,
+            "timezone-name": str,
+            "timezone-offset": int,
+            "flink-version": str,
+            "flink-revision": str,
+            "funke-version": str,
+            "features": {"web-submit": bool, "web-cancel": bool, "web-rescale": bool, "web-history": bool},
+        },
+    ),
+    Route("DELETE", "/cluster", shut_down, "Ends the service and its jobs", ANY),
+    Route("GET", "/jobmanager/config", settings, "The service's configuration", KEY_VALUES),
+    Route(
+        "GET",
+        "/jobmanager/environment",
+        environment,
+        "The interpreter of the service",
+        {"jvm": {"version": str, "arch": str, "options": [str]}, "classpath": [str]},
+    ),
+    Route("GET", "/jobmanager/metrics", metrics, "Metrics of the service", VALUES, query=(GET,)),
+    Route("GET", "/jobmanager/logs", logs, "Log files of the service and of programs", _LOGS),
+    Route("GET", "/jobmanager/logs/{name}", log_file, "The end of a log file", str, media_type="text/plain"),
+    Route(
+        "GET",
+        "/jobmanager/thread-dump",
+        thread_dump,
+        "What the threads of the service do",
+        {"threadInfos": [{"threadName": str, "stringifiedThreadInfo": str}]},
+    ),
+    Route("GET", "/jobs/{jobid}/jobmanager/environment", job_environment, "The interpreter", ANY),
+    Route("GET", "/jobs/{jobid}/jobmanager/log-url", job_log_url, "Where the job's log is", {"url": str}),
+    Route(
+        "GET",
+        "/taskmanagers",
+        task_managers,
+        "Workers: the slots of a running job on one host",
+        {"taskmanagers": [_WORKER]},
+    ),
+    Route(
+        "GET",
+        "/taskmanagers/metrics",
+        task_managers_metrics,
+        "Aggregates over workers",
+        AGGREGATED,
+        query=(
+            GET,
+            Parameter("agg", "which of min, max, sum, avg, skew"),
+            Parameter("taskmanagers", "ids of workers, with commas between"),
+        ),
+    ),
+    Route("GET", _T, task_manager, "A worker", {**_WORKER, "allocatedSlots": [ANY], "metrics": ANY}),
+    Route("GET", f"{_T}/metrics", task_manager_metrics, "Metrics of a worker", VALUES, query=(GET,)),
+    Route("GET", f"{_T}/logs", task_manager_logs, "Log files of a worker's program", _LOGS),
+    Route("GET", f"{_T}/log", task_manager_log, "The end of its log", str, media_type="text/plain"),
+    Route("GET", "/datasets", no_datasets, "Cached data sets; there are none", {"datasets": [ANY]}),
+    Route(
+        "GET",
+        "/applications/overview",
+        applications,
+        "Runs of programs",
+        {"applications": [{**_APPLICATION, "jobs": MapOf(int)}]},
+    ),
+    Route(
+        "GET",
+        "/applications/{applicationid}",
+        application,
+        "A run of a program and its jobs",
+        {**_APPLICATION, "jobs": [{"jid": str, "name": str, "state": str}]},
+    ),
+)

@@ -1,0 +1,233 @@
+"""What can be asked of a job: to end, to write down its state, to go on with another parallelism."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from funke.engine.jobs.checkpoints.checkpoints import dispose_checkpoint
+from funke.engine.jobs.checkpoints.savepoints import Afterwards
+from funke.ops.rest.call import Answer, Call, Parameter, RestError, Route
+from funke.ops.rest.job_directory import KnownJob
+from funke.ops.rest.operations import TooManyOperations
+from funke.ops.rest.shapes import ANY, OneOf, Optional
+from funke.ops.rest.vertex_figures import vertex_id
+
+__all__ = ["ROUTES"]
+
+_TRIGGER = re.compile(r"[0-9a-fA-F]{1,64}")
+
+
+def _running(call: Call) -> KnownJob:
+    job = call.job
+    if job.seen.status.is_globally_terminal_state():
+        raise RestError(409, f"Job {job.job_id} has ended: {job.seen.status.name}")
+    if not job.is_driven:
+        raise RestError(503, f"The driver of job {job.job_id} is gone; `funke recover` goes on with the job")
+    return job
+
+
+def _begin(call: Call, kind: str, job_id: str, action: Callable[[], Any]) -> Answer:
+    trigger = call.body_text("triggerId")
+    if trigger is not None and not _TRIGGER.fullmatch(trigger):
+        raise RestError(400, "'triggerId' must be a hexadecimal number")
+    try:
+        return Answer({"request-id": call.cluster.operations.begin(kind, job_id, trigger, action)}, 202)
+    except TooManyOperations:
+        raise RestError(503, "Too many operations are under way; try again later") from None
+
+
+def _outcome(call: Call, kind: str, job_id: str, to_operation: Callable[[Any], dict[str, Any]]) -> Any:
+    found = call.cluster.operations.outcome(kind, job_id, call.path["triggerid"])
+    if found is None:
+        raise RestError(404, f"There is no operation {call.path['triggerid'][:100]} of this kind")
+    if not found.done():
+        return {"status": {"id": "IN_PROGRESS"}, "operation": None}
+    error = found.exception()
+    operation = to_operation(found.result()) if error is None else {"failure-cause": _cause(error)}
+    return {"status": {"id": "COMPLETED"}, "operation": operation}
+
+
+def _cause(error: BaseException) -> dict[str, str]:
+    return {"class": type(error).__name__, "stack-trace": str(error) or type(error).__name__}
+
+
+# Cancelling
+
+
+def cancel(call: Call) -> Any:
+    mode = call.query.get("mode", "cancel")
+    if mode != "cancel":
+        raise RestError(
+            400, f"'mode' must be 'cancel', got '{mode[:100]}'; POST /jobs/:jobid/stop ends a job with a savepoint"
+        )
+    # Not waited for: whoever wants to know looks at the job.
+    _running(call).commanded().cancel()
+    return Answer({}, 202)
+
+
+# Savepoints and checkpoints
+
+
+def _directory(text: str | None) -> str | None:
+    """The driver may have another working folder than the service, so that a path must be whole."""
+    if text is not None and "://" not in text and not text.startswith(("/", "file:")):
+        raise RestError(400, f"The directory of a savepoint must be an absolute path or a URI, got '{text[:200]}'")
+    return text
+
+
+def _require_canonical(call: Call) -> None:
+    kind = (call.body_text("formatType") or "CANONICAL").upper()
+    if kind not in ("CANONICAL", "NATIVE"):
+        raise RestError(400, f"'formatType' must be CANONICAL or NATIVE, got '{kind[:100]}'")
+    if kind == "NATIVE":
+        raise RestError(400, "Savepoints have one format, CANONICAL, which every state backend reads")
+
+
+def savepoint(call: Call) -> Any:
+    job, folder = _running(call), _directory(call.body_text("target-directory"))
+    _require_canonical(call)
+    commanded = job.commanded()
+    is_last = call.body_boolean("cancel-job")
+
+    def take() -> str:
+        return commanded.savepoint(folder, "stop" if is_last else "go on").result()
+
+    return _begin(call, "savepoint", job.job_id, take)
+
+
+def stop(call: Call) -> Any:
+    job, folder = _running(call), _directory(call.body_text("targetDirectory"))
+    _require_canonical(call)
+    commanded = job.commanded()
+    afterwards: Afterwards = "drain and stop" if call.body_boolean("drain") else "stop"
+    return _begin(call, "savepoint", job.job_id, lambda: commanded.savepoint(folder, afterwards).result())
+
+
+def savepoint_status(call: Call) -> Any:
+    return _outcome(call, "savepoint", call.path["jobid"], lambda path: {"location": path})
+
+
+def checkpoint(call: Call) -> Any:
+    _running(call)
+    raise RestError(501, "A job takes its checkpoints by itself, every interval; ask for a savepoint")
+
+
+def dispose(call: Call) -> Any:
+    path = call.body_text("savepoint-path")
+    if not path:
+        raise RestError(400, "'savepoint-path' is missing")
+    folder = _directory(path) or ""
+    return _begin(call, "disposal", "", lambda: dispose_checkpoint(folder))
+
+
+def disposal_status(call: Call) -> Any:
+    return _outcome(call, "disposal", "", lambda _: {})
+
+
+# Another parallelism
+
+
+def rescale(call: Call) -> Any:
+    parallelism = call.query_integer("parallelism", 0, 1)
+    if parallelism < 1:
+        raise RestError(400, "'parallelism' is missing")
+    job, programs = _running(call), call.cluster.programs
+    if programs is None:
+        raise RestError(503, "Only the service (funke start-cluster) rescales jobs: it runs their programs again")
+    return _begin(call, "rescaling", job.job_id, lambda: programs.rescale(job.job_id, parallelism))
+
+
+def rescaling_status(call: Call) -> Any:
+    return _outcome(call, "rescaling", call.path["jobid"], lambda job_id: {"job-id": job_id})
+
+
+def resource_requirements(call: Call) -> Any:
+    view = call.job.view()
+    return {
+        vertex_id(vertex): {"parallelism": {"lowerBound": vertex.parallelism, "upperBound": vertex.parallelism}}
+        for vertex in view.vertices
+    }
+
+
+def put_resource_requirements(call: Call) -> Any:
+    _running(call)
+    raise RestError(
+        501, "A job keeps the parallelism that it was started with; PATCH /jobs/:jobid/rescaling starts it anew"
+    )
+
+
+_REQUEST_ID = {"request-id": str}
+_OUTCOME = {"status": {"id": OneOf(("IN_PROGRESS", "COMPLETED"))}, "operation": Optional(ANY)}
+_FORMAT = Optional(OneOf(("CANONICAL", "NATIVE")))
+
+ROUTES = (
+    Route(
+        "PATCH",
+        "/jobs/{jobid}",
+        cancel,
+        "Cancels a job",
+        ANY,
+        query=(Parameter("mode", "cancel"),),
+        status=202,
+    ),
+    Route(
+        "POST",
+        "/jobs/{jobid}/savepoints",
+        savepoint,
+        "Takes a savepoint; the job goes on unless told otherwise",
+        _REQUEST_ID,
+        {
+            "target-directory": Optional(str),
+            "cancel-job": Optional(bool),
+            "formatType": _FORMAT,
+            "triggerId": Optional(str),
+        },
+        status=202,
+    ),
+    Route(
+        "GET",
+        "/jobs/{jobid}/savepoints/{triggerid}",
+        savepoint_status,
+        "What became of a savepoint, or of a stop",
+        _OUTCOME,
+    ),
+    Route(
+        "POST",
+        "/jobs/{jobid}/stop",
+        stop,
+        "Ends a job with a savepoint",
+        _REQUEST_ID,
+        {
+            "targetDirectory": Optional(str),
+            "drain": Optional(bool),
+            "formatType": _FORMAT,
+            "triggerId": Optional(str),
+        },
+        status=202,
+    ),
+    Route("POST", "/jobs/{jobid}/checkpoints", checkpoint, "Refused: a job takes checkpoints by itself", _REQUEST_ID),
+    Route(
+        "POST",
+        "/savepoint-disposal",
+        dispose,
+        "Removes a savepoint",
+        _REQUEST_ID,
+        {"savepoint-path": str, "triggerId": Optional(str)},
+        status=202,
+    ),
+    Route("GET", "/savepoint-disposal/{triggerid}", disposal_status, "What became of a removal", _OUTCOME),
+    Route(
+        "PATCH",
+        "/jobs/{jobid}/rescaling",
+        rescale,
+        "Ends a job with a savepoint and starts its program anew from there with another parallelism",
+        _REQUEST_ID,
+        query=(Parameter("parallelism", "subtasks per operator", int),),
+        status=202,
+    ),
+    Route("GET", "/jobs/{jobid}/rescaling/{triggerid}", rescaling_status, "What became of that", _OUTCOME),
+    Route("GET", "/jobs/{jobid}/resource-requirements", resource_requirements, "The parallelism of vertices", ANY),
+    Route("PUT", "/jobs/{jobid}/resource-requirements", put_resource_requirements, "Refused: see rescaling", ANY, ANY),
+)

@@ -1,0 +1,147 @@
+"""Stands before the interface: who may call, from where, and how much they may send in which time."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+__all__ = ["Access", "Guard", "read_body"]
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+_LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+# How long a caller may take to send what it has announced.
+_BODY_S = 30.0
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+    (
+        b"content-security-policy",
+        b"default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may call."""
+
+    # Without one, everybody who reaches the port.
+    token: str | None = None
+    # Only hosts of this machine are named in requests: a page of a foreign site that has had its name point here is
+    # told apart so.
+    is_local: bool = True
+
+
+class Guard:
+    """Lets requests through that may be answered."""
+
+    def __init__(self, app: App, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = self._refusal(scope["method"], headers)
+        with_headers = _adding_headers(send)
+        if refusal is not None:
+            await _refuse(with_headers, *refusal)
+        else:
+            await self._app(scope, receive, with_headers)
+
+    def _refusal(self, method: str, headers: dict[str, str]) -> tuple[int, str] | None:
+        host = headers.get("host", "")
+        if self._access.is_local and _host_name(host) not in _LOCAL_NAMES:
+            return 403, "Only this machine may be named in requests; see docs/operations.md for other addresses"
+        if method not in _SAFE_METHODS and _is_foreign(headers, host):
+            return 403, "Pages of other sites may change nothing here"
+        if self._access.token is not None and not self._is_known(headers.get("authorization", "")):
+            return 401, "A token is needed: Authorization: Bearer …"
+        return None
+
+    def _is_known(self, authorization: str) -> bool:
+        kind, _, token = authorization.partition(" ")
+        expected = self._access.token or ""
+        return kind.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), expected.encode())
+
+
+def _host_name(host: str) -> str:
+    """The name without the port."""
+    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0].lower()
+
+
+def _is_foreign(headers: dict[str, str], host: str) -> bool:
+    """Whether a browser sends the request for a page of another site; other programs send neither header."""
+    if headers.get("sec-fetch-site", "none") in ("cross-site", "same-site"):
+        return True
+    origin = headers.get("origin")
+    return origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+
+
+def _adding_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            present = {name.lower() for name, _ in message.get("headers", [])}
+            message["headers"] = [
+                *message.get("headers", []),
+                *(each for each in _HEADERS if each[0] not in present),
+            ]
+        await send(message)
+
+    return sending
+
+
+async def _refuse(send: Send, status: int, message: str) -> None:
+    body = json.dumps({"errors": [message]}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+class BodyError(Exception):
+    """A body that is too long, or takes too long to come."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+async def read_body(receive: Receive, limit: int, limit_s: float = _BODY_S) -> bytes:
+    """The body of a request, within limits of size and time."""
+
+    async def read() -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise BodyError(400, "The connection was closed before the request was complete")
+            part = message.get("body", b"")
+            size += len(part)
+            if size > limit:
+                raise BodyError(413, f"The request has more than {limit} bytes")
+            parts.append(part)
+            if not message.get("more_body"):
+                return b"".join(parts)
+
+    try:
+        return await asyncio.wait_for(read(), limit_s)
+    except asyncio.TimeoutError:
+        raise BodyError(408, f"The request was not complete after {limit_s:g} s") from None

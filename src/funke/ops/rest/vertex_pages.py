@@ -1,0 +1,319 @@
+"""Vertices of a job: their subtasks, times, backpressure, watermarks."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+from funke.engine.graph.execution_graph import ExecutionState
+from funke.engine.jobs.views.back_pressure import PressureStatus, status_of
+from funke.engine.jobs.views.job_view import JobView, SubtaskView, VertexView
+from funke.engine.operators.operator import MIN_WATERMARK
+from funke.ops.metrics.job_figures import task_figures
+from funke.ops.rest.call import Call, RestError, Route
+from funke.ops.rest.shapes import ANY, MapOf, OneOf, Optional
+from funke.ops.rest.vertex_figures import (
+    IO_SHAPE,
+    find_subtask,
+    find_vertex,
+    io_figures,
+    subtask_times,
+    summed_figures,
+    vertex_id,
+    vertex_times,
+)
+
+__all__ = ["ROUTES", "task_manager_id"]
+
+_STATES = ("CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING", "RUNNING")
+
+
+def task_manager_id(view: JobView, host: str | None) -> str:
+    """How the interface names the workers of a job on one host."""
+    return "(unassigned)" if host is None else f"{host}-{view.job_id[:12]}"
+
+
+def _found(call: Call) -> tuple[JobView, VertexView]:
+    view = call.job.view()
+    return view, find_vertex(view, call.path["vertexid"])
+
+
+def vertex(call: Call) -> Any:
+    view, found = _found(call)
+    return {
+        "id": vertex_id(found),
+        "name": found.name,
+        "parallelism": found.parallelism,
+        "maxParallelism": found.max_parallelism,
+        "now": int(time.time() * 1000),
+        "operators": [
+            {"id": each.id, "name": each.name, "uid": each.uid, "user-line": each.user_line} for each in found.operators
+        ],
+        "subtasks": [_subtask_entry(view, found, each) for each in found.subtasks],
+        "aggregated": {"metrics": summed_figures(view, found), "status-duration": {}},
+    }
+
+
+def _subtask_entry(view: JobView, vertex: VertexView, subtask: SubtaskView, is_prior: bool = False) -> dict[str, Any]:
+    start, end, duration = subtask_times(view, subtask)
+    figures = dict.fromkeys(IO_SHAPE, 0) if is_prior else io_figures(view, vertex, subtask.subtask)
+    return {
+        "subtask": subtask.subtask,
+        "status": subtask.state.name,
+        "attempt": subtask.attempt,
+        "endpoint": subtask.host or "(unassigned)",
+        "start-time": start,
+        "end-time": end,
+        "duration": duration,
+        "metrics": {name: kind(figures[name]) for name, kind in IO_SHAPE.items()},
+        "taskmanager-id": task_manager_id(view, subtask.host),
+        "status-duration": _time_in_states(view, subtask),
+        "other-concurrent-attempts": [],
+        "slot": subtask.slot,
+    }
+
+
+def _time_in_states(view: JobView, subtask: SubtaskView) -> dict[str, int]:
+    entered = sorted(subtask.entered_ms.items(), key=lambda each: each[1])
+    now = view.ended_ms or int(time.time() * 1000)
+    spent = dict.fromkeys(_STATES, -1)
+    for (state, since), until in zip(entered, [*(each[1] for each in entered[1:]), now]):
+        if state.name in spent:
+            spent[state.name] = max(0, until - since)
+    return spent
+
+
+def subtask(call: Call) -> Any:
+    view, found = _found(call)
+    return _subtask_entry(view, found, find_subtask(found, call.path_integer("subtaskindex")))
+
+
+def attempt(call: Call) -> Any:
+    view, found = _found(call)
+    current = find_subtask(found, call.path_integer("subtaskindex"))
+    number = call.path_integer("attempt")
+    if number == current.attempt:
+        return _subtask_entry(view, found, current)
+    for each in found.prior:
+        if (each.subtask, each.attempt) == (current.subtask, number):
+            return _subtask_entry(view, found, each, is_prior=True)
+    raise RestError(404, f"Attempt {number} of subtask {current.subtask} is not known")
+
+
+def subtask_timestamps(call: Call) -> Any:
+    view, found = _found(call)
+    return {
+        "id": vertex_id(found),
+        "name": found.name,
+        "now": int(time.time() * 1000),
+        "subtasks": [
+            {
+                "subtask": each.subtask,
+                "endpoint": each.host or "(unassigned)",
+                "duration": subtask_times(view, each)[2],
+                "timestamps": {state.name: each.entered_ms.get(state, 0) for state in ExecutionState},
+            }
+            for each in found.subtasks
+        ],
+    }
+
+
+def by_task_manager(call: Call) -> Any:
+    view, found = _found(call)
+    hosts = sorted({each.host for each in found.subtasks if each.host is not None})
+    return {
+        "id": vertex_id(found),
+        "name": found.name,
+        "now": int(time.time() * 1000),
+        "taskmanagers": [_on_host(view, found, host) for host in hosts],
+    }
+
+
+def _on_host(view: JobView, vertex: VertexView, host: str) -> dict[str, Any]:
+    subtasks = [each for each in vertex.subtasks if each.host == host]
+    start, end, duration = vertex_times(view, subtasks)
+    figures = [io_figures(view, vertex, each.subtask) for each in subtasks]
+    counts = Counter(each.state for each in subtasks)
+    return {
+        "endpoint": host,
+        "status": max(counts, key=lambda state: counts[state]).name,
+        "start-time": start,
+        "end-time": end,
+        "duration": duration,
+        "metrics": {name: kind(sum(each[name] for each in figures)) for name, kind in IO_SHAPE.items()},
+        "status-counts": {state.name: counts[state] for state in ExecutionState},
+        "taskmanager-id": task_manager_id(view, host),
+    }
+
+
+def backpressure(call: Call) -> Any:
+    view, found = _found(call)
+    measured = [(each, each.pressure) for each in found.subtasks if each.pressure is not None]
+    worst = max((pressure.ratio for _, pressure in measured), default=0.0)
+    return {
+        # Flink's word for figures that are not there (yet).
+        "status": "ok" if measured else "deprecated",
+        "backpressureLevel": status_of(worst).value,
+        "backpressure-level": status_of(worst).value,
+        "end-timestamp": view.seen_ms,
+        "subtasks": [
+            {
+                "subtask": each.subtask,
+                "attempt-number": each.attempt,
+                "backpressureLevel": pressure.status.value,
+                "backpressure-level": pressure.status.value,
+                "ratio": pressure.ratio,
+                "busyRatio": pressure.busy,
+                "idleRatio": max(0.0, 1 - pressure.busy - pressure.ratio),
+                "inPoolUsage": pressure.in_usage,
+                "outPoolUsage": pressure.out_usage,
+                "diagnosis": pressure.diagnosis.value,
+            }
+            for each, pressure in measured
+        ],
+    }
+
+
+def watermarks(call: Call) -> Any:
+    view, found = _found(call)
+    known = ((each.subtask, task_figures(view, found, each.subtask)) for each in found.subtasks)
+    return [
+        {"id": f"{number}.currentInputWatermark", "value": str(figures["currentInputWatermark"])}
+        for number, figures in known
+        if figures.get("currentInputWatermark", MIN_WATERMARK) > MIN_WATERMARK
+    ]
+
+
+def accumulators(call: Call) -> Any:
+    _, found = _found(call)
+    return {"id": vertex_id(found), "user-accumulators": []}
+
+
+def subtask_accumulators(call: Call) -> Any:
+    _, found = _found(call)
+    return {"id": vertex_id(found), "parallelism": found.parallelism, "subtasks": []}
+
+
+def attempt_accumulators(call: Call) -> Any:
+    entry = attempt(call)
+    return {"subtask": entry["subtask"], "attempt": entry["attempt"], "id": "", "user-accumulators": []}
+
+
+_V = "/jobs/{jobid}/vertices/{vertexid}"
+_TIMES = {"start-time": int, "end-time": int, "duration": int}
+_SUBTASK = {
+    "subtask": int,
+    "status": str,
+    "attempt": int,
+    "endpoint": str,
+    **_TIMES,
+    "metrics": IO_SHAPE,
+    "taskmanager-id": str,
+    "status-duration": MapOf(int),
+    "other-concurrent-attempts": [ANY],
+    "slot": Optional(int),
+}
+_LEVEL = OneOf(tuple(each.value for each in PressureStatus))
+
+ROUTES = (
+    Route(
+        "GET",
+        _V,
+        vertex,
+        "A vertex and its subtasks",
+        {
+            "id": str,
+            "name": str,
+            "parallelism": int,
+            "maxParallelism": int,
+            "now": int,
+            "operators": [{"id": str, "name": str, "uid": Optional(str), "user-line": Optional(str)}],
+            "subtasks": [_SUBTASK],
+            "aggregated": {"metrics": IO_SHAPE, "status-duration": ANY},
+        },
+    ),
+    Route("GET", f"{_V}/subtasks/{{subtaskindex}}", subtask, "A subtask in its latest attempt", _SUBTASK),
+    Route("GET", f"{_V}/subtasks/{{subtaskindex}}/attempts/{{attempt}}", attempt, "A subtask in an attempt", _SUBTASK),
+    Route(
+        "GET",
+        f"{_V}/subtasktimes",
+        subtask_timestamps,
+        "When subtasks came to their states",
+        {
+            "id": str,
+            "name": str,
+            "now": int,
+            "subtasks": [{"subtask": int, "endpoint": str, "duration": int, "timestamps": MapOf(int)}],
+        },
+    ),
+    Route(
+        "GET",
+        f"{_V}/taskmanagers",
+        by_task_manager,
+        "The subtasks of a vertex by host",
+        {
+            "id": str,
+            "name": str,
+            "now": int,
+            "taskmanagers": [
+                {
+                    "endpoint": str,
+                    "status": str,
+                    **_TIMES,
+                    "metrics": IO_SHAPE,
+                    "status-counts": MapOf(int),
+                    "taskmanager-id": str,
+                }
+            ],
+        },
+    ),
+    Route(
+        "GET",
+        f"{_V}/backpressure",
+        backpressure,
+        "How far subtasks are held up by those behind them",
+        {
+            "status": str,
+            "backpressureLevel": _LEVEL,
+            "backpressure-level": _LEVEL,
+            "end-timestamp": int,
+            "subtasks": [
+                {
+                    "subtask": int,
+                    "attempt-number": int,
+                    "backpressureLevel": _LEVEL,
+                    "backpressure-level": _LEVEL,
+                    "ratio": float,
+                    "busyRatio": float,
+                    "idleRatio": float,
+                    "inPoolUsage": float,
+                    "outPoolUsage": float,
+                    "diagnosis": str,
+                }
+            ],
+        },
+    ),
+    Route("GET", f"{_V}/watermarks", watermarks, "How far event time has come", [{"id": str, "value": str}]),
+    Route(
+        "GET",
+        f"{_V}/accumulators",
+        accumulators,
+        "Accumulators; Python functions have metrics instead",
+        {"id": str, "user-accumulators": [ANY]},
+    ),
+    Route(
+        "GET",
+        f"{_V}/subtasks/accumulators",
+        subtask_accumulators,
+        "The same by subtask",
+        {"id": str, "parallelism": int, "subtasks": [ANY]},
+    ),
+    Route(
+        "GET",
+        f"{_V}/subtasks/{{subtaskindex}}/attempts/{{attempt}}/accumulators",
+        attempt_accumulators,
+        "The same of an attempt",
+        {"subtask": int, "attempt": int, "id": str, "user-accumulators": [ANY]},
+    ),
+)

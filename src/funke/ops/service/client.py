@@ -1,0 +1,106 @@
+"""Finds the service and hands programs to it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from funke.engine.errors import ConfigurationError, JobExecutionError, StateError
+from funke.engine.jobs.control import ask
+from funke.ops.service.service_folder import ServiceAddress, ServiceFolder
+
+__all__ = ["ServiceClient", "start_service"]
+
+_START_S = 60.0
+_STOP_S = 120.0
+_LOOK_S = 0.1
+
+
+@dataclass(frozen=True)
+class ServiceClient:
+    """The service that belongs to a folder of job records."""
+
+    folder: ServiceFolder
+
+    def require(self) -> ServiceAddress:
+        """Where it is; ConfigurationError when it does not run."""
+        found = self.folder.address()
+        if found is None:
+            raise ConfigurationError("no service runs for this folder of jobs; `funke start-cluster` starts one")
+        return found
+
+    def submit(self, arguments: Sequence[str], working_folder: str) -> str:
+        """Hands over a program; returns the id of its run."""
+        self.require()
+        return str(self._ask("submit", arguments=list(arguments), working_folder=working_folder, python=sys.executable))
+
+    def wait_for_job(self, run_id: str) -> str:
+        """The id of the run's first job; what the program has printed, as an error, when it ends without one."""
+        while True:
+            found = self._ask("run", run_id=run_id)
+            if found["jobs"]:
+                return str(found["jobs"][0])
+            if not found["is_alive"]:
+                raise JobExecutionError(f"the program ended without a job\n{found['log']}".rstrip())
+            time.sleep(_LOOK_S)
+
+    def wait_for_end(self, run_id: str) -> None:
+        """Waits until the program has ended; JobExecutionError when it has not ended well."""
+        while True:
+            found = self._ask("run", run_id=run_id)
+            if not found["is_alive"] and (found["exit_code"] is not None):
+                if found["exit_code"] != 0:
+                    raise JobExecutionError(f"the program has failed\n{found['log']}".rstrip())
+                return
+            time.sleep(_LOOK_S)
+
+    def stop(self, keep_jobs: bool) -> None:
+        """Ends the service and waits until it has ended."""
+        address = self.require()
+        self._ask("shutdown", keep_jobs=keep_jobs)
+        end = time.monotonic() + _STOP_S
+        while (left := self.folder.address()) is not None and left.pid == address.pid:
+            if time.monotonic() > end:
+                raise StateError(f"the service (process {address.pid}) has not ended within {_STOP_S:g} s")
+            time.sleep(_LOOK_S)
+
+    def _ask(self, command: str, **arguments: Any) -> Any:
+        return ask(self.folder.control_path, command, **arguments)
+
+
+def start_service(folder: ServiceFolder, properties: Sequence[str], is_standby: bool = False) -> ServiceAddress | None:
+    """Starts the service in a process of its own and waits until it answers; nothing to wait for with a standby."""
+    folder.open()
+    path = folder.of("logs/standby.log" if is_standby else "logs/service.log")
+    command = [sys.executable, "-m", "funke.ops.service.serve", *(f"-D{text}" for text in properties)]
+    with open(path, "ab") as log:
+        began = log.tell()
+        child = subprocess.Popen(
+            [*command, "--standby"] if is_standby else command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    if is_standby:
+        return None
+    end = time.monotonic() + _START_S
+    while time.monotonic() < end:
+        found = folder.address()
+        if found is not None and found.pid == child.pid:
+            return found
+        if child.poll() is not None:
+            raise StateError(f"the service has not started\n{_text_from(path, began)}".rstrip())
+        time.sleep(_LOOK_S)
+    raise StateError(f"the service has not answered within {_START_S:g} s; see {path}")
+
+
+def _text_from(path: str, position: int) -> str:
+    with open(path, "rb") as file:
+        file.seek(max(position, os.fstat(file.fileno()).st_size - 4_000))
+        return file.read().decode("utf-8", "replace")

@@ -1,0 +1,218 @@
+"""The dispatcher: takes programs, sees to it that their jobs go on, and answers requests; what it knows is on disk."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+from concurrent.futures import wait
+from dataclasses import dataclass
+
+from funke.engine.config import flink_options as options
+from funke.engine.config import rest_options
+from funke.engine.config.settings import Settings
+from funke.engine.errors import ConfigurationError, FunkeError, JobExecutionError, StateError
+from funke.engine.jobs.attempts.slot_pool import SlotPool
+from funke.engine.jobs.records.job_record import JobRecord
+from funke.engine.jobs.records.recovery import recovery_command
+from funke.ops.cli.arguments import ProgramCall, parse_program_call
+from funke.ops.rest.cluster_state import Slots
+from funke.ops.rest.job_directory import JobDirectory, KnownJob
+from funke.ops.service.program_runs import ProgramRuns, RunRecord
+from funke.ops.service.service_folder import ServiceFolder
+
+__all__ = ["Dispatcher", "slots_of"]
+
+_LOG = logging.getLogger(__name__)
+# A program that ends at once is not started again at once.
+_PAUSE_S = 30.0
+_FIRST_JOB_S = 120.0
+_CANCEL_S = 60.0
+_RETRY_S = 0.2
+_FUNKE_RUN = ["-m", "funke", "run"]
+# Without a setting: each slot is a process, most of which wait most of the time.
+_SLOTS_PER_CORE = 8
+_FEWEST_SLOTS = 16
+
+
+def slots_of(settings: Settings) -> int:
+    """How many slots the service has."""
+    if settings.is_set(options.TASK_SLOTS):
+        return int(settings.get(options.TASK_SLOTS))
+    return max(_FEWEST_SLOTS, _SLOTS_PER_CORE * (os.cpu_count() or 1))
+
+
+@dataclass
+class Dispatcher:
+    """What the service does for programs and jobs."""
+
+    service: ServiceFolder
+    settings: Settings
+    jobs: JobDirectory
+
+    def __post_init__(self) -> None:
+        self.runs = ProgramRuns(self.service)
+        self.pool = SlotPool(self.service.of("slots"))
+        self.pool.open(slots_of(self.settings))
+        self.stopping = threading.Event()
+        self._is_cancelling = True
+        self._tried: dict[str, float] = {}
+
+    # Slots
+
+    def count(self) -> Slots:
+        """How many slots there are, and how many are free."""
+        return Slots(self.pool.total, self.pool.free)
+
+    # Programs
+
+    @property
+    def is_upload_allowed(self) -> bool:
+        """Whether programs may be sent over REST."""
+        return bool(self.settings.get(rest_options.WEB_SUBMIT))
+
+    @property
+    def folder(self) -> str:
+        """Where programs that were sent are kept."""
+        return self.settings.get(rest_options.WEB_UPLOAD_FOLDER) or self.service.of("programs")
+
+    def start(self, arguments: list[str], working_folder: str, python: str = sys.executable) -> str:
+        """Starts `funke run` with arguments; returns the id of the run."""
+        call = parse_program_call(arguments)
+        if not call.has_program:
+            raise ConfigurationError("name the program to run")
+        if call.file is not None and not os.path.isfile(os.path.join(working_folder, call.file)):
+            raise ConfigurationError(f"there is no file '{call.file}' in {working_folder}")
+        own = {rest_options.SLOT_POOL.key: self.service.of("slots"), **self._places()}
+        command = [python, *_FUNKE_RUN, *(f"-D{key}={value}" for key, value in own.items()), *arguments]
+        record = self.runs.start(command, working_folder)
+        _LOG.info("run %s: %s", record.run_id, " ".join(record.command))
+        return record.run_id
+
+    def _places(self) -> dict[str, str]:
+        """What says where job records are: those of the service's programs are beside the service's own."""
+        named = (options.FUNKE_HOME, options.HIGH_AVAILABILITY_STORAGE, options.HIGH_AVAILABILITY_CLUSTER)
+        return {option.key: self.settings.get(option) for option in named if self.settings.is_set(option)}
+
+    def submit(self, arguments: list[str], working_folder: str) -> str:
+        """The same; returns the id of the first job, once there is one."""
+        return self.first_job(self.start(arguments, working_folder))
+
+    def first_job(self, run_id: str, limit_s: float = _FIRST_JOB_S) -> str:
+        """The id of a run's first job; JobExecutionError when the program ends without one."""
+        end = time.monotonic() + limit_s
+        while time.monotonic() < end:
+            is_alive = self.runs.is_alive(run_id)
+            jobs = self.jobs_of(run_id)
+            if jobs:
+                return jobs[0].job_id
+            if not is_alive:
+                raise JobExecutionError(f"the program ended without a job:\n{self.runs.log_end(run_id)}".rstrip())
+            self.stopping.wait(0.1)
+        raise JobExecutionError(f"the program has not submitted a job within {limit_s:g} s; its run is {run_id}")
+
+    def jobs_of(self, run_id: str) -> list[KnownJob]:
+        """The jobs of a run so far."""
+        return [job for job in self.jobs.all() if job.record.run_id == run_id]
+
+    def rescale(self, job_id: str, parallelism: int) -> str:
+        """Ends a job with a savepoint and starts its program anew from there; returns the new job's id."""
+        job = self.jobs.find(job_id)
+        if job is None:
+            raise StateError(f"there is no job {job_id}")
+        call, python = _program_of(job.record)
+        path = job.commanded().savepoint(None, "stop").result()
+        changed = {
+            **call.options,
+            options.PARALLELISM.key: str(parallelism),
+            options.STATE_RECOVERY_PATH.key: path,
+        }
+        own = {rest_options.SLOT_POOL.key, *self._places()}
+        arguments = [f"-D{key}={value}" for key, value in changed.items() if key not in own]
+        program = [call.file] if call.file is not None else ["-pym", str(call.module)]
+        run_id = self.start([*arguments, *program, *call.arguments], job.record.working_folder, python)
+        return self.first_job(run_id)
+
+    # Looking after them
+
+    def look(self) -> None:
+        """One look: which programs have ended, and which jobs have lost their driver."""
+        self.runs.note_ends()
+        for run_id, record in self._lost().items():
+            if time.monotonic() - self._tried.get(run_id, -_PAUSE_S) >= _PAUSE_S:
+                self._tried[run_id] = time.monotonic()
+                self._recover(run_id, record)
+        self._forget_oldest()
+
+    def _lost(self) -> dict[str, JobRecord]:
+        """Jobs of the service's programs that had not ended when their driver did, one for each program."""
+        found: dict[str, JobRecord] = {}
+        for job in self.jobs.all():
+            if not job.is_driven and not job.seen.status.is_globally_terminal_state():
+                run_id = job.record.run_id
+                if self.runs.find(run_id) is not None and not self.runs.is_alive(run_id):
+                    found.setdefault(run_id, job.record)
+        return found
+
+    def _recover(self, run_id: str, record: JobRecord) -> None:
+        run = self.runs.find(run_id)
+        if run is None:
+            return
+        try:
+            command, _, _ = recovery_command(record)
+            self.runs.start_again(run, command)
+            _LOG.info("run %s goes on with job %s from %s", run_id, record.job_id, record.state().checkpoint)
+        except (FunkeError, OSError) as error:
+            _LOG.error("job %s cannot go on: %s", record.job_id, error)
+
+    def _forget_oldest(self) -> None:
+        """Programs whose jobs are forgotten, and that have ended, are forgotten as well."""
+        known = {job.record.run_id for job in self.jobs.all()}
+        over = [run for run in self.runs.all() if run.ended_ms is not None and run.run_id not in known]
+        kept = max(0, self.settings.get(rest_options.MOST_ENDED_JOBS))
+        self.runs.forget([run.run_id for run in over[: max(0, len(over) - kept)]])
+
+    # The end
+
+    def shut_down(self, is_cancelling: bool = True) -> None:
+        """Ends the service, and the jobs that it looks after unless they are to go on."""
+        self._is_cancelling = is_cancelling
+        self.stopping.set()
+
+    def close(self) -> None:
+        """Cancels jobs of the service's programs if that is wanted."""
+        if not self._is_cancelling:
+            return
+        known = {run.run_id for run in self.runs.all()}
+        end = time.monotonic() + _CANCEL_S
+        while time.monotonic() < end:
+            running = [job for job in self.jobs.all() if job.record.run_id in known and job.is_driven]
+            left = [job for job in running if not job.seen.status.is_globally_terminal_state()]
+            if not left:
+                return
+            # One that has just begun may not hear it yet, and is told again.
+            wait([job.commanded().cancel() for job in left], _CANCEL_S)
+            time.sleep(_RETRY_S)
+
+
+def _program_of(record: JobRecord) -> tuple[ProgramCall, str]:
+    command = list(record.command)
+    if command[1:4] != _FUNKE_RUN:
+        raise StateError(f"job {record.job_id} was not started by `funke run`; its program cannot be started anew")
+    return parse_program_call(command[4:]), command[0]
+
+
+def run_status(dispatcher: Dispatcher, run_id: str) -> dict[str, object]:
+    """How a run stands, for a client that waits for it."""
+    run: RunRecord | None = dispatcher.runs.find(run_id)
+    if run is None:
+        raise StateError(f"there is no run {run_id}")
+    is_alive = dispatcher.runs.is_alive(run_id)
+    return {
+        "is_alive": is_alive,
+        "jobs": [job.job_id for job in dispatcher.jobs_of(run_id)],
+        "exit_code": run.exit_code,
+        "log": "" if is_alive else dispatcher.runs.log_end(run_id),
+    }

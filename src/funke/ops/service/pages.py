@@ -1,0 +1,51 @@
+"""The process that serves pages about a program's own jobs; it ends with the program."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sys
+
+from funke.engine.config.settings import Settings
+from funke.engine.errors import FunkeError
+from funke.engine.jobs.submission.own_pages import has_rest
+from funke.ops.metrics.reporters import start_reporters
+from funke.ops.rest.app import make_app
+from funke.ops.rest.cluster_state import Cluster
+from funke.ops.rest.job_directory import JobDirectory
+from funke.ops.rest.server import RestServer, RestSettings
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Serves until the program at the other end of the pipe is gone."""
+    # Ctrl-C is for the program; what follows from it is seen when the pipe ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    given = json.loads(sys.stdin.readline() or "{}")
+    settings = Settings(given.get("settings", {}))
+    cluster = Cluster(JobDirectory(given["home"]), settings.to_text_dict())
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    closing = start_reporters(settings, cluster)
+    try:
+        if has_rest(settings):
+            listening = RestSettings.of(settings)
+            server = RestServer(make_app(cluster, listening.access), listening).start()
+            closing.append(server.close)
+            print(f"The job's pages: {server.url}", file=sys.stderr, flush=True)
+    except FunkeError as error:
+        print(f"warning: there are no pages about the job: {error}", file=sys.stderr)
+        if not closing:
+            return 1
+    while os.read(sys.stdin.fileno(), 1024):
+        pass
+    for close in closing:
+        close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

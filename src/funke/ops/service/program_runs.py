@@ -1,0 +1,144 @@
+"""Programs that the service has taken: each runs in a process of its own, which does not end with the service."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from funke.engine.config.secret_keys import without_secrets
+from funke.engine.errors import ConfigurationError
+from funke.engine.jobs.records.recovery import RUN_VARIABLE
+from funke.engine.types.json_form import from_json, to_json
+from funke.ops.service.service_folder import ServiceFolder, read_json, write_json
+
+__all__ = ["ProgramRuns", "RunRecord"]
+
+_RUN_ID = re.compile(r"[0-9a-f]{16}")
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A program that was taken."""
+
+    run_id: str
+    # Without secrets, which are handed on and not kept.
+    command: tuple[str, ...]
+    working_folder: str
+    submitted_ms: int
+    pid: int = 0
+    ended_ms: int | None = None
+    exit_code: int | None = None
+
+
+class ProgramRuns:
+    """Starts programs and looks after them."""
+
+    def __init__(self, folder: ServiceFolder) -> None:
+        self._folder = folder
+        # Those that this process has started; those of a service before it are known by their files alone.
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, command: Sequence[str], working_folder: str) -> RunRecord:
+        """Starts a program that is new."""
+        if not os.path.isdir(working_folder):
+            raise ConfigurationError(f"there is no folder '{working_folder}' to run the program in")
+        run_id = secrets.token_hex(8)
+        kept = without_secrets(tuple(command))
+        record = RunRecord(run_id, kept, working_folder, int(time.time() * 1000))
+        self._write(record)
+        return self.start_again(record, command)
+
+    def start_again(self, record: RunRecord, command: Sequence[str]) -> RunRecord:
+        """Starts the process of a program, which goes on with the jobs of that run if there are any."""
+        with (
+            open(self._alive_path(record.run_id), "wb") as alive,
+            open(self._folder.of(f"logs/{record.run_id}.log"), "ab") as log,
+        ):
+            # The lock goes with the open file to the process, and ends with it.
+            fcntl.flock(alive, fcntl.LOCK_EX)
+            child = subprocess.Popen(
+                list(command),
+                cwd=record.working_folder,
+                env={**os.environ, RUN_VARIABLE: record.run_id},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=(alive.fileno(),),
+            )
+        self._children[record.run_id] = child
+        started = replace(record, pid=child.pid, ended_ms=None, exit_code=None)
+        self._write(started)
+        return started
+
+    def all(self) -> list[RunRecord]:
+        """Every program that is known, the oldest first."""
+        names = os.listdir(self._folder.of("runs"))
+        ids = [name.removesuffix(".json") for name in names if name.endswith(".json")]
+        found = [each for run_id in ids if (each := self.find(run_id)) is not None]
+        return sorted(found, key=lambda each: each.submitted_ms)
+
+    def find(self, run_id: str) -> RunRecord | None:
+        """A program that is known."""
+        if not _RUN_ID.fullmatch(run_id):
+            return None
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            return from_json(RunRecord, read_json(self._path(run_id)))
+        return None
+
+    def is_alive(self, run_id: str) -> bool:
+        """Whether the program's process lives, whoever has started it."""
+        try:
+            with open(self._alive_path(run_id), "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        return False
+
+    def note_ends(self) -> None:
+        """Writes down which programs have ended, and how as far as that is known."""
+        for run_id, child in list(self._children.items()):
+            # Asking also lets the system forget the process.
+            if child.poll() is not None:
+                del self._children[run_id]
+                self._note_end(run_id, child.returncode)
+        for record in self.all():
+            if record.ended_ms is None and record.run_id not in self._children and not self.is_alive(record.run_id):
+                self._note_end(record.run_id, None)
+
+    def _note_end(self, run_id: str, exit_code: int | None) -> None:
+        record = self.find(run_id)
+        if record is not None:
+            self._write(replace(record, ended_ms=int(time.time() * 1000), exit_code=exit_code))
+
+    def forget(self, run_ids: Sequence[str]) -> None:
+        """Removes what is kept of programs."""
+        for run_id in run_ids:
+            for path in (self._path(run_id), self._alive_path(run_id), self._folder.of(f"logs/{run_id}.log")):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+
+    def log_end(self, run_id: str, most_bytes: int = 4_000) -> str:
+        """The last lines that a program has printed."""
+        with contextlib.suppress(OSError), open(self._folder.of(f"logs/{run_id}.log"), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))
+            return file.read().decode("utf-8", "replace")
+        return ""
+
+    def _write(self, record: RunRecord) -> None:
+        write_json(self._path(record.run_id), to_json(record))
+
+    def _path(self, run_id: str) -> str:
+        return self._folder.of(f"runs/{run_id}.json")
+
+    def _alive_path(self, run_id: str) -> str:
+        return self._folder.of(f"runs/{run_id}.alive")

@@ -1,0 +1,120 @@
+"""The process of the service: `python -m funke.ops.service.serve [-D key=value …] [--standby]`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from funke.engine.config.settings import Settings
+from funke.engine.errors import FunkeError, LeaseLostError
+from funke.engine.jobs.control import Commands, ControlServer
+from funke.engine.jobs.records.job_record import home_folder
+from funke.engine.jobs.records.lease import Lease
+from funke.ops.cli.properties import settings_with
+from funke.ops.metrics.reporters import start_reporters
+from funke.ops.rest.app import make_app
+from funke.ops.rest.cluster_state import Cluster, LogFolder
+from funke.ops.rest.job_directory import JobDirectory
+from funke.ops.rest.server import RestServer, RestSettings
+from funke.ops.service.dispatcher import Dispatcher, run_status
+from funke.ops.service.service_folder import LEASE_TIMEOUT_S, ServiceAddress, ServiceFolder
+
+__all__ = ["main", "serve"]
+
+_LOG = logging.getLogger("funke.service")
+_LOOK_S = 1.0
+_LIMITS_S = {"submit": 60.0, "shutdown": 30.0}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the service until it is told to end."""
+    parser = argparse.ArgumentParser(prog="funke service", allow_abbrev=False)
+    parser.add_argument("-D", dest="properties", action="append", default=[], metavar="key=value")
+    parser.add_argument("--standby", action="store_true")
+    given = parser.parse_args(arguments)
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(levelname)-5s %(name)s - %(message)s", stream=sys.stderr
+    )
+    try:
+        serve(settings_with(given.properties), given.standby)
+    except FunkeError as error:
+        _LOG.error("%s", error)
+        return 1
+    return 0
+
+
+def serve(settings: Settings, is_standby: bool = False) -> None:
+    """Runs the service in this process; a standby first waits until there is no other."""
+    listening = RestSettings.of(settings)
+    folder = ServiceFolder(home_folder(settings))
+    folder.open()
+    lease = _acquire(folder, is_standby)
+    try:
+        _serve(settings, listening, folder)
+    finally:
+        lease.release()
+
+
+def _acquire(folder: ServiceFolder, is_standby: bool) -> Lease:
+    while True:
+        try:
+            return Lease.acquire(folder.path, LEASE_TIMEOUT_S)
+        except LeaseLostError as error:
+            if not is_standby:
+                raise LeaseLostError(f"a service runs already: {error}") from error
+        time.sleep(_LOOK_S)
+
+
+def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder) -> None:
+    started_ms = int(time.time() * 1000)
+    jobs = JobDirectory(folder.home)
+    dispatcher = Dispatcher(folder, settings, jobs)
+    cluster = Cluster(
+        jobs, settings.to_text_dict(), LogFolder(folder.of("logs")), dispatcher, dispatcher, started_ms=started_ms
+    )
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # A service that is told to end by the system leaves its jobs running: it may be started again.
+        signal.signal(number, lambda *_: dispatcher.shut_down(is_cancelling=False))
+    server = RestServer(make_app(cluster, listening.access), listening)
+    control = ControlServer(folder.control_path, _commands(dispatcher), _LIMITS_S)
+    closing: list[Callable[[], None]] = []
+    try:
+        jobs.all()
+        server.start()
+        folder.put_address(ServiceAddress(os.getpid(), socket.gethostname(), server.url, started_ms))
+        closing = start_reporters(settings, cluster)
+        _LOG.info("serving %s for %s", server.url, folder.home)
+        while not dispatcher.stopping.wait(_LOOK_S):
+            _look(dispatcher)
+        dispatcher.close()
+    finally:
+        for close in closing:
+            close()
+        control.close()
+        server.close()
+        _LOG.info("ended")
+
+
+def _look(dispatcher: Dispatcher) -> None:
+    try:
+        dispatcher.look()
+    except (FunkeError, OSError) as error:  # a disk that is full now may not be so in a second
+        _LOG.error("%s", error)
+
+
+def _commands(dispatcher: Dispatcher) -> Commands:
+    return {
+        "submit": dispatcher.start,
+        "run": lambda run_id: run_status(dispatcher, run_id),
+        "shutdown": lambda keep_jobs: dispatcher.shut_down(not keep_jobs),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,407 @@
+"""Changes of a real PostgreSQL server: rows, then the log, nothing lost and nothing twice, whatever is killed."""
+
+from __future__ import annotations
+
+import datetime
+import random
+import threading
+from decimal import Decimal
+
+import psycopg
+import pytest
+
+from funke.engine.connectors.jdbc.database import database_of
+from funke.engine.connectors.postgres_cdc.settings import CdcSettings
+from funke.engine.connectors.postgres_cdc.source import PostgresCdcSource
+from funke.engine.errors import SourceError
+from funke.engine.types.logical.data_types import DataTypes
+from funke.engine.types.logical.row_type import RowField
+from tests.harness.postgres_server import PASSWORD, USER
+from tests.unit.connectors.postgres_cdc.cdc_run import CdcRun
+
+FIELDS = (RowField("id", DataTypes.BIGINT()), RowField("name", DataTypes.STRING()))
+
+
+class Database:
+    """A schema, a publication and a slot of a test's own."""
+
+    def __init__(self, server, name):
+        self.server, self.name = server, name
+        self.runs = []
+        server.run(f"create schema {name}", f"create table {name}.items (id bigint primary key, name text)")
+
+    def source(self, fields=FIELDS, **changes):
+        database = database_of(self.server.jdbc_url, USER, PASSWORD)
+        made = {"table_pattern": "items", "slot": self.name, "publication": self.name, "chunk_rows": 7, **changes}
+        return PostgresCdcSource(CdcSettings(database, self.name, fields=fields, **made))
+
+    def start(self, fields=FIELDS, parallelism=2, seed=0, **changes):
+        self.runs.append(CdcRun(self.source(fields, **changes), parallelism, seed))
+        return self.runs[-1]
+
+    def run(self, *statements):
+        """One transaction."""
+        with self.server.connect() as connection:
+            connection.execute(f"set search_path = {self.name}")
+            for statement in statements:
+                connection.execute(statement)
+
+    def rows(self, table="items"):
+        return sorted(self.server.rows(f"select * from {self.name}.{table}"), key=repr)
+
+    def close(self):
+        for each in self.runs:
+            each.close()
+        with self.server.connect() as connection:
+            connection.autocommit = True
+            active = "select pg_terminate_backend(active_pid) from pg_replication_slots where slot_name = %s and active"
+            connection.execute(active, (self.name,))
+            for _ in range(100):
+                try:
+                    drop = "select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = %s"
+                    connection.execute(drop, (self.name,))
+                    break
+                except psycopg.errors.ObjectInUse:
+                    threading.Event().wait(0.05)
+            connection.execute(f"drop publication if exists {self.name}")
+            connection.execute(f"drop schema {self.name} cascade")
+
+
+_numbers = iter(range(1000))
+
+
+@pytest.fixture
+def shop(postgres):
+    made = Database(postgres, f"shop{next(_numbers)}")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def full(shop):
+    shop.run("alter table items replica identity full")
+    return shop
+
+
+def settle(run, shop):
+    run.run_until(lambda: run.table() == shop.rows())
+
+
+def test_rows_and_then_changes(full):
+    full.run("insert into items select g, 'n' || g from generate_series(1, 20) g")
+    run = full.start()
+    settle(run, full)
+    assert {sign for sign, _ in run.changes} == {"+I"}
+    full.run("update items set name = 'x' where id = 3", "delete from items where id = 4")
+    full.run("update items set id = 99 where id = 5", "insert into items values (50, null)")
+    before = len(run.changes)
+    settle(run, full)
+    assert run.changes[before:] == [
+        ("-U", (3, "n3")),
+        ("+U", (3, "x")),
+        ("-D", (4, "n4")),
+        ("-U", (5, "n5")),
+        ("+U", (99, "n5")),
+        ("+I", (50, None)),
+    ]
+
+
+def test_a_table_is_read_in_parts_by_its_key(full):
+    full.run("insert into items select g * 1000003, 'n' from generate_series(1, 50) g")
+    run = full.start()
+    assert len(run.enumerator._waiting) >= 7
+    settle(run, full)
+    full.server.run(f"analyze {full.name}.items")
+    even = full.source().create_enumerator(1)
+    assert 7 <= len(even._waiting) <= 9
+    even.close()
+
+
+def test_transactions_that_are_open_at_the_seam(full):
+    full.run("insert into items values (1, 'a'), (2, 'b')")
+    run = full.start()
+    with full.server.connect() as open_one:
+        open_one.execute(f"update {full.name}.items set name = 'open' where id = 1")
+        open_one.execute(f"insert into {full.name}.items values (3, 'open')")
+        full.run("update items set name = 'seen or not' where id = 2")
+        run.run_until(lambda: len(run.changes) >= 2)
+    settle(run, full)
+
+
+def test_what_was_rolled_back_does_not_come(full):
+    run = full.start()
+    with pytest.raises(psycopg.Error):
+        full.run("insert into items values (1, 'a')", "insert into items values (1, 'a')")
+    full.run("insert into items values (2, 'b')")
+    settle(run, full)
+    assert run.changes == [("+I", (2, "b"))]
+
+
+def test_a_big_transaction_is_cut_into_records(full):
+    run = full.start()
+    run.run_until(lambda: run.enumerator._reads_log)
+    full.run("insert into items select g, 'n' from generate_series(1, 2500) g", "update items set name = 'm'")
+    run.run_until(lambda: len(run.changes) == 7500)
+    assert run.table() == full.rows()
+
+
+class Writer(threading.Thread):
+    """Changes a table at random, in transactions of which some are rolled back."""
+
+    def __init__(self, shop, transactions, seed):
+        super().__init__()
+        self.shop, self.transactions, self.chance = shop, transactions, random.Random(seed)
+        self.failure = None
+
+    def run(self):
+        try:
+            self._write()
+        except Exception as error:
+            self.failure = error
+
+    def _write(self):
+        chance = self.chance
+        with self.shop.server.connect() as connection:
+            connection.execute(f"set search_path = {self.shop.name}")
+            connection.commit()
+            for number in range(self.transactions):
+                for _ in range(chance.choice([1, 1, 3, 200 if number % 40 == 0 else 5])):
+                    self._change(connection, chance)
+                connection.rollback() if chance.random() < 0.1 else connection.commit()
+
+    @staticmethod
+    def _change(connection, chance):
+        one, other, name = chance.randrange(60), chance.randrange(60), str(chance.random())
+        insert = "insert into items values (%s, %s) on conflict (id) do nothing"
+        move = "update items set id = %s where id = %s and not exists (select from items where id = %s)"
+        choices = [
+            (insert, (one, name)),
+            ("update items set name = %s where id = %s", (name, one)),
+            ("delete from items where id = %s", (one,)),
+            (move, (other, one, other)),
+        ]
+        connection.execute(*chance.choice(choices))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("is_upsert", [False, True], ids=["all", "upsert"])
+def test_nothing_is_lost_or_seen_twice_while_a_writer_works_and_the_job_is_killed(shop, seed, is_upsert):
+    if not is_upsert:
+        shop.run("alter table items replica identity full")
+    shop.run("insert into items select g, 'n' || g from generate_series(1, 40) g")
+    writer = Writer(shop, 250, seed)
+    writer.start()
+    # As a job with checkpoints: changes wait for one behind the tables.
+    run = shop.start(parallelism=3, seed=seed, is_upsert=is_upsert, is_parallel=True)
+    chance = random.Random(seed)
+    kills = 0
+    while writer.is_alive() or kills < 6:
+        for _ in range(chance.randrange(1, 40)):
+            run.step()
+        what = chance.random()
+        if what < 0.6:
+            run.checkpoint(is_completed=what < 0.5)
+        elif what < 0.75:
+            run.kill()
+            kills += 1
+    writer.join()
+    assert writer.failure is None
+
+    def is_done():
+        if chance.random() < 0.02:
+            run.checkpoint()
+        return (run.upserted() if is_upsert else run.table()) == shop.rows()
+
+    run.run_until(is_done)
+    run.checkpoint()
+    run.kill()
+    for _ in range(30):
+        run.step()
+    assert (run.upserted() if is_upsert else run.table()) == shop.rows()
+
+
+def test_the_server_is_told_what_checkpoints_hold(full):
+    def confirmed():
+        query = f"select confirmed_flush_lsn from pg_replication_slots where slot_name = '{full.name}'"
+        return full.server.rows(query)[0][0]
+
+    run = full.start()
+    full.run("insert into items values (1, 'a')")
+    settle(run, full)
+    before = confirmed()
+    # Other tables fill the log, too: the slot must not hold them for ever.
+    full.run("create table other (x int)", "insert into other select generate_series(1, 1000)")
+    for _ in range(50):
+        run.step()
+    assert confirmed() == before
+    run.checkpoint()
+    run.run_until(lambda: confirmed() != before)
+
+
+def test_long_values_that_did_not_change(shop):
+    long = "'" + "".join(random.Random(1).choices("abcdefghij", k=20_000)) + "'"
+    shop.run("alter table items add column more int", "alter table items alter column name set storage external")
+    shop.run(f"insert into items values (1, {long}, 0)")
+    fields = (*FIELDS, RowField("more", DataTypes.INT()))
+    run = shop.start(fields, is_upsert=True)
+    run.run_until(lambda: run.upserted() == shop.rows())
+    shop.run("update items set more = 1")
+    run.run_until(lambda: run.upserted() == shop.rows())
+    shop.run("alter table items replica identity full")
+    shop.run("update items set more = 2")
+    run.run_until(lambda: run.upserted() == shop.rows())
+
+
+def test_keys_that_change_without_whole_rows(shop):
+    shop.run("insert into items values (1, 'a'), (2, 'b')")
+    run = shop.start(is_upsert=True)
+    run.run_until(lambda: run.upserted() == shop.rows())
+    before = len(run.changes)
+    shop.run("update items set id = 3 where id = 1", "delete from items where id = 2")
+    run.run_until(lambda: run.upserted() == shop.rows())
+    assert run.changes[before:] == [("-D", (1, None)), ("+U", (3, "a")), ("-D", (2, None))]
+
+
+def test_values_of_many_types(full):
+    full.run(
+        "create table kinds (a int primary key, b numeric(20, 5), c bytea, d timestamptz, e timestamp, f date, g time, "
+        "h boolean, i double precision, j text[], k int[], l uuid, m jsonb, n real)",
+        "alter table kinds replica identity full",
+    )
+    kinds = DataTypes
+    fields = [
+        ("a", kinds.INT()), ("b", kinds.DECIMAL(10, 2)), ("c", kinds.BYTES()), ("d", kinds.TIMESTAMP_LTZ(3)),
+        ("e", kinds.TIMESTAMP(6)), ("f", kinds.DATE()), ("g", kinds.TIME(3)), ("h", kinds.BOOLEAN()),
+        ("i", kinds.DOUBLE()), ("j", kinds.ARRAY(kinds.STRING())), ("k", kinds.ARRAY(kinds.INT())),
+        ("l", kinds.STRING()), ("m", kinds.STRING()), ("n", kinds.FLOAT()),
+    ]  # fmt: skip
+    insert = (
+        r"insert into kinds values ({}, 1.005, '\x00ff', '2020-01-01 00:00:00.123456+02', '2020-01-01 01:02:03.4', "
+        "'1969-12-31', '01:02:03.456', true, 'Infinity', '{{a,null,\"b \\\"c\\\", d\"}}', '{{1,null}}', "
+        "'00000000-0000-0000-0000-000000000001', '{{\"k\": [1]}}', 1.5)"
+    )
+    full.run(insert.format(1), "insert into kinds (a) values (2)")
+    run = full.start(tuple(RowField(*each) for each in fields), table_pattern="kinds")
+    run.run_until(lambda: len(run.changes) == 2)
+    full.run(insert.format(3), "insert into kinds (a) values (4)")
+    run.run_until(lambda: len(run.changes) == 4)
+    rows = {row[0]: row[1:] for _, row in run.changes}
+    assert rows[1] == (
+        Decimal("1.01"),
+        b"\x00\xff",
+        datetime.datetime(2019, 12, 31, 22, 0, 0, 123000, datetime.timezone.utc),
+        datetime.datetime(2020, 1, 1, 1, 2, 3, 400000),
+        datetime.date(1969, 12, 31),
+        datetime.time(1, 2, 3, 456000),
+        True,
+        float("inf"),
+        ["a", None, 'b "c", d'],
+        [1, None],
+        "00000000-0000-0000-0000-000000000001",
+        '{"k": [1]}',
+        1.5,
+    )
+    assert rows[3] == rows[1]
+    assert set(rows[2]) == set(rows[4]) == {None}
+
+
+def test_several_tables_with_what_is_told_of_them(full):
+    full.run(
+        "create table items2 (name text, id bigint primary key)",
+        "alter table items2 replica identity full",
+        "create table other (id int)",
+        "insert into items values (1, 'a')",
+        "insert into items2 values ('b', 1)",
+    )
+    told = (("table_name", "t"), ("op_ts", "at"), ("database_name", "d"), ("schema_name", "s"))
+    run = full.start(table_pattern="items.*", metadata=told)
+    run.run_until(lambda: len(run.changes) == 2)
+    began = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+    assert sorted(run.changes) == [
+        ("+I", (1, "a", "items", began, "postgres", full.name)),
+        ("+I", (1, "b", "items2", began, "postgres", full.name)),
+    ]
+    full.run("update items2 set name = 'c'", "insert into other values (1)")
+    run.run_until(lambda: len(run.changes) == 4)
+    (_, (*row, at, _, _)) = run.changes[-1]
+    assert row == [1, "c", "items2"]
+    assert abs(at - datetime.datetime.now(datetime.timezone.utc)) < datetime.timedelta(hours=1)
+
+
+def test_a_truncated_table_is_an_error_unless_it_may_be_ignored(full):
+    full.run("insert into items values (1, 'a')")
+    run, other = full.start(), None
+    settle(run, full)
+    full.run("truncate items")
+    with pytest.raises(SourceError, match="was truncated, and the log does not say which rows it had"):
+        run.run_until(lambda: False)
+    run.close()
+    other = full.start(ignores_truncate=True, start_mode="committed-offset")
+    full.run("insert into items values (2, 'b')")
+    other.run_until(lambda: ("+I", (2, "b")) in other.changes)
+
+
+@pytest.mark.parametrize(("mode", "found"), [("latest-offset", [3]), ("committed-offset", [2, 3])])
+def test_where_to_start(full, mode, found):
+    first = full.start(start_mode="latest-offset")
+    first.close()
+    full.run("insert into items values (2, 'b')")
+    run = full.start(start_mode=mode)
+    full.run("insert into items values (3, 'c')")
+    run.run_until(lambda: len(run.changes) == len(found))
+    assert [row[0] for _, row in run.changes] == found
+
+
+def test_tables_alone(full):
+    full.run("insert into items select g, 'n' from generate_series(1, 30) g")
+    run = full.start(start_mode="snapshot")
+    run.run_until(lambda: run.enumerator.is_finished)
+    assert run.table() == full.rows()
+    assert full.server.rows(f"select 1 from pg_replication_slots where slot_name = '{full.name}'") == []
+
+
+def test_a_lost_slot_is_told(full):
+    run = full.start()
+    full.run("insert into items values (1, 'a')")
+    settle(run, full)
+    run.checkpoint()
+    run.close()
+    full.server.run(f"select pg_drop_replication_slot('{full.name}')")
+    with pytest.raises(SourceError, match=r"slot '.*' is gone. Changes since .*, where the job stands, are lost"):
+        run._start()
+
+
+def test_a_slot_that_somebody_moved_is_told(full):
+    run = full.start()
+    full.run("insert into items values (1, 'a')")
+    settle(run, full)
+    run.checkpoint()
+    run.close()
+    full.run("insert into items values (2, 'a')")
+    full.server.run(f"select pg_replication_slot_advance('{full.name}', pg_current_wal_lsn())")
+    with pytest.raises(SourceError, match="has moved on to"):
+        run._start()
+
+
+def test_what_cannot_work_is_refused(shop):
+    with pytest.raises(SourceError, match="REPLICA IDENTITY to FULL level"):
+        shop.source().create_enumerator(1)
+    with pytest.raises(SourceError, match="no table of the database matches"):
+        shop.source(table_pattern="none").create_enumerator(1)
+    with pytest.raises(SourceError, match=r"has no column price; it has id, name"):
+        shop.source((RowField("price", DataTypes.INT()),), is_upsert=True).create_enumerator(1)
+    shop.run("create table bare (id bigint, name text)", f"create publication {shop.name} for table bare")
+    with pytest.raises(SourceError, match=r"does not hold .*items: ALTER PUBLICATION"):
+        shop.source(is_upsert=True).create_enumerator(1)
+    with pytest.raises(SourceError, match="has no key that its changes could be told by"):
+        shop.source(table_pattern="bare", is_upsert=True).create_enumerator(1)
+
+
+def test_a_wrong_password_is_told_without_it(shop):
+    database = database_of(shop.server.jdbc_url, USER, "not it")
+    settings = CdcSettings(database, "public", "items", FIELDS, "s")
+    with pytest.raises(
+        SourceError, match=r"the database cannot be reached: .*password authentication failed"
+    ) as refused:
+        PostgresCdcSource(settings).create_enumerator(1)
+    assert "not it" not in str(refused.value) + repr(settings)

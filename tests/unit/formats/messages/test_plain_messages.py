@@ -1,0 +1,164 @@
+"""Messages of json, csv, raw, avro and avro-confluent as columns and back; the registry is a real HTTP server."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import threading
+from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
+
+import pyarrow as pa
+import pytest
+
+from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.formats.table.table_format import schema_of
+from funke.engine.sql.connectors.formats.file_formats import find_file_format
+from funke.engine.sql.connectors.table_option import OptionValues
+from funke.engine.types.logical.data_types import DataTypes
+from funke.engine.types.logical.row_type import RowField
+
+FIELDS = (
+    RowField("id", DataTypes.BIGINT()),
+    RowField("name", DataTypes.STRING()),
+    RowField("price", DataTypes.DECIMAL(8, 2)),
+    RowField("at", DataTypes.TIMESTAMP(3)),
+)
+ROWS = [
+    {"id": 1, "name": 'a "b"', "price": Decimal("1.50"), "at": datetime.datetime(2020, 1, 2, 3, 4, 5, 678000)},
+    {"id": 2, "name": None, "price": None, "at": None},
+]
+
+
+def data(rows=ROWS, fields=FIELDS):
+    return pa.RecordBatch.from_pylist(rows, schema=schema_of(fields))
+
+
+def both(name, fields=FIELDS, **options):
+    texts = {key.replace("__", ".").replace("_", "-"): text for key, text in options.items()}
+    found = find_file_format(name)
+    return found.create_decoder(fields, OptionValues(texts)), found.create_encoder(fields, OptionValues(texts))
+
+
+@pytest.mark.parametrize(("name", "options"), [("json", {}), ("csv", {"null_literal": "-"}), ("avro", {})])
+def test_there_and_back(name, options):
+    decoder, encoder = both(name, **options)
+    first, second = encoder.encode(data(), None)
+    found = decoder.decode([None, first, b"", second])
+    assert found.data.to_pylist() == ROWS
+    assert (found.kinds, found.origins.tolist()) == (None, [1, 3])
+    narrow = decoder.selecting([2]).decode([first])
+    assert narrow.data.to_pylist() == [{"price": Decimal("1.50")}]
+    assert len(decoder.decode([]).data) == 0
+
+
+def test_a_message_of_json_may_hold_several_rows_and_line_breaks():
+    decoder, _ = both("json", FIELDS[:2])
+    found = decoder.decode([b'{"id":\n 1}', b'[{"id": 2}, {"id": 3, "name": "x"}]'])
+    assert found.data.column("id").to_pylist() == [1, 2, 3]
+    assert found.origins.tolist() == [0, 1, 1]
+
+
+def test_bad_messages_of_json_are_told_or_left_out():
+    decoder, _ = both("json", FIELDS[:2])
+    with pytest.raises(ValueError, match="Failed to deserialize JSON 'nonsense'"):
+        decoder.decode([b'{"id": 1}', b"nonsense"])
+    decoder, _ = both("json", FIELDS[:2], ignore_parse_errors="true")
+    assert decoder.decode([b'{"id": 1}', b"nonsense", b'{"id": 2}']).origins.tolist() == [0, 2]
+
+
+def test_raw_messages():
+    decoder, encoder = both("raw", (RowField("x", DataTypes.STRING()),))
+    found = decoder.decode([b"a\nb", None, "ä".encode()])
+    assert found.data.column("x").to_pylist() == ["a\nb", None, "ä"]
+    assert encoder.encode(found.data.slice(2), None) == ["ä".encode()]
+
+
+class Registry(BaseHTTPRequestHandler):
+    """Gives numbers to schemas, and asks for a password."""
+
+    schemas: ClassVar[list[str]] = []
+    requests: ClassVar[list[str]] = []
+
+    def do_GET(self):
+        self.requests.append(self.path)
+        number = int(self.path.rpartition("/")[2])
+        if number >= len(self.schemas):
+            self._answer(404, {"error_code": 40403, "message": "Schema not found"})
+        else:
+            self._answer(200, {"schema": self.schemas[number]})
+
+    def do_POST(self):
+        self.requests.append(self.path)
+        schema = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["schema"]
+        if schema not in self.schemas:
+            self.schemas.append(schema)
+        self._answer(200, {"id": self.schemas.index(schema)})
+
+    def _answer(self, code, body):
+        wanted = f"Basic {base64.b64encode(b'me:hush').decode()}"
+        if self.headers["Authorization"] != wanted:
+            code, body = 401, {"message": "Unauthorized"}
+        text = json.dumps(body).encode()
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def registry():
+    Registry.schemas, Registry.requests = ["{}", "{}"], []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Registry)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_records_with_the_number_of_their_schema(registry):
+    decoder, encoder = both("avro-confluent", url=registry, subject="a b", basic_auth__user_info="me:hush")
+    messages = encoder.encode(data(), None)
+    assert [each[:5] for each in messages] == [b"\x00\x00\x00\x00\x02"] * 2
+    assert json.loads(Registry.schemas[2])["fields"][0]["name"] == "id"
+    assert decoder.decode([*messages, None]).data.to_pylist() == ROWS
+    encoder.encode(data(), None)
+    assert Registry.requests == ["/subjects/a%20b/versions", "/schemas/ids/2"]
+
+
+def test_records_of_another_schema_are_read_by_name(registry):
+    address = registry.replace("http://", "http://me:hush@")
+    _, encoder = both("avro-confluent", FIELDS[:2], url=address, subject="s")
+    messages = encoder.encode(data([{"id": 1, "name": "a"}], FIELDS[:2]), None)
+    more = (FIELDS[1], RowField("later", DataTypes.INT()))
+    decoder, _ = both("avro-confluent", more, url=address, subject="s")
+    assert decoder.decode(messages).data.to_pylist() == [{"name": "a", "later": None}]
+
+
+def test_what_a_registry_refuses_is_told_without_secrets(registry):
+    decoder, _ = both("avro-confluent", url=registry, subject="s", basic_auth__user_info="me:wrong")
+    with pytest.raises(ConfigurationError, match=r"refused /schemas/ids/0: 401 Unauthorized") as refused:
+        decoder.decode([b"\x00\x00\x00\x00\x00x"])
+    assert "wrong" not in str(refused.value) + repr(decoder)
+    decoder, _ = both("avro-confluent", url=registry, subject="s", basic_auth__user_info="me:hush")
+    with pytest.raises(ConfigurationError, match=r"refused /schemas/ids/9: 404 Schema not found"):
+        decoder.decode([b"\x00\x00\x00\x00\x09x"])
+    with pytest.raises(ValueError, match="Magic number does not match"):
+        decoder.decode([b"\x01\x00\x00\x00\x00"])
+
+
+def test_a_registry_must_be_named():
+    with pytest.raises(ValidationException, match=r"avro-confluent.url"):
+        both("avro-confluent")
+    with pytest.raises(ValidationException, match=r"avro-confluent.subject is required"):
+        both("avro-confluent", url="http://127.0.0.1:1")
+    with pytest.raises(UnsupportedFeatureError, match="reading files of format 'avro-confluent'"):
+        find_file_format("avro-confluent").create_reader(FIELDS, OptionValues({}))

@@ -1,0 +1,50 @@
+"""A program as the service starts it, without Spark: submits a job, holds its lease, answers commands, and ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+from funke.engine.config.job_defaults import put_command_line_options
+from funke.engine.jobs.attempts.slot_pool import SlotPool
+from funke.engine.jobs.control import ControlServer
+from funke.engine.jobs.records.recovery import ProgramRun
+from funke.engine.jobs.settings import JobSettings
+from funke.engine.types.job_status import JobStatus
+from funke.ops.cli.arguments import parse_program_call
+
+
+def main() -> None:
+    # python -m funke run …
+    arguments = sys.argv[4:]
+    call = parse_program_call(arguments)
+    put_command_line_options(call.options)
+    print("the program runs", *call.arguments, flush=True)
+    if "fail" in call.arguments:
+        sys.exit(3)
+    run = ProgramRun.of_this_process([os.environ["FAKE_PYTHON"], "-m", "funke", "run", *arguments])
+    configuration = {"execution.checkpointing.interval": "1 s", **call.options}
+    admitted = run.admit(JobSettings("fake", configuration))
+    assert isinstance(admitted, JobSettings) and admitted.record is not None
+    record, over = admitted.record, threading.Event()
+
+    def end(*_: object) -> str:
+        record.put_status(JobStatus.CANCELED)
+        record.release()
+        over.set()
+        return "/savepoint-1"
+
+    server = ControlServer(
+        record.record.control_path, {"cancel": end, "savepoint": lambda folder, afterwards: end() if afterwards else ""}
+    )
+    pool = SlotPool(call.options["funke.slot-pool"])
+    with pool.slots(record.job_id, int(os.environ.get("FAKE_SLOTS", "1")), 60, print, over.is_set):
+        if not over.is_set():
+            record.put_status(JobStatus.RUNNING)
+        over.wait(120)
+    server.close()
+
+
+if __name__ == "__main__":
+    main()

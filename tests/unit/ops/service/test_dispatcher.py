@@ -1,0 +1,171 @@
+"""The service without Spark: programs are processes of their own, which outlive it and are looked after."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from funke.engine.config.settings import Settings
+from funke.engine.errors import ConfigurationError, JobExecutionError
+from funke.engine.types.job_status import JobStatus
+from funke.ops.cli.cluster_commands import run_in_service, start_cluster, stop_cluster
+from funke.ops.rest.job_directory import JobDirectory
+from funke.ops.service.dispatcher import Dispatcher, slots_of
+from funke.ops.service.service_folder import ServiceFolder
+
+FAKE = Path(__file__).with_name("fake_driver.py")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    home = tmp_path / "home"
+    monkeypatch.setenv("FUNKE_HOME", str(home))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(each for each in sys.path if each))
+    # What the service starts as Python is a program that needs no Spark.
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nFAKE_PYTHON="$0" exec {sys.executable} {FAKE} "$@"\n')
+    python.chmod(0o700)
+    (tmp_path / "job.py").write_text("")
+    return str(home)
+
+
+@pytest.fixture
+def dispatcher(home: str) -> Iterator[Dispatcher]:
+    dispatcher = opened(home)
+    yield dispatcher
+    dispatcher.close()
+
+
+def opened(home: str, **options: str) -> Dispatcher:
+    folder = ServiceFolder(home)
+    folder.open()
+    return Dispatcher(folder, Settings({"taskmanager.numberOfTaskSlots": "2", **options}), JobDirectory(home))
+
+
+def eventually(what: Callable[[], Any], limit_s: float = 60) -> Any:
+    end = time.monotonic() + limit_s
+    while not (found := what()):
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+    return found
+
+
+def start(dispatcher: Dispatcher, tmp_path: Path, *arguments: str) -> str:
+    return dispatcher.start([*arguments, "job.py"], str(tmp_path), str(tmp_path / "python"))
+
+
+def is_running(dispatcher: Dispatcher, job_id: str) -> bool:
+    job = dispatcher.jobs.find(job_id)
+    return job is not None and job.is_driven and job.seen.status is JobStatus.RUNNING
+
+
+def test_a_program_runs_and_is_found_again_by_another_service(home: str, tmp_path: Path) -> None:
+    first = opened(home)
+    run_id = start(first, tmp_path, "-Dsecret.password=x")
+    job_id = first.first_job(run_id)
+    eventually(lambda: is_running(first, job_id))
+    assert first.count().free == 1 and "password" not in " ".join(first.runs.all()[0].command)
+    # The first one is gone; nothing was in its memory alone.
+    second = opened(home)
+    second.look()
+    assert is_running(second, job_id) and second.runs.is_alive(run_id)
+    assert second.runs.all()[0].ended_ms is None
+    second.close()
+    eventually(lambda: not second.runs.is_alive(run_id))
+    second.look()
+    assert second.runs.all()[0].ended_ms is not None
+    assert "the program runs" in second.runs.log_end(run_id)
+    first.runs.note_ends()
+
+
+def test_a_job_that_loses_its_driver_goes_on(dispatcher: Dispatcher, tmp_path: Path) -> None:
+    run_id = start(dispatcher, tmp_path)
+    job_id = dispatcher.first_job(run_id)
+    eventually(lambda: is_running(dispatcher, job_id))
+    before = dispatcher.runs.all()[0].pid
+    os.kill(before, signal.SIGKILL)
+    eventually(lambda: not dispatcher.runs.is_alive(run_id))
+    dispatcher.look()
+    eventually(lambda: is_running(dispatcher, job_id))
+    assert dispatcher.runs.all()[0].pid != before and len(dispatcher.jobs.all()) == 1
+
+
+def test_jobs_wait_for_slots(dispatcher: Dispatcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_SLOTS", "2")
+    first = dispatcher.first_job(start(dispatcher, tmp_path))
+    eventually(lambda: is_running(dispatcher, first))
+    run_id = start(dispatcher, tmp_path)
+    second = dispatcher.first_job(run_id)
+    eventually(lambda: "2 slots: 0 of 2 are free" in dispatcher.runs.log_end(run_id))
+    assert not is_running(dispatcher, second)
+    dispatcher.jobs.find(first).commanded().cancel().result(30)  # type: ignore[union-attr]
+    eventually(lambda: is_running(dispatcher, second))
+
+
+def test_a_job_goes_on_with_another_parallelism(dispatcher: Dispatcher, tmp_path: Path) -> None:
+    job_id = dispatcher.first_job(start(dispatcher, tmp_path, "-p", "2", "-Dmy.key=a b"))
+    eventually(lambda: is_running(dispatcher, job_id))
+    other = dispatcher.jobs.find(dispatcher.rescale(job_id, 3))
+    assert other is not None and other.job_id != job_id
+    configuration = other.record.configuration
+    assert configuration["parallelism.default"] == "3" and configuration["my.key"] == "a b"
+    assert configuration["execution.state-recovery.path"] == "/savepoint-1"
+
+
+def test_what_cannot_run(dispatcher: Dispatcher, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"there is no file 'nothing.py'"):
+        dispatcher.start(["nothing.py"], str(tmp_path))
+    with pytest.raises(ConfigurationError, match="name the program"):
+        dispatcher.start([], str(tmp_path))
+    run_id = dispatcher.start(["job.py", "fail"], str(tmp_path), str(tmp_path / "python"))
+    with pytest.raises(JobExecutionError, match=r"ended without a job:\nthe program runs fail"):
+        dispatcher.first_job(run_id)
+    dispatcher.look()
+    assert dispatcher.runs.all()[0].exit_code == 3
+
+
+def test_how_many_slots() -> None:
+    assert slots_of(Settings({"taskmanager.numberOfTaskSlots": "5"})) == 5
+    assert slots_of(Settings()) >= 16
+
+
+def test_the_service_is_killed_and_followed_by_a_standby(
+    home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from funke.ops.cli.arguments import parse_program_call
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "executable", sys.executable)
+    ports = ["-D", "rest.port=0"]
+    start_cluster(ports)
+    folder = ServiceFolder(home)
+    first = folder.address()
+    assert first is not None
+    try:
+        with pytest.raises(ConfigurationError, match="the service runs already"):
+            start_cluster(ports)
+        start_cluster([*ports, "--standby"])
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+        run_in_service(parse_program_call(["job.py"]), ["job.py"], is_detached=True)
+        monkeypatch.undo()
+        monkeypatch.setenv("FUNKE_HOME", home)
+        (job_id,) = [each["id"] for each in httpx.get(f"{first.url}/jobs").json()["jobs"]]
+        assert f"Job has been submitted with JobID {job_id}\n" in capsys.readouterr().out
+        os.kill(first.pid, signal.SIGKILL)
+        second = eventually(lambda: (found := folder.address()) is not None and found.pid != first.pid and found)
+        status = httpx.get(f"{second.url}/v1/jobs/{job_id}/status").json()
+        assert status == {"status": "RUNNING"}
+    finally:
+        monkeypatch.setenv("FUNKE_HOME", home)
+        stop_cluster([])
+    assert folder.address() is None
+    found = JobDirectory(home).find(job_id)
+    assert found is not None and found.seen.status is JobStatus.CANCELED

@@ -1,0 +1,189 @@
+"""JOIN … FOR SYSTEM_TIME AS OF a processing time: what it means, and what it gives for batches of rows."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from funke.engine.errors import SourceError, UnsupportedFeatureError
+from funke.engine.flink_exceptions import TableException
+from funke.engine.graph.operations import ColumnOperator
+from funke.engine.sql.binding.lookup_joins import LookupJoin
+from funke.engine.sql.binding.query_binder import QueryBinder
+from funke.engine.sql.binding.relations import Column, Scan
+from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.lookup_join import LookUpRows
+from funke.engine.sql.parsing import parse
+from funke.engine.types.logical.data_types import DataTypes
+from tests.harness.operator_harness import OperatorHarness
+from tests.harness.sql_changelogs import batch_of, changes_of
+from tests.harness.sql_tables import relation_of
+
+ORDERS = (
+    Column("id", DataTypes.INT()),
+    Column("item", DataTypes.INT()),
+    Column("least", DataTypes.INT()),
+    Column("p", DataTypes.TIMESTAMP_LTZ(3), TimeAttribute.PROCTIME),
+    Column("r", DataTypes.TIMESTAMP(3), TimeAttribute.ROWTIME),
+)
+
+
+@pytest.fixture
+def shop(tmp_path):
+    connection = sqlite3.connect(tmp_path / "shop.db", isolation_level=None)
+    connection.execute("create table items (item bigint, kind text, price bigint)")
+    rows = [(1, "a", 10), (1, "b", 20), (2, "a", 30), (4, None, 40)]
+    connection.executemany("insert into items values (?, ?, ?)", rows)
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def items(shop, tmp_path):
+    return lambda options="": relation_of(
+        "CREATE TABLE items (item BIGINT, kind STRING, price BIGINT, twice AS price * 2) WITH ('connector' = 'jdbc', "
+        f"'url' = 'jdbc:sqlite:{tmp_path}/shop.db', 'table-name' = 'items'{options})"
+    )
+
+
+def bound(text, table):
+    (statement,) = parse(text)
+    return QueryBinder({("o",): Scan(ORDERS, None, ("o",)), ("items",): table}.get).bind(statement.query)
+
+
+def operators_of(relation):
+    if isinstance(relation, Scan):
+        return []
+    make = LookUpRows.of if isinstance(relation, LookupJoin) else Calculate.of
+    return [*operators_of(relation.input), make(relation)]
+
+
+class Running:
+    """A query over orders, batch by batch."""
+
+    def __init__(self, text, table):
+        self.relation = bound(text, table)
+        self._harnesses = [
+            OperatorHarness(ColumnOperator(each), keeps_columns=True) for each in operators_of(self.relation)
+        ]
+
+    def feed(self, *rows, sign="+I"):
+        batches = [batch_of([(sign, (*row, None, None)) for row in rows], ORDERS[:3] + _PLAIN)]
+        for harness in self._harnesses:
+            for batch in batches:
+                harness.operator.process_columns(batch)
+            batches = harness.elements()
+        return [change for batch in batches for change in changes_of(batch, self.relation)]
+
+    def close(self):
+        for each in self._harnesses:
+            each.close()
+
+
+_PLAIN = (Column("p", DataTypes.TIMESTAMP_LTZ(3)), Column("r", DataTypes.TIMESTAMP(3)))
+
+
+@pytest.fixture
+def run(items):
+    running = []
+
+    def make(text, options=""):
+        running.append(Running(text, items(options)))
+        return running[-1]
+
+    yield make
+    for each in running:
+        each.close()
+
+
+JOIN = "FROM o {kind} JOIN items FOR SYSTEM_TIME AS OF o.p AS i ON o.item = i.item {more}"
+
+
+def query(select, kind="", more=""):
+    return f"SELECT {select} {JOIN.format(kind=kind, more=more)}"
+
+
+def test_rows_with_all_that_is_found_for_them(run):
+    found = run(query("o.id, i.kind, i.twice")).feed((7, 1, 0), (8, 3, 0), (9, None, 0), (10, 2, 0))
+    assert found == [("+I", (7, "a", 20)), ("+I", (7, "b", 40)), ("+I", (10, "a", 60))]
+
+
+def test_a_left_join_keeps_all_rows_in_order(run):
+    found = run(query("o.id, i.price", "LEFT")).feed((7, 3, 0), (8, 1, 0), (9, None, 0))
+    assert found == [("+I", (7, None)), ("+I", (8, 10)), ("+I", (8, 20)), ("+I", (9, None))]
+
+
+def test_nothing_is_found_for_rows_without_keys(run):
+    assert run(query("o.id, i.price", "LEFT")).feed((7, None, 0)) == [("+I", (7, None))]
+    assert run(query("o.id, i.price")).feed((7, None, 0)) == []
+
+
+def test_conditions_beside_the_key(run):
+    conditions = "AND i.kind = 'a' AND i.price > o.least"
+    assert run(query("o.id, i.price", more=conditions)).feed((7, 1, 5), (8, 1, 15), (9, 2, 5)) == [
+        ("+I", (7, 10)),
+        ("+I", (9, 30)),
+    ]
+    left = run(query("o.id, i.price", "LEFT", conditions)).feed((7, 1, 5), (8, 1, 15))
+    assert left == [("+I", (7, 10)), ("+I", (8, None))]
+
+
+def test_a_constant_narrows_the_query_for_the_table(items):
+    relation = bound(query("o.id, i.price", more="AND i.kind = 'a'"), items())
+    assert len(relation.input.input.table.read.conditions) == 1
+
+
+def test_keys_of_several_columns(items, run):
+    text = (
+        "SELECT o.id, i.kind FROM o JOIN items FOR SYSTEM_TIME AS OF o.p AS i "
+        "ON i.price = o.least AND o.item + 0 = i.item"
+    )
+    assert run(text).feed((7, 1, 20), (8, 1, 30), (9, 2, 30)) == [("+I", (7, "b")), ("+I", (9, "a"))]
+
+
+def test_kinds_stay_with_their_rows(run):
+    assert run(query("o.id, i.price")).feed((7, 2, 0), sign="-D") == [("-D", (7, 30))]
+
+
+def test_the_table_is_seen_as_it_is_when_a_batch_comes(run, shop):
+    running = run(query("o.id, i.price"))
+    cached = run(query("o.id, i.price"), ", 'lookup.cache' = 'PARTIAL', 'lookup.partial-cache.max-rows' = '100'")
+    assert running.feed((7, 2, 0)) == cached.feed((7, 2, 0)) == [("+I", (7, 30))]
+    shop.execute("update items set price = 31 where item = 2")
+    assert running.feed((7, 2, 0)) == [("+I", (7, 31))]
+    assert cached.feed((7, 2, 0)) == [("+I", (7, 30))]
+
+
+def test_more_keys_than_one_query_takes(run, shop):
+    shop.executemany("insert into items values (?, 'x', ?)", [(key, key) for key in range(100, 1400)])
+    found = run(query("o.id, i.price")).feed(*((key, key, 0) for key in range(100, 1400)))
+    assert found == [("+I", (key, key)) for key in range(100, 1400)]
+
+
+def test_a_table_that_went_is_told(run, shop):
+    running = run(query("o.id, i.price"), ", 'lookup.max-retries' = '0'")
+    shop.execute("drop table items")
+    with pytest.raises(SourceError, match="rows of 'items' could not be looked up"):
+        running.feed((7, 2, 0))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (query("o.id", "RIGHT"), "only support INNER JOIN and LEFT JOIN, but was RIGHT JOIN"),
+        (
+            "SELECT o.id FROM o JOIN items FOR SYSTEM_TIME AS OF o.p AS i ON o.item > i.item",
+            "Temporal table join requires an equality condition on fields of table",
+        ),
+    ],
+)
+def test_joins_that_cannot_be_looked_up_are_refused(items, text, told):
+    with pytest.raises(TableException, match=told):
+        bound(text, items())
+
+
+def test_other_times_are_refused(items):
+    with pytest.raises(UnsupportedFeatureError, match="no processing time"):
+        bound("SELECT o.id FROM o JOIN items FOR SYSTEM_TIME AS OF o.r AS i ON o.item = i.item", items())
