@@ -1,7 +1,8 @@
-"""One Spark session and one database for all tests, ended with the run."""
+"""One Spark session, one database and one Kafka broker for all tests, ended with the run."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +20,8 @@ from tests.harness.postgres_server import PostgresServer, find_binaries, running
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from tests.harness.kafka_broker import KafkaBroker
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 # No limits of time for single examples: the machine may be busy with other things.
@@ -58,6 +62,20 @@ def spark() -> Iterator[SparkSession]:
     session = spark_session({})
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaBroker]:
+    """The broker that all processes of a run share, or several runs, if FUNKE_TEST_BROKER names a folder for that."""
+    from tests.harness.kafka_broker import BrokerUnavailableError, shared_broker
+
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = os.environ.get("FUNKE_TEST_BROKER") or os.path.join(os.environ["XDG_CACHE_HOME"], "kafka")
+            broker = stack.enter_context(shared_broker(Path(folder)))
+        except BrokerUnavailableError as reason:
+            pytest.skip(str(reason))
+        yield broker
 
 
 @pytest.fixture(scope="session")

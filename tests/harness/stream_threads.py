@@ -16,6 +16,7 @@ from uuid import uuid4
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.attempts.attempt import Attempt
 from funke.engine.jobs.attempts.job_executions import JobExecutions
+from funke.engine.jobs.attempts.job_sinks import JobCommits
 from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
@@ -76,9 +77,12 @@ class ThreadRunner:
         for slot in self._ends:
             self.send(slot, message)
 
-    def receive(self, wait_s: float) -> Iterator[tuple[int, Any]]:
+    def flush(self) -> None:
         for connection in self._ends.values():
             connection.flush()
+
+    def receive(self, wait_s: float) -> Iterator[tuple[int, Any]]:
+        self.flush()
         ready = select.select([*self._ends.values(), self._waking], [], [], wait_s)[0]
         if self._waking in ready:
             self._waking.recv(1 << 10)
@@ -140,14 +144,15 @@ def run_stream(
     disturb: Callable[[CheckpointKeeper], None] = lambda keeper: None,
     pair: SocketPair = socket.socketpair,
     on_start: Callable[[StreamCoordinator], None] = lambda coordinator: None,
+    number: int = 0,
 ) -> StreamRun:
-    """Runs a job to its end, from a checkpoint if there is one; `disturb` runs beside it."""
+    """Runs a job's attempt to its end, from a checkpoint if there is one; `disturb` runs beside it."""
     job_graph = to_job_graph(graph)
     plan = to_plan(job_graph)
     package = JobPackage(
-        uuid4().hex,
+        "job" if number else uuid4().hex,
         "job",
-        0,
+        number,
         Credentials(b"s" * 32),
         pack_plan(plan),
         control=ControlAddress("nowhere"),
@@ -161,12 +166,15 @@ def run_stream(
     store.make_folders()
     keeper = CheckpointKeeper("job", settings, store)
     collected: list[Any] = []
+    commits = JobCommits(job_graph, lambda: None, 0)  # type: ignore[arg-type,return-value]
+    if start is not None:
+        commits.recover(start)
     runner: Any = ThreadRunner(plan, package, around, pair)
     attempt = Attempt(
         plan,
         sources,
         keeper,
-        lambda epoch, items: None,
+        commits.commit,
         lambda records: collected.extend(records.values),
         JobExecutions(job_graph, plan),
     )

@@ -1,4 +1,4 @@
-"""Kafka sources over topics of several clusters: PyFlink's builders, kept for the connector to come."""
+"""Kafka sources over topics of several clusters: PyFlink's builders, whose settings are kept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
     "StreamPatternSubscriber",
 ]
 
-_REASON = "the Kafka connector is not available yet"
+_REASON = "topics of several clusters are not read as one; use KafkaSource for each"
 
 
 class KafkaMetadataService:

@@ -1,7 +1,8 @@
-"""Kafka sources and sinks: PyFlink's builders, kept for the connector to come."""
+"""Kafka sources and sinks: PyFlink's builders."""
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import Enum
@@ -12,7 +13,15 @@ from funke.common.typeinfo import TypeInformation
 from funke.datastream.connectors.base import DeliveryGuarantee, Sink, Source, StreamTransformer, SupportsPreprocessing
 from funke.datastream.connectors.kept_settings import Choice, KeptSettings
 from funke.datastream.functions import SinkFunction, SourceFunction
-from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.connectors.kafka import sink as engine_sinks
+from funke.engine.connectors.kafka.client_properties import ClientProperties
+from funke.engine.connectors.kafka.offsets import Offsets, Partition
+from funke.engine.connectors.kafka.record_schemas import SchemaRecords
+from funke.engine.connectors.kafka.records import KafkaRecord, RecordReader, ValueReader, WholeRecordReader
+from funke.engine.connectors.kafka.sink import Guarantee
+from funke.engine.connectors.kafka.source import KafkaSource as EngineSource
+from funke.engine.connectors.kafka.source import Subscription
+from funke.engine.errors import ConfigurationError, UnsupportedFeatureError, at_user_line
 from funke.engine.types.enum_members import require_member
 from funke.passed_on_names import pass_on_names
 
@@ -27,14 +36,14 @@ __all__ = [
     "KafkaTopicPartition",
     "KafkaOffsetsInitializer",
     "KafkaOffsetResetStrategy",
+    "KafkaRecord",
+    "KafkaRecordDeserializer",
     "KafkaRecordSerializationSchema",
     "KafkaRecordSerializationSchemaBuilder",
     "KafkaTopicSelector",
 ]
 
 pass_on_names(__name__)
-
-_REASON = "the Kafka connector is not available yet"
 
 
 class Semantic(Enum):
@@ -56,34 +65,57 @@ class KafkaOffsetResetStrategy(Enum):
 class FlinkKafkaConsumerBase(KeptSettings, SourceFunction, ABC):
     """Settings of the older source."""
 
+    _topics: tuple[str, ...]
+    _schema: DeserializationSchema
+    _starting: Offsets
+
     def set_commit_offsets_on_checkpoints(self, commit_on_checkpoints: bool) -> FlinkKafkaConsumerBase:
         """Choose whether offsets are committed with checkpoints."""
-        return self._keep(commit_offsets_on_checkpoints=commit_on_checkpoints)
+        return self._keep_property("commit.offsets.on.checkpoint", commit_on_checkpoints)
 
     def set_start_from_earliest(self) -> FlinkKafkaConsumerBase:
         """Start at the first record."""
-        return self._keep(set_start_from_earliest=True)
+        return self._start_from(Offsets("earliest"))
 
     def set_start_from_latest(self) -> FlinkKafkaConsumerBase:
         """Start with the records to come."""
-        return self._keep(set_start_from_latest=True)
+        return self._start_from(Offsets("latest", reset="latest"))
 
     def set_start_from_timestamp(self, startup_offsets_timestamp: int) -> FlinkKafkaConsumerBase:
         """Start at the first record that is not older."""
-        return self._keep(start_from_timestamp=startup_offsets_timestamp)
+        return self._start_from(Offsets("timestamp", "latest", startup_offsets_timestamp))
 
     def set_start_from_group_offsets(self) -> FlinkKafkaConsumerBase:
         """Start at the offsets the group has committed."""
-        return self._keep(set_start_from_group_offsets=True)
+        return self._start_from(_group_offsets(self.properties))
+
+    def _start_from(self, offsets: Offsets) -> FlinkKafkaConsumerBase:
+        self._starting = offsets
+        return self
 
     def disable_filter_restored_partitions_with_subscribed_topics(self) -> FlinkKafkaConsumerBase:
-        """Turn filter restored partitions with subscribed topics off."""
-        return self._keep(disable_filter_restored_partitions_with_subscribed_topics=True)
+        """Read partitions that a checkpoint knows, whether their topics are still named or not: it is always so."""
+        return self
 
     def get_produced_type(self) -> TypeInformation:
         """Return the type of the elements."""
-        produced: TypeInformation = self.settings["deserialization_schema"].get_produced_type()
-        return produced
+        return self._schema.get_produced_type()
+
+    @property
+    def engine_source(self) -> EngineSource:
+        """What the engine reads."""
+        given = {"partition.discovery.interval.ms": "-1", "client.id.prefix": "funke", **self.properties}
+        # The older source looks for partitions only when it is told to.
+        given.setdefault("commit.offsets.on.checkpoint", "true")
+        if "flink.partition-discovery.interval-millis" in given:
+            given["partition.discovery.interval.ms"] = given["flink.partition-discovery.interval-millis"]
+        return EngineSource(
+            _consumer_properties(given),
+            Subscription(topics=self._topics),
+            ValueReader(self._schema.deserialize),
+            self._starting,
+            produced_type=self._schema.get_produced_type(),
+        )
 
 
 class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
@@ -92,23 +124,53 @@ class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
     def __init__(
         self, topics: str | list[str], deserialization_schema: DeserializationSchema, properties: dict[str, str]
     ) -> None:
-        raise UnsupportedFeatureError("FlinkKafkaConsumer", _REASON)
+        super().__init__()
+        self._topics = (topics,) if isinstance(topics, str) else tuple(topics)
+        self._schema = deserialization_schema
+        self._keep_properties(properties)
+        self._starting = _group_offsets(self.properties)
+        warnings.warn("Deprecated in 1.16. Use KafkaSource instead.", DeprecationWarning, stacklevel=2)
+
+
+def _group_offsets(properties: dict[str, Any]) -> Offsets:
+    """Where the group stands; where it has not been, as `auto.offset.reset` says."""
+    reset = str(properties.get("auto.offset.reset", "latest"))
+    return Offsets("committed" if properties.get("group.id") else "latest", _reset(reset))
 
 
 class FlinkKafkaProducerBase(KeptSettings, SinkFunction, ABC):
     """Settings of the older sink."""
 
+    _topic: str
+    _schema: SerializationSchema
+    _semantic: Semantic
+    _writes_timestamps = False
+    _flushes = True
+
     def set_log_failures_only(self, log_failures_only: bool) -> FlinkKafkaProducerBase:
         """Choose whether failures are only logged."""
-        return self._keep(log_failures_only=log_failures_only)
+        if log_failures_only:
+            raise UnsupportedFeatureError("set_log_failures_only(True)", "a record that is lost fails the job")
+        return self
 
     def set_flush_on_checkpoint(self, flush_on_checkpoint: bool) -> FlinkKafkaProducerBase:
         """Choose whether a checkpoint waits for pending records."""
-        return self._keep(flush_on_checkpoint=flush_on_checkpoint)
+        self._flushes = flush_on_checkpoint
+        return self
 
     def set_write_timestamp_to_kafka(self, write_timestamp_to_kafka: bool) -> FlinkKafkaProducerBase:
         """Choose whether timestamps are written."""
-        return self._keep(write_timestamp_to_kafka=write_timestamp_to_kafka)
+        self._writes_timestamps = write_timestamp_to_kafka
+        return self
+
+    @property
+    def engine_sink(self) -> engine_sinks.KafkaSink:
+        """What the engine writes to."""
+        guarantee = _SEMANTICS[self._semantic]
+        if guarantee == "at-least-once" and not self._flushes:
+            guarantee = "none"
+        records = SchemaRecords(self._schema.serialize, topic=self._topic, has_timestamps=self._writes_timestamps)
+        return engine_sinks.KafkaSink(_producer_properties(self.properties), records, guarantee, f"funke-{self._topic}")
 
 
 class FlinkKafkaProducer(FlinkKafkaProducerBase):
@@ -122,15 +184,33 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
         kafka_producer_pool_size: int = 5,
         semantic: Semantic = Semantic.AT_LEAST_ONCE,
     ) -> None:
-        raise UnsupportedFeatureError("FlinkKafkaProducer", _REASON)
+        super().__init__()
+        require_member(Semantic, semantic, "FlinkKafkaProducer")
+        self._topic = topic
+        self._schema = serialization_schema
+        self._semantic = semantic
+        # Producers are made as they are needed, however many the pool may have.
+        self._keep_properties(producer_config)
 
     def ignore_failures_after_transaction_timeout(self) -> FlinkKafkaProducer:
-        """Ignore transactions that have timed out when the job recovers."""
-        return self._keep(ignore_failures_after_transaction_timeout=True)
+        """Go on when transactions have timed out: nothing is lost here, they are written again."""
+        return self
 
 
 class KafkaSource(Source):
-    """Reads topics."""
+    """Reads topics.
+
+    >>> from funke.common import SimpleStringSchema
+    >>> source = (
+    ...     KafkaSource.builder()
+    ...     .set_bootstrap_servers("localhost:9092")
+    ...     .set_topics("words")
+    ...     .set_group_id("counts")
+    ...     .set_starting_offsets(KafkaOffsetsInitializer.earliest())
+    ...     .set_value_only_deserializer(SimpleStringSchema())
+    ...     .build()
+    ... )
+    """
 
     @staticmethod
     def builder() -> KafkaSourceBuilder:
@@ -151,15 +231,23 @@ class KafkaSourceBuilder(KeptSettings):
 
     def set_topics(self, *topics: str) -> KafkaSourceBuilder:
         """Set the topics."""
-        return self._keep(topics=topics)
+        return self._subscribe("topics", topics)
 
     def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder:
         """Set the topic pattern."""
-        return self._keep(topic_pattern=topic_pattern)
+        return self._subscribe("topic pattern", topic_pattern)
 
     def set_partitions(self, partitions: set[KafkaTopicPartition]) -> KafkaSourceBuilder:
         """Set the partitions."""
-        return self._keep(partitions=partitions)
+        return self._subscribe("partitions", partitions)
+
+    def _subscribe(self, kind: str, what: Any) -> KafkaSourceBuilder:
+        kept = self.settings.get("subscription")
+        if kept is not None:
+            raise ConfigurationError(
+                at_user_line(f"Cannot use {kind} for consumption because {kept[0]} is already set for consumption.")
+            )
+        return self._keep(subscription=(kind, what))
 
     def set_starting_offsets(self, starting_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
         """Set the starting offsets."""
@@ -167,19 +255,28 @@ class KafkaSourceBuilder(KeptSettings):
 
     def set_unbounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
         """Stop at the given offsets, in an unbounded job."""
-        return self._keep(unbounded=stopping_offsets_initializer)
+        return self._keep(stopping=stopping_offsets_initializer, is_bounded=False)
 
     def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
         """Stop at the given offsets, and end."""
-        return self._keep(bounded=stopping_offsets_initializer)
+        return self._keep(stopping=stopping_offsets_initializer, is_bounded=True)
 
     def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema) -> KafkaSourceBuilder:
         """Set the value only deserializer."""
-        return self._keep(value_only_deserializer=deserialization_schema)
+        return self._keep(
+            records=ValueReader(deserialization_schema.deserialize), type=deserialization_schema.get_produced_type()
+        )
+
+    def set_deserializer(self, record_deserializer: KafkaRecordDeserializer) -> KafkaSourceBuilder:
+        """Set what turns whole records, with key, headers and timestamp, into elements (beyond PyFlink)."""
+        return self._keep(
+            records=WholeRecordReader(record_deserializer.deserialize_record),
+            type=record_deserializer.get_produced_type(),
+        )
 
     def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
         """Set the client id prefix."""
-        return self._keep(client_id_prefix=prefix)
+        return self._keep_property("client.id.prefix", prefix)
 
     def set_property(self, key: str, value: str) -> KafkaSourceBuilder:
         """Set the property."""
@@ -190,8 +287,72 @@ class KafkaSourceBuilder(KeptSettings):
         return self._keep_properties(props)
 
     def build(self) -> KafkaSource:
-        """Refuse: the connector does not work yet."""
-        raise UnsupportedFeatureError("Kafka source", _REASON)
+        """Return the source."""
+        given = self.settings
+        names = {"bootstrap_servers": "bootstrap.servers", "group_id": "group.id"}
+        properties = self.properties | {names[key]: value for key, value in given.items() if key in names}
+        if not properties.get("bootstrap.servers"):
+            raise ConfigurationError(at_user_line("Property bootstrap.servers is required but not provided"))
+        if given.get("subscription") is None:
+            raise ConfigurationError(
+                at_user_line("No topic is set: call set_topics(), set_topic_pattern() or set_partitions()")
+            )
+        if given.get("records") is None:
+            raise ConfigurationError(at_user_line("Deserialization schema is required but not provided."))
+        records: RecordReader = given["records"]
+        starting: KafkaOffsetsInitializer | None = given.get("starting_offsets")
+        stopping: KafkaOffsetsInitializer | None = given.get("stopping")
+        starts = Offsets("earliest") if starting is None else starting.to_offsets()
+        if starts.kind == "committed" and not properties.get("group.id"):
+            raise ConfigurationError(
+                at_user_line("Property group.id is required when starting from committed offsets: call set_group_id()")
+            )
+        return KafkaSource(
+            EngineSource(
+                _consumer_properties(properties),
+                _subscription(*given["subscription"]),
+                records,
+                starts,
+                None if stopping is None else stopping.to_offsets(),
+                bool(given.get("is_bounded", False)),
+                given["type"],
+            )
+        )
+
+
+def _subscription(kind: str, what: Any) -> Subscription:
+    if kind == "topics":
+        return Subscription(topics=tuple(what))
+    if kind == "topic pattern":
+        return Subscription(pattern=what)
+    return Subscription(partitions=tuple(sorted(each.to_partition() for each in what)))
+
+
+def _consumer_properties(given: dict[str, Any]) -> ClientProperties:
+    from confluent_kafka import Consumer
+
+    def create(settings: dict[str, Any]) -> None:
+        Consumer({"group.id": "funke", **settings}).close()
+
+    return ClientProperties.of(given).checked(create, "consumer")
+
+
+def _producer_properties(given: dict[str, Any]) -> ClientProperties:
+    from confluent_kafka import Producer
+
+    return ClientProperties.of(given).checked(Producer, "producer")
+
+
+class KafkaRecordDeserializer(DeserializationSchema, ABC):
+    """Turns whole records into elements (PyFlink has it in Java only)."""
+
+    @abstractmethod
+    def deserialize_record(self, record: KafkaRecord) -> Any:
+        """Return the element of a record: its topic, partition, offset, timestamp, key, value and headers."""
+
+    def deserialize(self, message: bytes) -> Any:
+        """Not used: a record is more than its value."""
+        raise NotImplementedError
 
 
 class KafkaTopicPartition:
@@ -211,6 +372,10 @@ class KafkaTopicPartition:
 
     def __repr__(self) -> str:
         return f"KafkaTopicPartition({self._topic!r}, {self._partition})"
+
+    def to_partition(self) -> Partition:
+        """Return what the engine calls it."""
+        return Partition(self._topic, self._partition)
 
 
 class KafkaOffsetsInitializer(Choice):
@@ -247,6 +412,22 @@ class KafkaOffsetsInitializer(Choice):
         """The given offsets, and for other partitions what `offset_reset_strategy` says."""
         require_member(KafkaOffsetResetStrategy, offset_reset_strategy, "offsets()")
         return KafkaOffsetsInitializer("offsets", offsets=offsets, offset_reset_strategy=offset_reset_strategy)
+
+    def to_offsets(self) -> Offsets:
+        """Return what the engine calls it."""
+        given = self.arguments
+        if self.kind in ("earliest", "latest"):
+            return Offsets(self.kind, self.kind)  # type: ignore[arg-type]
+        if self.kind == "timestamp":
+            return Offsets("timestamp", "latest", given["timestamp"])
+        reset = _reset(given["offset_reset_strategy"].name)
+        if self.kind == "committed_offsets":
+            return Offsets("committed", reset)
+        return Offsets("offsets", reset, numbers={each.to_partition(): n for each, n in given["offsets"].items()})
+
+
+def _reset(name: str) -> Any:
+    return {"none": "none", "latest": "latest", "largest": "latest"}.get(name.lower(), "earliest")
 
 
 class KafkaSink(Sink, SupportsPreprocessing):
@@ -291,8 +472,31 @@ class KafkaSinkBuilder(KeptSettings):
         return self._keep_property(key, value)
 
     def build(self) -> KafkaSink:
-        """Refuse: the connector does not work yet."""
-        raise UnsupportedFeatureError("Kafka sink", _REASON)
+        """Return the sink."""
+        given = self.settings
+        schema: KafkaRecordSerializationSchema | None = given.get("record_serializer")
+        properties = dict(self.properties)
+        if "bootstrap_servers" in given:
+            properties["bootstrap.servers"] = given["bootstrap_servers"]
+        if not properties.get("bootstrap.servers"):
+            raise ConfigurationError(at_user_line("bootstrapServers: call set_bootstrap_servers()"))
+        if schema is None:
+            raise ConfigurationError(at_user_line("recordSerializer: call set_record_serializer()"))
+        guarantee = _GUARANTEES[given.get("delivery_guarantee", DeliveryGuarantee.NONE)]
+        prefix = given.get("transactional_id_prefix")
+        return KafkaSink(engine_sinks.KafkaSink(_producer_properties(properties), schema.records, guarantee, prefix))
+
+
+_GUARANTEES: dict[DeliveryGuarantee, Guarantee] = {
+    DeliveryGuarantee.NONE: "none",
+    DeliveryGuarantee.AT_LEAST_ONCE: "at-least-once",
+    DeliveryGuarantee.EXACTLY_ONCE: "exactly-once",
+}
+_SEMANTICS: dict[Semantic, Guarantee] = {
+    Semantic.NONE: "none",
+    Semantic.AT_LEAST_ONCE: "at-least-once",
+    Semantic.EXACTLY_ONCE: "exactly-once",
+}
 
 
 class KafkaTopicSelector(ABC):
@@ -334,6 +538,20 @@ class KafkaRecordSerializationSchema(SerializationSchema):
         if self.value_serialization_schema is None:
             raise ConfigurationError("a Kafka record needs a schema of values; call set_value_serialization_schema()")
         return self.value_serialization_schema.serialize(value)
+
+    @property
+    def records(self) -> SchemaRecords:
+        """What the engine writes records with."""
+        if self.topic is None and self.topic_selector is None:
+            raise ConfigurationError("a Kafka record needs a topic; call set_topic() or set_topic_selector()")
+        if self.value_serialization_schema is None:
+            raise ConfigurationError("a Kafka record needs a schema of values; call set_value_serialization_schema()")
+        return SchemaRecords(
+            self.value_serialization_schema.serialize,
+            None if self.key_serialization_schema is None else self.key_serialization_schema.serialize,
+            self.topic,
+            None if self.topic_selector is None else self.topic_selector.apply,
+        )
 
     @staticmethod
     def builder() -> KafkaRecordSerializationSchemaBuilder:

@@ -30,6 +30,8 @@ class WriterContext:
     staging_folder: str | None = None
     # The checkpoint that the job starts from.
     restored_checkpoint_id: int | None = None
+    # Whether the job runs in epochs: then a writer hears of a checkpoint only when the next epoch begins.
+    has_epochs: bool = False
 
 
 class SinkWriter(ABC):
@@ -63,6 +65,11 @@ class SinkWriter(ABC):
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
         """A checkpoint that the writer took part in was given up."""
 
+    @property
+    def awaits_commit(self) -> bool:
+        """Whether the writer itself commits, and has not heard yet that it may: then it is not closed before."""
+        return False
+
     def next_wakeup_ms(self) -> int | None:
         """When the writer wants `on_processing_time` to be called."""
         return None
@@ -72,6 +79,22 @@ class SinkWriter(ABC):
 
     def close(self) -> None:
         """Releases what it holds."""
+
+
+class SlotCommit(ABC):
+    """A committable that its writer commits in the slot, when it hears that the checkpoint is complete.
+
+    Its writer puts it among the committables of every checkpoint until then; the committer makes up for a slot that
+    died before it came to it.
+    """
+
+    @abstractmethod
+    def inlined(self) -> SlotCommit:
+        """The same without files of the job's own."""
+
+    @abstractmethod
+    def awaited(self) -> SlotCommit:
+        """The same, to be committed when `commit` returns: the job is about to end."""
 
 
 class RetryCommitError(Exception):

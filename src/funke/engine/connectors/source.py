@@ -34,6 +34,8 @@ class Split:
     weight: int = 1
     # What was read of it does not come again: a checkpoint need not hold it, and a restart gives it out anew.
     is_live: bool = False
+    # It goes on until the job ends: whoever reads for a while stops in the middle of it.
+    is_endless: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class SplitReader(ABC):
     is_never_idle: bool = False
     # Its records carry no event time of their own: that of other inputs counts.
     is_always_idle: bool = False
+    # Whether splits are read side by side: whichever has something next has its turn.
+    is_concurrent: bool = False
     # May be called by any thread when there is something to read again.
     wake: Callable[[], None] = staticmethod(lambda: None)
 
@@ -59,6 +63,16 @@ class SplitReader(ABC):
     def has_more(self) -> bool:
         """Whether to go on reading now; one that waits for others calls `wake` when that has changed."""
         return True
+
+    def await_news(self, seconds: float) -> None:
+        """Waits until there is more to read, for those whose epoch waits for it."""
+
+    def has_news(self, split: Split) -> bool:
+        """Whether there is something to read of a split now, for readers that are concurrent."""
+        return True
+
+    def prepare(self, splits: list[Split]) -> None:
+        """Called with splits that will be read; a reader may begin to fetch them."""
 
     def open(self) -> None:
         """Called once in the slot, before the first split; connections that are opened here stay open."""
@@ -77,6 +91,20 @@ class SplitReader(ABC):
     def behind(self, split: Split, records: int) -> Split | None:
         """What is left of a split behind its first records, if that is known without reading them again."""
         return split if records == 0 else None
+
+    def rest(self, split: Split, records: int) -> Split | None:
+        """What is left of a split that is being read, behind its first records; None if only their number is known."""
+        return None
+
+    def note(self, checkpoint_id: int, rests: list[Split]) -> None:
+        """A checkpoint begins, and this is what is left of the splits that are being read."""
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """A checkpoint that the reader took part in is complete."""
+
+    def metrics(self) -> dict[str, Any]:
+        """What a reader has to say beyond the number of records."""
+        return {}
 
 
 class SplitEnumerator(ABC):

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from funke.engine.connectors.file_sink.storage import Storage, open_storage, to_absolute_path
-from funke.engine.connectors.sink import WriterContext
+from funke.engine.connectors.sink import SlotCommit, WriterContext
 from funke.engine.errors import SinkError
 
-__all__ = ["DamagedStagedDataError", "StagedData", "Stager", "self_contained"]
+__all__ = ["DamagedStagedDataError", "StagedData", "Stager", "awaited", "self_contained"]
 
 _LENGTH = struct.Struct(">Q")
 # The length of a piece and its CRC-32.
@@ -96,7 +96,12 @@ class StagedData:
 
 def self_contained(committables: list[Any]) -> list[Any]:
     """Committables that need no files of the job's own."""
-    return [item.inlined() if isinstance(item, StagedData) else item for item in committables]
+    return [item.inlined() if isinstance(item, StagedData | SlotCommit) else item for item in committables]
+
+
+def awaited(committables: list[Any]) -> list[Any]:
+    """Committables that are to be committed when the job ends, whoever commits them."""
+    return [item.awaited() if isinstance(item, SlotCommit) else item for item in committables]
 
 
 def _file_name(writer: str, number: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from funke.engine.graph.job_graph import ChainedOperator
@@ -130,7 +131,12 @@ class OperatorChain:
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Tells every operator, in order, that a checkpoint is complete."""
-        self._in_order(lambda operator: lambda: operator.notify_checkpoint_complete(checkpoint_id))
+        if not self._is_closed:
+            self._in_order(lambda operator: lambda: operator.notify_checkpoint_complete(checkpoint_id))
+            return
+        for spec in self.specs:
+            if self.operators[spec.node_id].awaits_commit:
+                self._guarded(spec, partial(self.operators[spec.node_id].notify_checkpoint_complete, checkpoint_id))
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
         """Tells every operator, in order, that a checkpoint was given up."""

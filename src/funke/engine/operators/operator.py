@@ -387,6 +387,11 @@ class Operator:
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         """Takes back the key groups of this subtask; called after `setup` and before `open`."""
 
+    @property
+    def awaits_commit(self) -> bool:
+        """Whether it was closed and still has to hear of the last checkpoint."""
+        return False
+
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """A checkpoint that was prepared here is complete."""
 

@@ -25,6 +25,7 @@ class SinkOperator(Operator):
         self._state: Any = None
         self._input_watermark = MIN_WATERMARK
         self._has_ended = False
+        self._is_to_be_closed = False
 
     def open(self) -> None:
         task = self.context.task
@@ -39,6 +40,7 @@ class SinkOperator(Operator):
             self.context.operator_id,
             task.staging_folder,
             restored_checkpoint_id=task.restored_checkpoint_id,
+            has_epochs=task.has_epochs,
         )
         self._writer = self._sink.create_writer(context, self._restored)
 
@@ -96,6 +98,8 @@ class SinkOperator(Operator):
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         if self._writer is not None:
             self._writer.notify_checkpoint_complete(checkpoint_id)
+            if self._is_to_be_closed and not self._writer.awaits_commit:
+                self.close()
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
         if self._writer is not None:
@@ -108,8 +112,14 @@ class SinkOperator(Operator):
     def metrics(self) -> dict[str, Any]:
         return {"numRecordsIn": self.records_in, "currentInputWatermark": self._input_watermark}
 
+    @property
+    def awaits_commit(self) -> bool:
+        """Whether the input has ended, but not what the writer has to do."""
+        return self._has_ended and self._writer is not None and self._writer.awaits_commit
+
     def close(self) -> None:
-        if self._writer is not None:
+        self._is_to_be_closed = True
+        if self._writer is not None and not self.awaits_commit:
             writer, self._writer = self._writer, None
             writer.close()
 

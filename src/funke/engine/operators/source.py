@@ -6,7 +6,6 @@ where it was.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -51,6 +50,8 @@ class ReadReport:
     watermark: int
     is_idle: bool
     records: int
+    # Of the same splits: what is left of them, if the reader knows it better than by a number; may be left out.
+    rests: tuple[Split | None, ...] = ()
 
 
 @dataclass
@@ -69,7 +70,10 @@ class SourceOperator(Operator):
         self._reader = reader
         self._spec = watermarks or WatermarkSpec()
         self._pacer = SlicePacer()
-        self._waiting: deque[_Reading] = deque()
+        # In the order in which they were given.
+        self._waiting: list[_Reading] = []
+        # Whose turn it is, among those that are read side by side.
+        self._turn = 0
         self._outcomes: list[ReadOutcome] = []
         self._records = 0
         # Whether pieces of a batch may be left, however little the reader has to offer.
@@ -113,26 +117,52 @@ class SourceOperator(Operator):
                 self._marks.register(split.id)
         skips = order.skips or (0,) * len(order.splits)
         self._waiting.extend(_Reading(split, skip) for split, skip in zip(order.splits, skips, strict=True))
+        self._reader.prepare(list(order.splits))
         if order.restored_watermark is not None:
             self._marks.announce(order.restored_watermark)
 
     def read(self) -> bool:
         """Reads the next records and sends them on; False when there is nothing left to read."""
-        if not self._waiting:
-            return False
-        reading = self._waiting[0]
+        reading = self._next()
+        if reading is None:
+            return bool(self._waiting)
         if reading.steps is None:
             reading.steps = self._steps(reading)
-        # Splits take turns piece by piece; their watermarks do not mix.
+        # Their watermarks do not mix.
+        self._marks.start_split(reading.split.id)
         for _ in reading.steps:
             return True
-        self._waiting.popleft()
+        self._waiting.remove(reading)
         return bool(self._waiting)
+
+    def _next(self) -> _Reading | None:
+        """One split after the other, or those that have something in turn, a batch at a time."""
+        waiting = self._waiting
+        if not self._reader.is_concurrent:
+            return waiting[0] if waiting else None
+        if self._is_within_batch:
+            return waiting[self._turn]
+        for step in range(1, len(waiting) + 1):
+            turn = (self._turn + step) % len(waiting)
+            if self._reader.has_news(waiting[turn].split):
+                self._turn = turn
+                return waiting[turn]
+        return None
+
+    def may_read_on(self, patience_s: float) -> bool:
+        """In an epoch: waits for what is to be read; False when it is not worth it."""
+        if not self.is_reading and self._waiting:
+            self._reader.await_news(patience_s)
+        return self.is_reading or not self.has_endless
+
+    @property
+    def has_endless(self) -> bool:
+        """Whether a split that has no end is among those to be read."""
+        return any(reading.split.is_endless for reading in self._waiting)
 
     def _steps(self, reading: _Reading) -> Iterator[None]:
         """Reads a split behind the records that are known already, slice by slice."""
         split, skip = reading.split, reading.records
-        self._marks.start_split(split.id)
         rest = self._reader.behind(split, skip)
         batches = self._batches(split if rest is None else rest)
         skip = skip if rest is None else 0
@@ -159,6 +189,7 @@ class SourceOperator(Operator):
                 else:
                     self._marks.process_batch(*piece)
                 yield
+            self._is_within_batch = False
         if split.is_last:
             self._marks.end_split(split.id)
         self._outcomes.append(ReadOutcome(split, reading.records, result))
@@ -177,10 +208,22 @@ class SourceOperator(Operator):
         """What was read since the last report."""
         outcomes = tuple(replace(outcome, split=replace(outcome.split, payload=None)) for outcome in self._outcomes)
         unfinished = tuple(reading.records for reading in self._waiting)
-        report = ReadReport(outcomes, unfinished, self.output.current_watermark, self.is_idle, self._records)
+        rests = self._rests() if self._reader.is_concurrent else ()
+        mark = self.output.current_watermark
+        report = ReadReport(outcomes, unfinished, mark, self.is_idle, self._records, rests)
         self._outcomes.clear()
         self._records = 0
         return report
+
+    def _rests(self) -> tuple[Split | None, ...]:
+        return tuple(self._reader.rest(reading.split, reading.records) for reading in self._waiting)
+
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        self._reader.note(checkpoint_id, [split for split in self._rests() if split is not None])
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        if self._is_open:
+            self._reader.notify_checkpoint_complete(checkpoint_id)
 
     def end_epoch(self) -> None:
         if self._is_over and not self._waiting:
@@ -210,7 +253,9 @@ class SourceOperator(Operator):
         self._marks.announce()
 
     def metrics(self) -> dict[str, Any]:
-        return {"numRecordsOut": self.output.records_out, "currentOutputWatermark": self.output.current_watermark}
+        figures = self._reader.metrics() if self._is_open else {}
+        figures |= {"numRecordsOut": self.output.records_out, "currentOutputWatermark": self.output.current_watermark}
+        return figures
 
     def close(self) -> None:
         """Ends what is being read, then the reader."""

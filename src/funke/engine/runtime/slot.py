@@ -23,6 +23,9 @@ from funke.engine.runtime.worker_logs import worker_logs
 from funke.engine.runtime.worker_setup import JobPackage
 from funke.engine.types.driver_messages import DriverMessage, LoggedLines
 
+# How long an epoch waits for records of a split that has no end.
+_PATIENCE_S = 0.1
+
 
 @dataclass(frozen=True)
 class EpochHeader:
@@ -149,7 +152,13 @@ class Slot:
         subtask.tell_idleness()
         started = time.perf_counter()
         limit_s = math.inf if order.deadline_ms is None else order.deadline_ms / 1000
-        while subtask.chain.guarded_head(source.read) and time.perf_counter() - started < limit_s:
+        if source.has_endless and order.deadline_ms is None:
+            limit_s = 0.0
+        while (
+            subtask.chain.guarded_head(source.read)
+            and time.perf_counter() - started < limit_s
+            and source.may_read_on(_PATIENCE_S)
+        ):
             self._subtasks.fire_timers(subtask.chain)
             yield
         subtask.busy_s += time.perf_counter() - started

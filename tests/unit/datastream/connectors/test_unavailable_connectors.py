@@ -9,25 +9,12 @@ import pytest
 
 from funke.common.serialization import SimpleStringSchema
 from funke.common.time import Duration
-from funke.datastream.connectors import cassandra, dynamic_kafka, elasticsearch, jdbc, kafka, kinesis, pulsar, rabbitmq
-from funke.datastream.connectors.base import DeliveryGuarantee
+from funke.datastream.connectors import cassandra, dynamic_kafka, elasticsearch, jdbc, kinesis, pulsar, rabbitmq
 from funke.datastream.connectors.hybrid_source import HybridSource
 from funke.datastream.connectors.number_seq import NumberSequenceSource
 from funke.engine.errors import UnsupportedFeatureError
 
 TEXT = SimpleStringSchema()
-
-
-def kafka_source() -> Any:
-    builder = kafka.KafkaSource.builder().set_bootstrap_servers("host:9092").set_topics("a", "b").set_group_id("g")
-    builder.set_starting_offsets(kafka.KafkaOffsetsInitializer.earliest()).set_value_only_deserializer(TEXT)
-    return builder.set_property("k", "v").set_properties({"x": "y"})
-
-
-def kafka_sink() -> Any:
-    record = kafka.KafkaRecordSerializationSchema.builder().set_topic("t").set_value_serialization_schema(TEXT).build()
-    builder = kafka.KafkaSink.builder().set_bootstrap_servers("host:9092").set_record_serializer(record)
-    return builder.set_delivery_guarantee(DeliveryGuarantee.AT_LEAST_ONCE).set_transactional_id_prefix("p")
 
 
 def elasticsearch_sink() -> Any:
@@ -61,8 +48,6 @@ def dynamic_kafka_source() -> Any:
 @pytest.mark.parametrize(
     ("make", "feature"),
     [
-        (kafka_source, "Kafka source"),
-        (kafka_sink, "Kafka sink"),
         (dynamic_kafka_source, "Dynamic Kafka source"),
         (elasticsearch_sink, "Elasticsearch sink"),
         (pulsar_source, "Pulsar source"),
@@ -84,8 +69,6 @@ def test_build_names_what_is_missing(make: Callable[[], Any], feature: str) -> N
 @pytest.mark.parametrize(
     ("call", "feature"),
     [
-        (lambda: kafka.FlinkKafkaConsumer("t", TEXT, {}), "FlinkKafkaConsumer"),
-        (lambda: kafka.FlinkKafkaProducer("t", TEXT, {}), "FlinkKafkaProducer"),
         (lambda: kinesis.FlinkKinesisConsumer("s", TEXT, {}), "FlinkKinesisConsumer"),
         (lambda: rabbitmq.RMQSource(rabbit_config(), "q", False, TEXT), "RabbitMQ source"),
         (lambda: rabbitmq.RMQSink(rabbit_config(), "q", TEXT), "RabbitMQ sink"),
@@ -107,14 +90,6 @@ def jdbc_connection() -> jdbc.JdbcConnectionOptions:
     return builder.with_user_name("u").with_password("p").build()
 
 
-def test_builders_keep_what_they_are_given() -> None:
-    builder = kafka_source()
-
-    assert builder.settings["topics"] == ("a", "b")
-    assert builder.settings["starting_offsets"] == kafka.KafkaOffsetsInitializer.earliest()
-    assert builder.properties == {"k": "v", "x": "y"}
-
-
 def test_connection_options_are_readable() -> None:
     config, connection = rabbit_config(), jdbc_connection()
 
@@ -131,12 +106,3 @@ def test_jdbc_execution_options() -> None:
 
     assert (defaults.get_batch_size(), defaults.get_batch_interval_ms(), defaults.get_max_retries()) == (5000, 0, 3)
     assert (options.get_batch_size(), options.get_batch_interval_ms(), options.get_max_retries()) == (10, 5, 1)
-
-
-def test_a_topic_may_be_chosen_by_a_function() -> None:
-    schema = kafka.KafkaRecordSerializationSchema.builder().set_topic_selector(lambda value: f"topic-{value}").build()
-
-    assert schema.topic_selector is not None
-    assert schema.topic_selector.apply(3) == "topic-3"
-    with pytest.raises(TypeError, match="KafkaTopicSelector or a callable"):
-        kafka.KafkaRecordSerializationSchema.builder().set_topic_selector(5)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from funke.engine.connectors.feedback import FeedbackSource
-from funke.engine.connectors.source import ReadOutcome
+from funke.engine.connectors.source import ReadOutcome, Split
 from funke.engine.graph.operations import ReadSource
 from funke.engine.jobs.sources.circulation import Circulation
 from funke.engine.jobs.sources.source_feed import SourceFeed, SourceState
@@ -39,7 +39,7 @@ class Head:
         return [split.payload[0] for split in order.splits]
 
     def read(self, splits: int = 0, *left: int) -> ReadReport:
-        outcomes = tuple(ReadOutcome(None, 1) for _ in range(splits))  # type: ignore[arg-type]
+        outcomes = tuple(ReadOutcome(Split("feedback", None), 1) for _ in range(splits))
         return ReadReport(outcomes, left, MIN_WATERMARK, True, splits)
 
     def cut(self, report: ReadReport) -> None:

@@ -162,7 +162,7 @@ def left(feed: SourceFeed) -> list[list[tuple[str, int]]]:
     [
         (1, [[("a", 5), ("c", 0), ("b", 6), ("d", 0)]]),
         (2, [[("a", 5), ("c", 0)], [("b", 6), ("d", 0)]]),
-        (3, [[("a", 5), ("c", 0)], [("b", 6), ("d", 0)], []]),
+        (3, [[("a", 5), ("d", 0)], [("c", 0)], [("b", 6)]]),
     ],
 )
 def test_unfinished_splits_are_read_on_with_any_parallelism(

@@ -89,6 +89,7 @@ class StreamCoordinator:
             self._executions.enter(ExecutionState.RUNNING)
             self._sources.wake_with(self._runner.wake)
             self._keeper.requests.on_ask = self._runner.wake
+            self._keeper.tell = self._send_news
             self._hand_out(is_first=True)
             while not self._run_on():
                 pass
@@ -274,10 +275,14 @@ class StreamCoordinator:
         self._keeper.advance(self._commit, self._held())
         if self._cutting is not None and not self._keeper.is_pending(self._cutting):
             self._end_cut()
+        self._send_news()
+
+    def _send_news(self) -> None:
         if self._keeper.has_news:
             news = self._keeper.take_news()
             self._sources.learn(news)
             self._runner.send_all(News(news))
+            self._runner.flush()
 
     def _held(self) -> str:
         """Who has not said anything for a while: a slot whose function takes long hears no order."""

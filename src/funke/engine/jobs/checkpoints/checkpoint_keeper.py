@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from funke.engine.connectors.staging import self_contained
+from funke.engine.connectors.staging import awaited, self_contained
 from funke.engine.errors import FunkeError, JobExecutionError, StateError
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
@@ -104,6 +104,8 @@ class CheckpointKeeper:
         self._failures = 0
         self._pending: dict[int, _Pending] = {}
         self._uncommitted: list[tuple[int, str, list[Any]]] = []
+        # Tells slots and sources what is new, if they can be told at any time.
+        self.tell: Callable[[], None] = lambda: None
         self._completed_news: list[int] = []
         self._aborted_news: list[int] = []
         # Folders of checkpoints that were given up, into which slots that have not heard of it may still write.
@@ -317,11 +319,12 @@ class CheckpointKeeper:
         elif request.ends_job:
             self.last_savepoint, self._last_request = written, request
         if commits:
-            self._commit_up_to(order.checkpoint_id, pending.epoch, committables, commit)
+            self._completed_news.append(order.checkpoint_id)
+            is_last = order.kind == "final" or request is not None
+            self._commit_up_to(order.checkpoint_id, pending.epoch, committables, commit, is_last)
             if request is not None:
                 with contextlib.suppress(FunkeError, OSError):  # then a job that starts from it commits again
                     mark_committed(written)
-            self._completed_news.append(order.checkpoint_id)
         if request is not None and not request.ends_job:
             request.succeed(written.path)
 
@@ -370,7 +373,10 @@ class CheckpointKeeper:
     def commit_rest(self, epoch: int, commit: CommitAll) -> None:
         """At the end of a job without checkpoints: commits everything."""
         last = self._last_id + 1
-        self._commit_up_to(last, epoch, self._committables_up_to(last), commit)
+        committables = self._committables_up_to(last)
+        if committables:  # writers that commit in their slots have heard of no checkpoint
+            self._completed_news.append(last)
+        self._commit_up_to(last, epoch, committables, commit, is_last=True)
 
     def _committables_up_to(self, checkpoint_id: int) -> dict[str, list[Any]]:
         found: dict[str, list[Any]] = {}
@@ -380,8 +386,12 @@ class CheckpointKeeper:
         return found
 
     def _commit_up_to(
-        self, checkpoint_id: int, epoch: int, committables: dict[str, list[Any]], commit: CommitAll
+        self, checkpoint_id: int, epoch: int, committables: dict[str, list[Any]], commit: CommitAll, is_last: bool
     ) -> None:
+        # First: there are writers that commit when they hear of it.
+        self.tell()
+        if is_last:
+            committables = {operator_id: awaited(items) for operator_id, items in committables.items()}
         commit(epoch, committables)
         reach("after-commits")
         self._uncommitted = [entry for entry in self._uncommitted if entry[0] > checkpoint_id]

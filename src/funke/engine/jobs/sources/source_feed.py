@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any, ParamSpec, TypeVar
 
 from funke.engine.connectors.source import Source, Split, SplitEnumerator
@@ -50,6 +51,8 @@ class SourceFeed:
     _given: dict[int, list[Split]] = field(default_factory=dict)
     # By subtask: how many records it has read of each of them.
     _read: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    # By subtask: what is left of each of them, where that is known better than by a number.
+    _rests: dict[int, tuple[Split | None, ...]] = field(default_factory=dict)
     # Whether the subtasks of this attempt have been given what an earlier one had left.
     _has_begun: bool = False
     _has_told_end: bool = False
@@ -148,8 +151,10 @@ class SourceFeed:
         self.records += report.records
         given = self._given.setdefault(subtask, [])
         for outcome in report.outcomes:
-            self._named(self.enumerator.report)(replace(outcome, split=given.pop(0)))
-        self._read[subtask] = report.unfinished
+            # The first one, unless its reader reads several side by side.
+            position = next(index for index, split in enumerate(given) if split.id == outcome.split.id)
+            self._named(self.enumerator.report)(replace(outcome, split=given.pop(position)))
+        self._read[subtask], self._rests[subtask] = report.unfinished, report.rests
 
     # Without epochs, subtasks read on while a checkpoint is taken: what they read behind their barrier does not count.
 
@@ -203,7 +208,12 @@ class SourceFeed:
         # What was given behind the last report has not been touched.
         given, read = self._given[subtask], self._read.get(subtask, ())
         records = (*read, *[0] * (len(given) - len(read)))
-        return tuple((split, count) for split, count in zip(given, records) if not split.is_live)
+        rests = (*self._rests.get(subtask, ()), *[None] * len(given))
+        return tuple(
+            (split, count) if rest is None else (rest, 0)
+            for split, count, rest in zip(given, records, rests)
+            if not split.is_live
+        )
 
     def restore(self, state: SourceState) -> None:
         """Goes on where an earlier attempt or another job stood; the enumerator was made with its position."""
@@ -212,9 +222,10 @@ class SourceFeed:
         is_same = state.parallelism == self.segment.parallelism
         if is_same:
             self._owner, self.watermarks, self._idle = dict(state.owner), dict(state.watermarks), set(state.idle)
-        for position, (old, left) in enumerate(sorted(state.unfinished.items())):
+        number = count()
+        for old, left in sorted(state.unfinished.items()):
             for split, read in left:
-                self._take_over(old if is_same else position % self.segment.parallelism, split, read)
+                self._take_over(old if is_same else next(number) % self.segment.parallelism, split, read)
 
     def _take_over(self, subtask: int, split: Split, read: int) -> None:
         # All pieces of one split go to one subtask.

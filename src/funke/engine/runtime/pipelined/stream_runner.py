@@ -110,7 +110,7 @@ class StreamRunner:
         begin = encode(Begin(self.addresses))
         for connection in self._connections.values():
             connection.send(MESSAGE, begin)
-        self._flush()
+        self.flush()
         # User functions open and state is restored: a slot that fails in it says so, and a lost one is noticed.
         self._await(lambda: len(self._ready) == self._plan.slots, math.inf)
 
@@ -195,7 +195,7 @@ class StreamRunner:
         yield from self._take(wait_s)
 
     def _take(self, wait_s: float) -> Iterator[tuple[int, Any]]:
-        self._flush()
+        self.flush()
         for descriptor, _ in self._poll.poll(wait_s * 1000):
             if descriptor == self._waking.fileno():
                 with contextlib.suppress(BlockingIOError):
@@ -251,7 +251,8 @@ class StreamRunner:
             if not self._is_closing:
                 yield slot, lost_slot(self.addresses[slot], error)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Sends what slots have been told, as far as their connections take it."""
         for connection in self._connections.values():
             if connection.is_waiting:
                 with contextlib.suppress(OSError):  # whoever reads from it will notice

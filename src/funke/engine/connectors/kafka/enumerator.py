@@ -1,0 +1,128 @@
+"""Finds the partitions to read, at the start and while the job runs, and hands out each of them once."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from funke.engine.connectors.kafka.offsets import Offsets, OffsetsAsker, Partition
+from funke.engine.connectors.source import ReadOutcome, Split, SplitEnumerator
+from funke.engine.errors import SourceError
+
+if TYPE_CHECKING:
+    from funke.engine.connectors.kafka.source import KafkaSource
+
+__all__ = ["KafkaEnumerator", "PartitionRange", "partition_split"]
+
+
+@dataclass(frozen=True)
+class PartitionRange:
+    """What of a partition is to be read: from an offset on, up to another one if there is one."""
+
+    partition: Partition
+    start: int
+    stop: int | None = None
+
+
+@dataclass(frozen=True)
+class KnownPartitions:
+    """Where a source stands: the partitions that were found, and those of them that nobody has been given yet."""
+
+    known: frozenset[Partition]
+    waiting: tuple[PartitionRange, ...] = ()
+
+
+def partition_split(part: PartitionRange) -> Split:
+    """The split of a partition; its id is the same whatever is left of it."""
+    where = part.partition
+    return Split(f"{where.topic}-{where.number}", part, is_last=part.stop is not None, is_endless=part.stop is None)
+
+
+class KafkaEnumerator(SplitEnumerator):
+    """Lives in the driver; while the job runs, a thread looks for new partitions."""
+
+    def __init__(self, source: KafkaSource, restored: KnownPartitions | None = None) -> None:
+        self._source = source
+        self._asker = OffsetsAsker(source.properties)
+        self._lock = threading.Lock()
+        self._known: set[Partition] = set() if restored is None else set(restored.known)
+        self._waiting: list[PartitionRange] = [] if restored is None else list(restored.waiting)
+        # Partitions that were read to their end: where that is, and that the group does not know of it yet.
+        self._ended: dict[Partition, int] = {}
+        if restored is None or source.discovery_ms is not None:
+            self._add(self._find(), source.starting if restored is None else Offsets("earliest"))
+        self._closed = threading.Event()
+        if source.discovery_ms is not None:
+            threading.Thread(target=self._discover, name="funke-kafka-discovery", daemon=True).start()
+
+    def _find(self) -> list[Partition]:
+        wanted = self._source.subscription
+        if wanted.partitions:
+            there = set(self._asker.partitions_of_topics(sorted({each.topic for each in wanted.partitions})))
+            missing = [each for each in wanted.partitions if each not in there]
+            if missing:
+                servers = self._source.properties.get("bootstrap.servers")
+                raise SourceError(f"Kafka at '{servers}' does not have {', '.join(map(str, missing))}")
+            return list(wanted.partitions)
+        if wanted.pattern is not None:
+            found = self._asker.partitions_of(wanted.filter())
+            return [partition for partitions in found.values() for partition in partitions]
+        return self._asker.partitions_of_topics(wanted.topics)
+
+    def _add(self, found: list[Partition], starting: Offsets) -> None:
+        new = [each for each in found if each not in self._known]
+        starts = self._asker.resolve(starting, new)
+        stops = {} if self._source.stopping is None else self._asker.resolve(self._source.stopping, new)
+        ranges = [PartitionRange(each, starts[each], stops.get(each)) for each in new]
+        with self._lock:
+            self._known.update(new)
+            self._waiting += [part for part in ranges if part.stop is None or part.start < part.stop]
+
+    def _discover(self) -> None:
+        assert self._source.discovery_ms is not None
+        while not self._closed.wait(self._source.discovery_ms / 1000):
+            # The brokers may be away for a while: the next look is for that.
+            with contextlib.suppress(SourceError):
+                found = self._find()
+                if any(each not in self._known for each in found):
+                    # As in Flink: what came into being while the job runs is read from its beginning.
+                    self._add(found, Offsets("earliest"))
+                    self.wake()
+
+    def poll(self, max_records: int) -> list[Split]:
+        """Hand out partitions that nobody has."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        return [partition_split(part) for part in waiting]
+
+    @property
+    def is_finished(self) -> bool:
+        """True when no partition will come any more."""
+        return self._source.discovery_ms is None and not self._waiting
+
+    def next_poll_ms(self) -> int:
+        """New partitions are told; nobody needs to ask."""
+        return 1_000
+
+    def report(self, outcome: ReadOutcome) -> None:
+        """A partition was read to its end."""
+        part: PartitionRange = outcome.split.payload
+        if part.stop is not None:
+            self._ended[part.partition] = part.stop
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Tell the group about partitions that have ended: their readers may be gone."""
+        if self._ended and self._source.commits_offsets:
+            ended, self._ended = self._ended, {}
+            self._asker.commit(ended)
+
+    def snapshot(self) -> KnownPartitions:
+        """Which partitions are known, and which of them were not handed out."""
+        with self._lock:
+            return KnownPartitions(frozenset(self._known), tuple(self._waiting))
+
+    def close(self) -> None:
+        """Stop looking for partitions."""
+        self._closed.set()

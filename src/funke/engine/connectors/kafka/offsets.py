@@ -1,0 +1,184 @@
+"""Where reading a partition starts and stops: earliest, latest, committed, by time, by number."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from funke.engine.connectors.kafka.client_properties import ClientProperties
+from funke.engine.connectors.kafka.failures import client_logger, explain
+from funke.engine.errors import SourceError
+
+__all__ = ["Offsets", "OffsetsAsker", "Partition"]
+
+OffsetKind = Literal["earliest", "latest", "committed", "timestamp", "offsets"]
+Reset = Literal["earliest", "latest", "none"]
+# How long Kafka may take to answer a question.
+ANSWER_S = 60.0
+
+
+@dataclass(frozen=True, order=True)
+class Partition:
+    """A partition of a topic."""
+
+    topic: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"partition {self.number} of topic '{self.topic}'"
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """Flink's offsets initializer: `reset` is for partitions that it says nothing about."""
+
+    kind: OffsetKind
+    reset: Reset = "earliest"
+    timestamp_ms: int = 0
+    numbers: Mapping[Partition, int] = field(default_factory=dict)
+
+
+class OffsetsAsker:
+    """Asks Kafka for topics and offsets; one connection for all questions, made when the first is asked."""
+
+    def __init__(self, properties: ClientProperties) -> None:
+        self._properties = properties
+        self._admin: Any = None
+        # Two threads that call the client at once wait for each other.
+        self._lock = threading.Lock()
+
+    def _client(self) -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        if self._admin is None:
+            self._admin = AdminClient(self._properties.admin(error_cb=self._note), logger=client_logger())
+        return self._admin
+
+    def _note(self, error: Any) -> None:
+        """A wrong password is not tried again."""
+        if error.name() in ("_AUTHENTICATION", "_SSL", "SASL_AUTHENTICATION_FAILED"):
+            self._refusal = error
+
+    _refusal: Any = None
+
+    def _failure(self, error: Any, about: str = "") -> SourceError:
+        return SourceError(explain(self._refusal or error, self._properties, about))
+
+    def partitions_of(self, is_wanted: Callable[[str], bool]) -> dict[str, list[Partition]]:
+        """The topics that are wanted, with their partitions."""
+        topics = self._describe(None)
+        return {name: topics[name] for name in sorted(topics) if is_wanted(name)}
+
+    def partitions_of_topics(self, names: Iterable[str]) -> list[Partition]:
+        """All partitions of some topics, which must be there."""
+        found: list[Partition] = []
+        for name in names:
+            found += self._describe(name)[name]
+        return found
+
+    def _describe(self, topic: str | None) -> dict[str, list[Partition]]:
+        from confluent_kafka import KafkaException
+
+        try:
+            arguments = () if topic is None else (topic,)
+            with self._lock:
+                described = self._client().list_topics(*arguments, timeout=self._patience_s()).topics
+        except KafkaException as error:
+            self._client().poll(0)
+            raise self._failure(error, "") from None
+        for name, details in described.items():
+            if topic is not None and details.error is not None:
+                raise self._failure(details.error, f"topic '{name}'")
+        return {name: [Partition(name, number) for number in sorted(d.partitions)] for name, d in described.items()}
+
+    def _patience_s(self) -> float:
+        given = self._properties.get("default.api.timeout.ms") or self._properties.get("request.timeout.ms")
+        return int(given) / 1000 if given else ANSWER_S / 2
+
+    def resolve(self, offsets: Offsets, partitions: list[Partition]) -> dict[Partition, int]:
+        """The number that each partition has for the offsets, as things stand now."""
+        if not partitions:
+            return {}
+        if offsets.kind == "earliest":
+            return self._listed(partitions, "earliest")
+        if offsets.kind == "latest":
+            return self._listed(partitions, "latest")
+        if offsets.kind == "timestamp":
+            found = self._listed(partitions, "timestamp", offsets.timestamp_ms)
+            # Nothing is that new.
+            late = [each for each in partitions if found[each] < 0]
+            return found | self._listed(late, "latest") if late else found
+        known = dict(offsets.numbers) if offsets.kind == "offsets" else self._committed(partitions)
+        missing = [each for each in partitions if each not in known]
+        return {each: known[each] for each in partitions if each in known} | self._reset(offsets, missing)
+
+    def _reset(self, offsets: Offsets, missing: list[Partition]) -> dict[Partition, int]:
+        if not missing:
+            return {}
+        if offsets.reset == "none":
+            names = ", ".join(map(str, missing))
+            what = "the group has committed no offset" if offsets.kind == "committed" else "no offset is given"
+            raise SourceError(f"{what} for {names}; choose what to do then, such as OffsetResetStrategy.EARLIEST")
+        return self._listed(missing, offsets.reset)
+
+    def _listed(self, partitions: list[Partition], kind: str, timestamp_ms: int = 0) -> dict[Partition, int]:
+        from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
+        from confluent_kafka.admin import OffsetSpec
+
+        by_time = kind == "timestamp"
+        spec = OffsetSpec.for_timestamp(timestamp_ms) if by_time else getattr(OffsetSpec, kind)()
+        is_committed = (self._properties.get("isolation.level") or "").lower() == "read_committed"
+        level = IsolationLevel.READ_COMMITTED if is_committed else IsolationLevel.READ_UNCOMMITTED
+        asked = {TopicPartition(each.topic, each.number): spec for each in partitions}
+        try:
+            with self._lock:
+                answers = self._client().list_offsets(asked, isolation_level=level, request_timeout=self._patience_s())
+            return {
+                Partition(place.topic, place.partition): answer.result(ANSWER_S).offset
+                for place, answer in answers.items()
+            }
+        except (KafkaException, TimeoutError) as error:
+            names = ", ".join(sorted({f"topic '{each.topic}'" for each in partitions}))
+            raise self._failure(error, names) from None
+
+    def _committed(self, partitions: list[Partition]) -> dict[Partition, int]:
+        group = self._properties.get("group.id")
+        if not group:
+            raise SourceError("to start from committed offsets, 'group.id' is needed: call set_group_id()")
+        found = self.marks(group, partitions)
+        return {each: offset for each, (offset, _) in found.items()}
+
+    def marks(self, group: str, partitions: list[Partition]) -> dict[Partition, tuple[int, str]]:
+        """What a group has committed: offsets, each with a text; transactions that are being committed are awaited."""
+        from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+
+        places = [TopicPartition(each.topic, each.number) for each in partitions]
+        asked = [ConsumerGroupTopicPartitions(group, places)]
+        client = self._client()
+        try:
+            answers = client.list_consumer_group_offsets(asked, require_stable=True, request_timeout=self._patience_s())
+            places = answers[group].result(ANSWER_S).topic_partitions
+        except (KafkaException, TimeoutError) as error:
+            raise self._failure(error, f"the group '{group}'") from None
+        return {
+            Partition(place.topic, place.partition): (place.offset, place.metadata or "")
+            for place in places
+            if place.error is None and place.offset >= 0
+        }
+
+    def commit(self, offsets: Mapping[Partition, int]) -> None:
+        """Tells the group how far it is; it does not hurt if that fails."""
+        from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+        group = self._properties.get("group.id")
+        assert group is not None
+        places = [TopicPartition(each.topic, each.number, offset) for each, offset in offsets.items()]
+        asked = [ConsumerGroupTopicPartitions(group, places)]
+        try:
+            with self._lock:
+                answers = self._client().alter_consumer_group_offsets(asked, request_timeout=self._patience_s())
+            answers[group].result(ANSWER_S)
+        except Exception as error:
+            client_logger().warning("offsets of the group '%s' were not committed: %s", group, error)

@@ -1,0 +1,319 @@
+"""Reads partitions in a slot: one consumer for all of them, held as long as the job's attempt.
+
+A thread takes what the client has fetched, many messages at a time, and hands it to the slot's loop; there each
+partition has its turn, with a watermark of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.connectors.kafka.enumerator import PartitionRange, partition_split
+from funke.engine.connectors.kafka.failures import client_logger, explain, is_passing
+from funke.engine.connectors.kafka.offsets import Partition
+from funke.engine.connectors.kafka.records import read_all
+from funke.engine.connectors.source import Batch, Split, SplitReader
+from funke.engine.errors import SourceError
+from funke.engine.types.columns.column_batch import ColumnBatch
+
+if TYPE_CHECKING:
+    from funke.engine.connectors.kafka.source import KafkaSource
+
+__all__ = ["KafkaSplitReader"]
+
+# Below some thousand the cost of a turn shows; above, a slot that does something else waits for the interpreter.
+_BATCH_MESSAGES = 5_000
+# How many batches may wait for the slot's loop.
+_BATCHES_AHEAD = 2
+# How long the thread sleeps in the client when nothing comes; it wakes with the first message.
+_SLEEP_S = 0.2
+_JOIN_S = 5.0
+_LOOK_S = 1.0
+# Not `None in values`: that asks the values, and some of them do not answer with a yes or no.
+_is_none = partial(operator.is_, None)
+
+
+@dataclass
+class _PartitionState:
+    """How far a partition was read."""
+
+    part: PartitionRange
+    # Fetched, and not read yet.
+    messages: list[Any] = field(default_factory=list)
+    is_ended: bool = False
+    # Of the last batch: how many elements came before it, the messages of its elements, and where it ends.
+    before: int = 0
+    batch: list[Any] = field(default_factory=list)
+    position: int = 0
+
+    def offset_behind(self, records: int) -> int:
+        """Where to go on after so many elements."""
+        index = records - self.before
+        return self.position if index >= len(self.batch) else int(self.batch[index].offset())
+
+
+class KafkaSplitReader(SplitReader):
+    """The reader of one source subtask."""
+
+    is_concurrent = True
+
+    def __init__(self, source: KafkaSource) -> None:
+        self._source = source
+        self._consumer: Any = None
+
+    def open(self) -> None:
+        """Prepares what must not travel; the connection is made with the first partition."""
+        self._states: dict[str, _PartitionState] = {}
+        self._by_place: dict[tuple[str, int], _PartitionState] = {}
+        self._asked: deque[Callable[[Any], object]] = deque()
+        self._arrived: deque[list[Any]] = deque()
+        self._room = threading.Semaphore(_BATCHES_AHEAD)
+        self._news = threading.Event()
+        self._filled = 0
+        self._failure: SourceError | None = None
+        self._is_closed = False
+        self._thread: threading.Thread | None = None
+        self._most = int(self._source.properties.get("max.poll.records") or _BATCH_MESSAGES)
+        # By checkpoint: offsets to be told to the group when it is complete.
+        self._noted: dict[int, dict[Partition, int]] = {}
+        self._commits = {"commitsSucceeded": 0, "commitsFailed": 0}
+        self._committed: dict[Partition, int] = {}
+        self._ends: dict[Partition, int] = {}
+        self._next_look = 0.0
+        self._source.records.open()
+
+    def prepare(self, splits: list[Split]) -> None:
+        """Begins to fetch partitions."""
+        from confluent_kafka import TopicPartition
+
+        if not splits:
+            return
+        places = []
+        for split in splits:
+            part: PartitionRange = split.payload
+            state = _PartitionState(part, position=part.start)
+            self._states[split.id] = self._by_place[part.partition.topic, part.partition.number] = state
+            places.append(TopicPartition(part.partition.topic, part.partition.number, part.start))
+        self._ask(lambda consumer: consumer.incremental_assign(places))
+        if self._thread is None:
+            self._connect()
+            self._thread = threading.Thread(target=self._fetch, name="funke-kafka-fetch", daemon=True)
+            self._thread.start()
+
+    def _connect(self) -> Any:
+        from confluent_kafka import Consumer
+
+        if self._consumer is None:
+            given = self._source.properties
+            prefix = given.get("client.id.prefix") or given.get("group.id") or "funke"
+            own: dict[str, Any] = {"error_cb": self._on_error, "on_commit": self._on_commit}
+            own["client.id"] = given.get("client.id") or f"{prefix}-{uuid.uuid4().hex[:8]}"
+            # A consumer needs a group, whether anybody asks for it or not.
+            own["group.id"] = given.get("group.id") or own["client.id"]
+            own["auto.offset.reset"] = _RESETS[given.get("auto.offset.reset") or self._source.starting.reset]
+            own["enable.auto.commit"] = given.get("enable.auto.commit", "false")
+            own["enable.partition.eof"] = self._source.stopping is not None
+            self._consumer = Consumer(given.consumer(**own), logger=client_logger())
+        return self._consumer
+
+    def _ask(self, action: Callable[[Any], object]) -> None:
+        """Lets the thread do it: another one that calls the consumer waits for it, and holds the interpreter."""
+        self._asked.append(action)
+
+    # The thread
+
+    def _fetch(self) -> None:
+        try:
+            while not self._is_closed:
+                while self._asked:
+                    self._asked.popleft()(self._consumer)
+                self._look_at_ends()
+                messages = self._consumer.consume(self._most, 0)
+                if not messages:
+                    # Wakes with the first one: a call for many waits until all of them are there, or the time is up.
+                    messages = self._consumer.consume(1, _SLEEP_S)
+                    if not messages:
+                        continue
+                    messages += self._consumer.consume(self._most - 1, 0)
+                while not self._room.acquire(timeout=_SLEEP_S):
+                    if self._is_closed:
+                        return
+                self._arrived.append(messages)
+                self._tell()
+        except Exception as error:
+            self._fail(SourceError(explain(error, self._source.properties)))
+
+    def _look_at_ends(self) -> None:
+        """Takes note, now and then, of what the client has heard about the ends of partitions."""
+        from confluent_kafka import KafkaException, TopicPartition
+
+        if time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + _LOOK_S
+        for where in [Partition(*place) for place in list(self._by_place)]:
+            with contextlib.suppress(KafkaException):
+                place = TopicPartition(where.topic, where.number)
+                self._ends[where] = self._consumer.get_watermark_offsets(place, cached=True)[1]
+
+    def _tell(self) -> None:
+        self._news.set()
+        self.wake()
+
+    def _fail(self, failure: SourceError) -> None:
+        self._failure = self._failure or failure
+        self._tell()
+
+    def _on_error(self, error: Any) -> None:
+        if not is_passing(error):
+            self._fail(SourceError(explain(error, self._source.properties)))
+
+    def _on_commit(self, error: Any, places: list[Any]) -> None:
+        self._commits["commitsSucceeded" if error is None else "commitsFailed"] += 1
+        if error is None:
+            self._committed |= {Partition(place.topic, place.partition): place.offset for place in places}
+
+    # The slot's loop
+
+    @property
+    def has_more(self) -> bool:
+        """Whether a partition has messages."""
+        return self._filled > 0 or bool(self._arrived) or self._failure is not None
+
+    def await_news(self, seconds: float) -> None:
+        """Waits until there are messages, or the time is up."""
+        if not self.has_more:
+            self._news.wait(seconds)
+        self._news.clear()
+
+    def has_news(self, split: Split) -> bool:
+        """Whether a partition has something; messages are sorted by partition when all that came before are read."""
+        if not self._filled and self._arrived:
+            self._sort(self._arrived.popleft())
+            self._room.release()
+        state = self._states[split.id]
+        return bool(state.messages) or state.is_ended or self._failure is not None
+
+    def _sort(self, messages: list[Any]) -> None:
+        by_place = self._by_place
+        filled = []
+        for message in messages:
+            if message.error() is not None:
+                self._take_note(message)
+                continue
+            state = by_place.get((message.topic(), message.partition()))
+            if state is not None and not state.is_ended:
+                if not state.messages:
+                    filled.append(state)
+                state.messages.append(message)
+        self._filled = len(filled)
+
+    def _take_note(self, message: Any) -> None:
+        error = message.error()
+        if error.name() == "_PARTITION_EOF":
+            state = self._by_place.get((message.topic(), message.partition()))
+            if state is not None and state.part.stop is not None and message.offset() >= state.part.stop:
+                state.is_ended = True
+        elif not is_passing(error):
+            where = Partition(message.topic(), message.partition()) if message.topic() else ""
+            self._fail(SourceError(explain(error, self._source.properties, str(where))))
+
+    def read(self, split: Split) -> Generator[Batch, None, Any]:
+        """Yields what has come of a partition, until its end."""
+        for state, messages in self._batches(split):
+            values = read_all(self._source.records, messages)
+            if any(map(_is_none, values)):
+                messages = [message for message, value in zip(messages, values) if value is not None]
+                values = [value for value in values if value is not None]
+            state.batch = messages
+            yield values, [message.timestamp()[1] for message in messages]
+
+    def read_columns(self, split: Split) -> Generator[ColumnBatch, None, Any] | None:
+        """The same as columns, if the records can be read so."""
+        return None
+
+    def _batches(self, split: Split) -> Generator[tuple[_PartitionState, list[Any]], None, None]:
+        state = self._states[split.id]
+        stop = state.part.stop
+        while True:
+            if self._failure is not None:
+                raise self._failure
+            messages, state.messages = state.messages, []
+            state.before += len(state.batch)
+            state.batch = []
+            if messages:
+                self._filled -= 1
+                state.position = messages[-1].offset() + 1
+                if stop is not None and state.position >= stop:
+                    messages = [message for message in messages if message.offset() < stop]
+                    state.position, state.is_ended = stop, True
+            elif state.is_ended:
+                break
+            yield state, messages
+        self._leave(split, state)
+
+    def _leave(self, split: Split, state: _PartitionState) -> None:
+        from confluent_kafka import TopicPartition
+
+        where = state.part.partition
+        del self._states[split.id], self._by_place[where.topic, where.number]
+        places = [TopicPartition(where.topic, where.number)]
+        self._ask(lambda consumer: consumer.incremental_unassign(places))
+
+    def rest(self, split: Split, records: int) -> Split | None:
+        """What is left of a partition: from which offset on."""
+        state = self._states.get(split.id)
+        if state is None:
+            return None
+        part = state.part
+        return partition_split(PartitionRange(part.partition, state.offset_behind(records), part.stop))
+
+    # Checkpoints
+
+    def note(self, checkpoint_id: int, rests: list[Split]) -> None:
+        """What the group is to be told when a checkpoint is complete."""
+        if self._source.commits_offsets:
+            self._noted[checkpoint_id] = {split.payload.partition: split.payload.start for split in rests}
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Commits the offsets of the checkpoint; what comes later is more recent."""
+        from confluent_kafka import TopicPartition
+
+        offsets = self._noted.pop(checkpoint_id, {})
+        for older in [number for number in self._noted if number < checkpoint_id]:
+            del self._noted[older]
+        if offsets and self._consumer is not None:
+            places = [TopicPartition(each.topic, each.number, offset) for each, offset in offsets.items()]
+            self._ask(lambda consumer: consumer.commit(offsets=places, asynchronous=True))
+
+    def metrics(self) -> dict[str, Any]:
+        """Flink's metrics of a Kafka source: how far it is behind, and where."""
+        figures: dict[str, Any] = dict(self._commits)
+        lags = []
+        for state in self._states.values():
+            where = state.part.partition
+            name = f"KafkaSourceReader.topic.{where.topic}.partition.{where.number}"
+            figures[f"{name}.currentOffset"] = state.position - 1
+            figures[f"{name}.committedOffset"] = self._committed.get(where, -1)
+            lags.append(max(0, self._ends.get(where, 0) - state.position))
+        return {**figures, "pendingRecords": sum(lags), "records-lag-max": max(lags, default=0)}
+
+    def close(self) -> None:
+        """Ends the thread, then the connection."""
+        self._is_closed = True
+        if self._thread is not None:
+            self._thread.join(_JOIN_S)
+        if self._consumer is not None:
+            consumer, self._consumer = self._consumer, None
+            consumer.close()
+
+
+_RESETS = {"earliest": "earliest", "latest": "latest", "none": "error"}

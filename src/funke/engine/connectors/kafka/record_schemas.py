@@ -1,0 +1,43 @@
+"""Records from elements: by schemas for keys and values, and a topic for all or for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import repeat
+from typing import Any
+
+from funke.engine.connectors.kafka.producing import OutputRecord, RecordWriter
+from funke.engine.errors import SinkError
+
+__all__ = ["SchemaRecords"]
+
+Serialize = Callable[[Any], bytes | None]
+
+
+class SchemaRecords(RecordWriter):
+    """What the parts of a record serialisation schema make of elements; timestamps are those of the elements."""
+
+    def __init__(
+        self,
+        value: Serialize,
+        key: Serialize | None = None,
+        topic: str | None = None,
+        topic_of: Callable[[Any], str] | None = None,
+        has_timestamps: bool = True,
+    ) -> None:
+        self._value, self._key = value, key
+        self._topic, self._topic_of = topic or "", topic_of
+        self._has_timestamps = has_timestamps
+
+    def records(self, values: list[Any], timestamps: list[int] | None) -> list[OutputRecord]:
+        times = timestamps if timestamps is not None and self._has_timestamps else repeat(None)
+        contents = map(self._value, values)
+        keys = repeat(None) if self._key is None else map(self._key, values)
+        topics = repeat(self._topic) if self._topic_of is None else map(self._topic_of, values)
+        try:
+            return [
+                OutputRecord(topic, content, key, None, time if time is not None and time >= 0 else None)
+                for topic, content, key, time in zip(topics, contents, keys, times)
+            ]
+        except Exception as error:
+            raise SinkError(f"an element cannot be written to Kafka: {type(error).__name__}: {error}") from error

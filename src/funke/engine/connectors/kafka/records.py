@@ -1,0 +1,96 @@
+"""What the records of a partition become: values alone, or what a function makes of key, value, headers and time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.errors import SourceError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["KafkaRecord", "RecordReader", "ValueReader", "WholeRecordReader", "read_all"]
+
+
+@dataclass(frozen=True)
+class KafkaRecord:
+    """A record with all that Kafka keeps of it."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+    @staticmethod
+    def of(message: Any) -> KafkaRecord:
+        """The record of a message of the client's."""
+        return KafkaRecord(
+            message.topic(),
+            message.partition(),
+            message.offset(),
+            message.timestamp()[1],
+            message.key(),
+            message.value(),
+            tuple(message.headers() or ()),
+        )
+
+
+class RecordReader(ABC):
+    """Turns messages of the client's into elements; is pickled into slots."""
+
+    def open(self) -> None:
+        """Called once in the slot."""
+
+    @abstractmethod
+    def read(self, messages: list[Any]) -> list[Any]:
+        """One element for each message, None for those that are left out."""
+
+    def read_columns(self, messages: list[Any]) -> tuple[pa.RecordBatch, list[int], Any] | None:
+        """The same as columns: rows, for each the number of its message, and row kinds; None if it cannot."""
+        return None
+
+
+class ValueReader(RecordReader):
+    """The value of each record, by a deserialisation schema."""
+
+    def __init__(self, deserialize: Callable[[Any], Any]) -> None:
+        self._deserialize = deserialize
+
+    def read(self, messages: list[Any]) -> list[Any]:
+        deserialize = self._deserialize
+        return [deserialize(message.value()) for message in messages]
+
+
+class WholeRecordReader(RecordReader):
+    """What a function makes of whole records."""
+
+    def __init__(self, deserialize: Callable[[KafkaRecord], Any]) -> None:
+        self._deserialize = deserialize
+
+    def read(self, messages: list[Any]) -> list[Any]:
+        return [self._deserialize(KafkaRecord.of(message)) for message in messages]
+
+
+def read_all(reader: RecordReader, messages: list[Any]) -> list[Any]:
+    """The elements of messages; one that cannot be read is named."""
+    try:
+        return reader.read(messages)
+    except Exception:
+        for message in messages:
+            try:
+                reader.read([message])
+            except Exception as error:
+                raise malformed(message, error) from error
+        raise
+
+
+def malformed(message: Any, error: Exception) -> SourceError:
+    """What to say about a record that cannot be read."""
+    where = f"topic '{message.topic()}', partition {message.partition()}, offset {message.offset()}"
+    return SourceError(f"a record cannot be read ({where}): {type(error).__name__}: {error}")

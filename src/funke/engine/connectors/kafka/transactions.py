@@ -1,0 +1,321 @@
+"""Exactly once into Kafka: a transaction for each checkpoint and writer, and a copy of what is in it.
+
+The writer sends records within a transaction and keeps a copy of them beside the checkpoints. When the checkpoint is
+complete it commits the transaction, in which it has also committed an offset to a group of its own: a marker that says
+which of its transactions this was. The client cannot take up the transaction of a process that died. So whoever
+recovers shuts that process out, looks at the marker, and if it is not there writes the copy in a new transaction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.connectors.kafka.failures import explain
+from funke.engine.connectors.kafka.offsets import OffsetsAsker, Partition
+from funke.engine.connectors.kafka.producing import OutputRecord, RecordProducer
+from funke.engine.connectors.sink import Committer, SinkWriter, SlotCommit, WriterContext
+from funke.engine.connectors.staging import StagedData, Stager
+from funke.engine.errors import SinkError
+
+if TYPE_CHECKING:
+    from funke.engine.connectors.kafka.sink import KafkaSink
+    from funke.engine.types.columns.column_batch import ColumnBatch
+
+__all__ = ["StagingWriter", "TransactionCommitter", "TransactionWriter", "WrittenTransaction"]
+
+# The longest that a broker allows by default; nothing is lost when it is over.
+_DEFAULT_TIMEOUT_MS = "900000"
+_CALL_S = 60.0
+# How long the end of a job waits for writers to commit, before it does so for them.
+_AWAIT_S = 30.0
+_LOOK_S = 0.02
+
+
+@dataclass(frozen=True)
+class WrittenTransaction(SlotCommit):
+    """A transaction that has been written and waits for its commit."""
+
+    # Its own id first, then the others that its writer has.
+    transactional_ids: tuple[str, ...]
+    group: str
+    topic: str
+    number: int
+    staged: StagedData
+    is_awaited: bool = False
+
+    def inlined(self) -> WrittenTransaction:
+        return replace(self, staged=self.staged.inlined() if self.staged.is_there else self.staged)
+
+    def awaited(self) -> WrittenTransaction:
+        return replace(self, is_awaited=True)
+
+    @property
+    def place(self) -> Partition:
+        """Where its marker stands."""
+        return Partition(self.topic, 0)
+
+
+def _ids(sink: KafkaSink, operator_id: str, subtask: int) -> Iterator[str]:
+    """The names of a writer's transactions: the same in every attempt, so that a new one shuts out the old ones."""
+    number = 0
+    while True:
+        yield f"{sink.transactional_id_prefix}-{operator_id}-{subtask}-{number}"
+        number += 1
+
+
+class TransactionalProducer(RecordProducer):
+    """A producer with a transactional id; whoever had that id before is shut out."""
+
+    def __init__(self, sink: KafkaSink, transactional_id: str) -> None:
+        properties = sink.properties
+        if properties.get("transaction.timeout.ms") is None:
+            properties = properties.with_(transaction_timeout_ms=_DEFAULT_TIMEOUT_MS)
+        self.id = transactional_id
+        own: dict[str, Any] = {"transactional.id": transactional_id, "enable.idempotence": True}
+        super().__init__(properties, **own)
+        self._call(self.client.init_transactions)
+
+    def begin(self) -> None:
+        """Begins a transaction."""
+        self._call(self.client.begin_transaction, is_timed=False)
+
+    def mark(self, place: Partition, number: int, group: Any) -> None:
+        """Puts a marker into the transaction."""
+        from confluent_kafka import TopicPartition
+
+        self.flush()
+        offsets = [TopicPartition(place.topic, place.number, number + 1)]
+        self._call(lambda seconds: self.client.send_offsets_to_transaction(offsets, group, seconds))
+
+    def commit(self) -> None:
+        """Makes the transaction visible."""
+        self._call(self.client.commit_transaction)
+
+    def abort(self) -> None:
+        """Gives the transaction up, if the brokers can be reached."""
+        from confluent_kafka import KafkaException
+
+        with contextlib.suppress(KafkaException):
+            self.client.purge()
+            self.client.abort_transaction(5.0)
+
+    def _call(self, call: Any, is_timed: bool = True) -> None:
+        """Calls until it has worked; the client says what can be tried again."""
+        from confluent_kafka import KafkaException
+
+        end = time.monotonic() + 2 * _CALL_S
+        while True:
+            try:
+                call(_CALL_S) if is_timed else call()
+                return
+            except KafkaException as error:
+                found = error.args[0]
+                if not found.retriable() or time.monotonic() > end:
+                    about = f"the transactional id '{self.id}'"
+                    raise SinkError(explain(found, self._properties, about)) from error
+                self.client.poll(_LOOK_S)
+
+
+def _group_metadata(sink: KafkaSink, group: str) -> Any:
+    """What says for which group an offset is committed within a transaction."""
+    from confluent_kafka import Consumer
+
+    consumer = Consumer(sink.properties.admin(**{"group.id": group, "log_level": 0}))
+    try:
+        return consumer.consumer_group_metadata()
+    finally:
+        consumer.close()
+
+
+@dataclass
+class _Open:
+    """A transaction of this writer, which is written or waits."""
+
+    producer: TransactionalProducer
+    topic: str | None = None
+    written: WrittenTransaction | None = None
+    # With which checkpoint it is committed; None for the last one.
+    checkpoint_id: int | None = None
+
+
+class _StagedWriter(SinkWriter):
+    """Keeps a copy of everything."""
+
+    def __init__(self, sink: KafkaSink, context: WriterContext) -> None:
+        self._sink = sink
+        self._records = sink.records
+        self._stager = Stager(context)
+        self._ids = _ids(sink, context.operator_id, context.subtask)
+        self._group = (
+            f"{sink.transactional_id_prefix}-{context.operator_id}-{context.job_id}-{context.attempt}-{context.subtask}"
+        )
+        self._topic: str | None = None
+
+    def write(self, values: list[Any], timestamps: list[int] | None) -> None:
+        self._take(self._records.records(values, timestamps))
+
+    def write_columns(self, batch: ColumnBatch) -> None:
+        self._take(self._records.records_of(batch))
+
+    def _take(self, records: list[OutputRecord]) -> None:
+        if records:
+            self._topic = self._topic or records[0].topic
+            # Plain tuples are read in half the time.
+            self._stager.add(pickle.dumps(list(map(tuple, records)), pickle.HIGHEST_PROTOCOL))
+
+    def _stage(self, ids: tuple[str, ...]) -> WrittenTransaction | None:
+        topic, self._topic = self._topic, None
+        staged = self._stager.finish()
+        if staged is None:
+            return None
+        assert topic is not None
+        return WrittenTransaction(ids, self._group, topic, staged.number, staged)
+
+    def close(self) -> None:
+        self._stager.discard()
+
+
+class StagingWriter(_StagedWriter):
+    """In epochs: nothing is sent before the driver commits, because nobody would tell the writer in time."""
+
+    def __init__(self, sink: KafkaSink, context: WriterContext) -> None:
+        super().__init__(sink, context)
+        self._id = next(self._ids)
+        TransactionalProducer(sink, self._id).close()
+
+    def prepare_commit(self) -> list[Any]:
+        written = self._stage((self._id,))
+        return [] if written is None else [replace(written, is_awaited=True)]
+
+
+class TransactionWriter(_StagedWriter):
+    """Sends records within transactions; the next one begins while the last waits for its commit."""
+
+    def __init__(self, sink: KafkaSink, context: WriterContext) -> None:
+        super().__init__(sink, context)
+        self._metadata = _group_metadata(sink, self._group)
+        # Two are enough while checkpoints complete in time; those of an attempt before are shut out here.
+        self._free = [TransactionalProducer(sink, next(self._ids)) for _ in range(2)]
+        self._all = [producer.id for producer in self._free]
+        self._current: TransactionalProducer | None = None
+        self._waiting: list[_Open] = []
+        self._checkpoint_id: int | None = None
+        self._has_ended = False
+
+    def _take(self, records: list[OutputRecord]) -> None:
+        super()._take(records)
+        if records:
+            if self._current is None:
+                self._current = self._begin()
+            self._current.send(records)
+
+    def _begin(self) -> TransactionalProducer:
+        if not self._free:
+            self._free.append(TransactionalProducer(self._sink, next(self._ids)))
+            self._all.append(self._free[-1].id)
+        producer = self._free.pop(0)
+        producer.begin()
+        return producer
+
+    def flush(self, end_of_input: bool) -> None:
+        self._has_ended = self._has_ended or end_of_input
+        if self._current is not None:
+            self._current.client.poll(0)
+            self._current.check()
+
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        self._checkpoint_id = checkpoint_id
+
+    def prepare_commit(self) -> list[Any]:
+        """Finishes the transaction, and names all that wait: only those that the driver knows of survive this slot."""
+        if self._current is not None:
+            producer, self._current = self._current, None
+            others = [name for name in self._all if name != producer.id]
+            written = self._stage((producer.id, *others))
+            assert written is not None
+            producer.mark(written.place, written.number, self._metadata)
+            number = None if self._has_ended else self._checkpoint_id
+            self._waiting.append(_Open(producer, written=written, checkpoint_id=number))
+        return [each.written for each in self._waiting]
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Commits what the checkpoint and those before it hold."""
+        while self._waiting and self._is_covered(self._waiting[0], checkpoint_id):
+            done = self._waiting[0]
+            assert done.written is not None
+            done.producer.commit()
+            self._waiting.pop(0)
+            self._free.append(done.producer)
+            done.written.staged.delete()
+
+    def _is_covered(self, waiting: _Open, checkpoint_id: int) -> bool:
+        return self._has_ended if waiting.checkpoint_id is None else waiting.checkpoint_id <= checkpoint_id
+
+    @property
+    def awaits_commit(self) -> bool:
+        """Whether transactions wait."""
+        return bool(self._waiting)
+
+    def close(self) -> None:
+        """Gives up what is open; what waits is left to whoever recovers."""
+        super().close()
+        if self._current is not None:
+            self._current.abort()
+
+
+class TransactionCommitter(Committer):
+    """Sees to it that transactions are committed when their writers cannot do it."""
+
+    def __init__(self, sink: KafkaSink) -> None:
+        self._sink = sink
+
+    def commit(self, committables: list[Any]) -> None:
+        """Writers commit by themselves; at the end of a job they are waited for."""
+        wanted = [each for each in committables if each.is_awaited]
+        if not wanted:
+            return
+        asker = OffsetsAsker(self._sink.properties)
+        end = time.monotonic() + _AWAIT_S
+        # In epochs there is nobody to wait for.
+        while self._is_left_to_slots(wanted) and not self._are_there(asker, wanted) and time.monotonic() < end:
+            time.sleep(_LOOK_S)
+        self.recover(0, [each for each in wanted if not self._are_there(asker, [each])])
+
+    def _is_left_to_slots(self, wanted: list[WrittenTransaction]) -> bool:
+        return any(len(each.transactional_ids) > 1 for each in wanted)
+
+    def _are_there(self, asker: OffsetsAsker, wanted: list[WrittenTransaction]) -> bool:
+        return all(_is_committed(asker, each) for each in wanted)
+
+    def recover(self, epoch: int, committables: list[Any]) -> None:
+        """Shuts out the writers, then writes what they have not committed."""
+        if not committables:
+            return
+        asker = OffsetsAsker(self._sink.properties)
+        names = dict.fromkeys(name for each in committables for name in each.transactional_ids)
+        producers = {name: TransactionalProducer(self._sink, name) for name in names}
+        for written in committables:
+            if not _is_committed(asker, written):
+                self._write(producers[written.transactional_ids[0]], written)
+            written.staged.delete()
+
+    def _write(self, producer: TransactionalProducer, written: WrittenTransaction) -> None:
+        producer.begin()
+        try:
+            for chunk in written.staged.chunks():
+                producer.send(OutputRecord(*record) for record in pickle.loads(chunk))
+            producer.mark(written.place, written.number, _group_metadata(self._sink, written.group))
+            producer.commit()
+        except BaseException:
+            producer.abort()
+            raise
+
+
+def _is_committed(asker: OffsetsAsker, written: WrittenTransaction) -> bool:
+    offset, _ = asker.marks(written.group, [written.place]).get(written.place, (0, ""))
+    return offset > written.number
