@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from funke.table import EnvironmentSettings, TableEnvironment
+from funke.common import WatermarkStrategy
+from funke.datastream.connectors.postgres_cdc import PostgresSource, StartupMode
+from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
 from tests.harness.postgres_server import DATABASE, PASSWORD, USER, PostgresServer
-from tests.spark.job_running import wait_until
+from tests.spark.job_running import collect, new_environment, wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -67,3 +69,19 @@ def test_sums_of_a_table_that_changes(spark: Any, postgres: PostgresServer, tmp_
         free = "select not active from pg_replication_slots where slot_name = 'sums'"
         assert wait_until(lambda: postgres.rows(free) == [(True,)], 30)
         postgres.run("select pg_drop_replication_slot('sums')", "drop publication sums", "drop table accounts, sums")
+
+
+def test_a_stream_of_rows(spark: Any, postgres: PostgresServer) -> None:
+    postgres.run("create table pets (id int primary key, name text)", "insert into pets values (1, 'cat'), (2, null)")
+    postgres.run("alter table pets replica identity full")
+    fields = [DataTypes.FIELD("id", DataTypes.INT()), DataTypes.FIELD("name", DataTypes.STRING())]
+    builder = PostgresSource.builder().hostname("127.0.0.1").port(postgres.port).database(DATABASE).username(USER)
+    builder = builder.password(PASSWORD).table_list("pets").slot_name("pets").startup_mode(StartupMode.SNAPSHOT)
+    source = builder.row_type(DataTypes.ROW(fields)).without_checkpoints().build()
+    env = new_environment(2)
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "pets")
+    assert sorted(map(tuple, collect(stream.map(lambda row: (row.id, row.name, str(row.get_row_kind())))))) == [
+        (1, "cat", "+I"),
+        (2, None, "+I"),
+    ]
+    postgres.run("drop table pets")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from funke.common.watermark_strategy import WatermarkStrategy
+from funke.datastream.connectors.base import BatchedSource
 from funke.datastream.data_stream import DataStream
 from funke.datastream.environment_graph import EnvironmentGraph
 from funke.datastream.stream_ends import to_engine_source
@@ -15,7 +16,7 @@ from funke.engine.connectors.collection import CollectionSource
 from funke.engine.connectors.sequence import SequenceSource
 from funke.engine.connectors.socket import SocketSource
 from funke.engine.connectors.source import Source
-from funke.engine.graph.operations import ReadSource
+from funke.engine.graph.operations import CustomOperator, ReadSource
 from funke.engine.operators.ingestion_time import INGESTION_TIME
 from funke.engine.types.type_catalog import Types
 from funke.engine.types.type_information import TypeInformation
@@ -48,9 +49,19 @@ class EnvironmentSources(EnvironmentGraph):
         type_info: TypeInformation | None = None,
     ) -> DataStream:
         """Make a stream of what a source reads; watermarks are generated for each of its splits."""
+        if isinstance(source, BatchedSource):
+            return self._unpacked(source, source_name).assign_timestamps_and_watermarks(watermark_strategy)
         engine_source = to_engine_source(source)
         output_type = type_info if type_info is not None else engine_source.produced_type
         return self._add_source(engine_source, source_name, output_type, watermark_strategy.to_spec())
+
+    def _unpacked(self, source: BatchedSource, name: str) -> DataStream:
+        # Not at the top: batches of columns need pyarrow.
+        from funke.engine.sql.operators.batch_elements import unpack_batches
+
+        batches = self._add_source(source.engine_source, name, None)
+        rows = batches._transform(CustomOperator(unpack_batches), f"{name} Rows", source.row_type)
+        return batches._keeping_parallelism(rows)
 
     def add_source(
         self, source_func: Any, source_name: str = "Custom Source", type_info: TypeInformation | None = None

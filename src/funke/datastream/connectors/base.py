@@ -13,8 +13,9 @@ from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
+    from funke.engine.types.type_information import TypeInformation
 
-__all__ = ["DeliveryGuarantee", "Sink", "Source", "StreamTransformer", "SupportsPreprocessing"]
+__all__ = ["BatchedSource", "DeliveryGuarantee", "Sink", "Source", "StreamTransformer", "SupportsPreprocessing"]
 
 # PyFlink has no class for discarding records; its programs name Flink's Java class.
 _DISCARDING_SINKS = (
@@ -32,6 +33,14 @@ class Source:
         if not isinstance(source, engine_sources.Source):
             raise ConfigurationError(f"a source of the engine is needed, got {type(source).__name__}")
         self.engine_source = source
+
+
+class BatchedSource(Source):
+    """A source whose records are batches of rows, which are unpacked right behind it."""
+
+    def __init__(self, source: engine_sources.Source, row_type: TypeInformation) -> None:
+        super().__init__(source)
+        self.row_type = row_type
 
 
 class Sink:

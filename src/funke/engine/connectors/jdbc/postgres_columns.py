@@ -43,8 +43,7 @@ _SETTINGS = (
 
 def prepare_reading(connection: Any) -> None:
     """Sets what texts look like, and that the order of rows is the same each time."""
-    for statement in _SETTINGS:
-        connection.execute(statement)
+    connection.execute("; ".join(_SETTINGS))
 
 
 def value_text(name: str, data_type: DataType) -> str:

@@ -261,13 +261,14 @@ class CdcEnumerator(SplitEnumerator):
 
 
 class CdcReader(SplitReader):
-    """Reads parts on connections of their own, and the log on one that stays open."""
+    """Reads parts on one connection and the log on another; both stay open."""
 
     def __init__(self, settings: CdcSettings) -> None:
         self._settings = settings
         self._stream: ReplicationStream | None = None
         self._rows: Any = None
         self._questions: Any = None
+        self._parts: Any = None
         # A transaction that has begun to come, and belongs to a later piece.
         self._next: Begin | None = None
 
@@ -292,20 +293,26 @@ class CdcReader(SplitReader):
         import psycopg
         import pyarrow as pa
 
-        database = self._settings.database
-        with contextlib.closing(database.connect()) as connection:
-            database.prepare_reading(connection)
-            connection.commit()
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            try:
-                connection.execute(f"SET TRANSACTION SNAPSHOT '{part.snapshot}'")
-            except (psycopg.errors.InvalidParameterValue, psycopg.errors.UndefinedObject):
-                return None
-            read = TableRead(part.chunk.table.path, self._settings.fields, _conditions(part.chunk))
-            batches = list(database.read(connection, read, 0))
+        connection = self._for_parts()
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            connection.execute(f"SET TRANSACTION SNAPSHOT '{part.snapshot}'")
+        except (psycopg.errors.InvalidParameterValue, psycopg.errors.UndefinedObject):
+            connection.rollback()
+            return None
+        read = TableRead(part.chunk.table.path, self._settings.fields, _conditions(part.chunk))
+        batches = list(self._settings.database.read(connection, read, 0))
+        connection.rollback()
         if batches:
             yield [self._with_metadata(pa.concat_batches(batches), part.chunk.table)], None
         return part.seen
+
+    def _for_parts(self) -> Any:
+        if self._parts is None:
+            self._parts = self._settings.database.connect()
+            self._settings.database.prepare_reading(self._parts)
+            self._parts.commit()
+        return self._parts
 
     def _with_metadata(self, data: Any, table: SourceTable) -> Any:
         import pyarrow as pa
@@ -399,9 +406,10 @@ class CdcReader(SplitReader):
     def close(self) -> None:
         if self._stream is not None:
             self._stream.close()
-        if self._questions is not None:
-            with contextlib.suppress(self._settings.database.error):
-                self._questions.close()
+        for connection in (self._questions, self._parts):
+            if connection is not None:
+                with contextlib.suppress(self._settings.database.error):
+                    connection.close()
 
 
 def _conditions(chunk: Chunk) -> tuple[Condition, ...]:

@@ -1,0 +1,89 @@
+"""Tables of the connector postgres-cdc: what their options mean, and which queries can read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from funke.datastream.connectors.postgres_cdc import PostgresSource
+from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.connectors.table_source import INSERTS
+from funke.engine.types.row import RowKind
+from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
+from tests.harness.sql_tables import source_of
+
+OPTIONS = (
+    "'connector' = 'postgres-cdc', 'hostname' = 'db', 'username' = 'me', 'password' = 'hush', "
+    "'database-name' = 'shop', 'schema-name' = 'public', 'table-name' = 'orders', 'slot.name' = 'orders'"
+)
+
+
+def table(options="", columns="id BIGINT, total INT, PRIMARY KEY (id) NOT ENFORCED"):
+    more = f", {options}" if options else ""
+    return f"CREATE TABLE t ({columns}) WITH ({OPTIONS}{more})"
+
+
+def test_options_have_flinks_defaults():
+    source = source_of(table())
+    settings = source.settings
+    assert (settings.chunk_rows, settings.heartbeat_ms, settings.start_mode) == (8096, 30_000, "initial")
+    assert (settings.publication, settings.database.settings["port"]) == ("dbz_publication", "5432")
+    assert source.kinds == frozenset(RowKind) and not source.is_bounded
+    assert "hush" not in repr(source)
+    assert source_of(table("'heartbeat.interval.ms' = '500'")).settings.heartbeat_ms == 500
+    bounded = source_of(table("'scan.startup.mode' = 'snapshot'"))
+    assert bounded.is_bounded and bounded.kinds == INSERTS
+
+
+def test_metadata_stands_behind_the_columns():
+    source = source_of(table()).with_metadata([("op_ts", "at"), ("table_name", "name")])
+    assert [each.name for each in source.columns] == ["id", "total", "at", "name"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("'slot.name' = 'My Slot'", "is no name of a slot"),
+        ("'scan.incremental.snapshot.chunk.size' = '1'", "must be larger than 1"),
+        ("'debezium.something' = '1'", "Unsupported options found for 'postgres-cdc'"),
+        ("'schema-name' = '('", "is no pattern"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, told):
+    key = options.partition(" = ")[0]
+    kept = ", ".join(each for each in OPTIONS.split(", ") if not each.startswith(key))
+    with pytest.raises(ValidationException, match=told) as refused:
+        source_of(f"CREATE TABLE t (id INT) WITH ({kept}, {options})")
+    assert "hush" not in str(refused.value)
+
+
+def test_what_is_not_there_is_refused():
+    with pytest.raises(UnsupportedFeatureError, match="changes are read with pgoutput"):
+        source_of(table("'decoding.plugin.name' = 'wal2json'"))
+    with pytest.raises(ValidationException, match="Primary key must be present when upsert mode is selected"):
+        source_of(table("'changelog-mode' = 'upsert'", "id INT"))
+
+
+def test_upserts_are_for_tables_with_a_key():
+    tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    tables.execute_sql(table("'changelog-mode' = 'upsert'"))
+    tables.execute_sql(
+        "CREATE TABLE o (id BIGINT, total INT, PRIMARY KEY (id) NOT ENFORCED) "
+        "WITH ('connector' = 'jdbc', 'url' = 'jdbc:sqlite:/tmp/nowhere.db', 'table-name' = 'o')"
+    )
+    assert "TableSourceScan" in tables.explain_sql("INSERT INTO o SELECT * FROM t")
+    with pytest.raises(UnsupportedFeatureError, match="whose updates come without the rows before them"):
+        tables.explain_sql("SELECT SUM(total) FROM t")
+    with pytest.raises(UnsupportedFeatureError, match="whose updates come without the rows before them"):
+        tables.explain_sql("INSERT INTO o SELECT * FROM t WHERE total > 0")
+
+
+def test_a_builder_for_streams_says_what_is_missing():
+    builder = PostgresSource.builder().username("me").table_list("a", "b.*")
+    with pytest.raises(ConfigurationError, match=r"needs row_type\(\), slot_name\(\), database\(\)"):
+        builder.build()
+    kind = DataTypes.ROW([DataTypes.FIELD("id", DataTypes.BIGINT())])
+    source = builder.database("shop").slot_name("s").row_type(kind).build()
+    assert source.engine_source._settings.table_pattern == "(?:a)|(?:b.*)"
+    with pytest.raises(ConfigurationError, match="not 'now'"):
+        builder.startup_mode("now")
