@@ -112,8 +112,8 @@ def new_environment(checkpoints: Path, fault: str | None = None) -> StreamExecut
     return env
 
 
-def rows(env: StreamExecutionEnvironment, function: ToRow) -> DataStream:
-    rate = RateLimiterStrategy.per_second(200)
+def rows(env: StreamExecutionEnvironment, function: ToRow, rate: Any = None) -> DataStream:
+    rate = rate or RateLimiterStrategy.per_second(200)
     source = DataGeneratorSource(lambda index: index, RECORDS, Types.LONG(), rate_limiter_strategy=rate)
     return env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").rebalance().map(function, KIND)
 

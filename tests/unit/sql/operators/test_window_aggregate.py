@@ -120,6 +120,9 @@ IN_MEMORY = ("hashmap", "hashmap")
         (WINDOWS[2], True, ("rocksdb", "rocksdb")),
         (WINDOWS[3], False, ("rocksdb-without-cache", "hashmap")),
         (WINDOWS[5], False, ("hashmap", "rocksdb-without-cache")),
+        (WINDOWS[7], False, ("rocksdb-without-cache", "rocksdb")),
+        (WINDOWS[7], False, ("rocksdb", "hashmap")),
+        (WINDOWS[7], False, ("hashmap", "rocksdb")),
     ],
     ids=str,
 )

@@ -34,6 +34,10 @@ class BackendColumns(KeyedColumns):
             ttl = StateTtlConfig.new_builder(Time.milliseconds(layout.ttl_ms)).build()
             self._descriptor.enable_time_to_live(ttl)
 
+    def beside(self, layout: ColumnLayout) -> BackendColumns:
+        """Another state in the same backend, whose snapshots hold both."""
+        return BackendColumns(layout, self._backend, self._now_ms)
+
     def _table(self, namespace: Hashable) -> RocksDBTable:
         table: RocksDBTable = self._backend.get_state(self._descriptor, namespace).table
         return table

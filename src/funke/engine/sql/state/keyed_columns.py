@@ -59,6 +59,10 @@ class KeyedColumns(ABC):
     def drop(self, namespace: Hashable) -> None:
         """Removes all entries of a namespace."""
 
+    def beside(self, layout: ColumnLayout) -> KeyedColumns:
+        """Another state in the same place, whose snapshots hold both."""
+        raise NotImplementedError
+
     @abstractmethod
     def prune(self) -> None:
         """Removes some of what has expired; called between epochs."""

@@ -11,7 +11,7 @@ __all__ = ["LiveRows"]
 
 
 class LiveRows:
-    """Takes in changes one by one; of more rows than `most`, the oldest go."""
+    """Takes in changes one by one; of more rows than `most`, those go that have not changed for longest."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -34,7 +34,7 @@ class LiveRows:
             self._numbers[name].append(self._gap)
             self._gap = None
             if len(self._rows) > self._most:
-                self._remove(repr(tuple(self._rows[min(self._rows)])))
+                self._remove(repr(tuple(next(iter(self._rows.values())))))
             return
         number = self._remove(name)
         self._gap = number if kind is RowKind.UPDATE_BEFORE else None

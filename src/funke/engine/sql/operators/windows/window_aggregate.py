@@ -20,17 +20,18 @@ from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
+from funke.engine.sql.operators.windows.backend_sessions import DUE_KEYS, BackendSessions, SessionEntries
 from funke.engine.sql.operators.windows.backend_slices import BackendSlices, SliceEntries
 from funke.engine.sql.operators.windows.block_parts import blocks_of_parts, parts_of_blocks
 from funke.engine.sql.operators.windows.key_codes import slice_codes
-from funke.engine.sql.operators.windows.open_sessions import OpenSessions
+from funke.engine.sql.operators.windows.open_sessions import HeapSessions, OpenSessions
 from funke.engine.sql.operators.windows.partial_aggregate import entries_of, partial_columns
 from funke.engine.sql.operators.windows.slice_store import HeapSlices, SliceStore
 from funke.engine.sql.operators.windows.slices import AttachedWindows, Slices
 from funke.engine.sql.operators.windows.time_column import with_times
 from funke.engine.sql.operators.windows.window_operator import WindowOperator
 from funke.engine.sql.operators.windows.window_results import WindowResults
-from funke.engine.sql.state.keyed_columns import KeyedColumns
+from funke.engine.sql.state.keyed_columns import ColumnLayout, KeyedColumns
 from funke.engine.sql.state.keyed_columns_operator import create_columns, is_in_memory
 from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart
@@ -95,11 +96,27 @@ class WindowAggregateOperator(WindowOperator):
         self._functions = OpenedFunctions((), [each.call.function for each in spec.aggregates])
         self._key_types = [to_type_info(spec.inputs[each].type) for each in spec.keys]
 
+        # Where the state is, if not in memory.
+        self._state: KeyedColumns | None = None
+
+    # Not if keys have columns that rows are not sent by: a backend would look for them in other key groups.
+    may_use_backend = True
+
+    def setup(self, context: OperatorContext) -> None:
+        super().setup(context)
+        if self.may_use_backend and not is_in_memory(context):
+            self._state = create_columns(self.state_layout(), context)
+            self.use_backend(self._state)
+
     def open(self) -> None:
         self._functions.open(self.context)
 
     def close(self) -> None:
-        self._functions.close()
+        try:
+            self._functions.close()
+        finally:
+            if self._state is not None:
+                self._state.close()
 
     def metrics(self) -> dict[str, Any]:
         return {**self._functions.metrics(), **super().metrics()}
@@ -118,11 +135,68 @@ class WindowAggregateOperator(WindowOperator):
         """Takes back what `blocks` gave."""
         raise NotImplementedError
 
+    def state_layout(self) -> ColumnLayout:
+        """The columns of the state in a backend."""
+        raise NotImplementedError
+
+    def use_backend(self, state: KeyedColumns) -> None:
+        """Keeps windows there."""
+        raise NotImplementedError
+
+    def restore_entries(self, parts: list[tuple[int, GroupPart]]) -> None:
+        """Takes back what a backend has written, into whatever is here now."""
+        raise NotImplementedError
+
+    def ends(self) -> list[Any]:
+        """Where windows are, which the files of a backend do not tell."""
+        raise NotImplementedError
+
+    def restore_ends(self, ends: Iterable[Any]) -> None:
+        """Takes back what `ends` gave, of all subtasks."""
+        raise NotImplementedError
+
     def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
+        if self._state is not None:
+            return self._state.snapshot_parts()
         return parts_of_blocks(self.blocks(), self._key_types, self.context.task.max_parallelism)
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        self.restore_blocks(blocks_of_parts(parts))
+        every = list(parts)
+        self.restore_blocks(blocks_of_parts(every))
+        self.restore_entries(every)
+
+    def snapshot(self) -> OperatorStateSnapshot:
+        found = super().snapshot()
+        return replace(found, unions={**found.unions, "ends": [] if self._state is None else self.ends()})
+
+    def restore(self, state: OperatorStateSnapshot) -> None:
+        super().restore(state)
+        if self._state is not None:
+            self.restore_ends(state.unions.get("ends", ()))
+
+    def end_epoch(self) -> None:
+        if self._state is not None:
+            self._state.prune()
+
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        if self._state is not None:
+            self._state.prepare_snapshot(checkpoint_id)
+
+    def native_files(self) -> tuple[LocalFile, ...]:
+        return () if self._state is None else self._state.native_files()
+
+    def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
+        if self._state is None:
+            raise StateError("state in memory cannot read files of another state backend; start from a savepoint")
+        self._state.restore_native(folders, groups)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        if self._state is not None:
+            self._state.notify_checkpoint_complete(checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        if self._state is not None:
+            self._state.notify_checkpoint_aborted(checkpoint_id)
 
 
 class _SliceOperator(WindowAggregateOperator):
@@ -134,19 +208,6 @@ class _SliceOperator(WindowAggregateOperator):
         self._store: SliceStore = HeapSlices(self._aggregates)
         self._entry_types = [spec.inputs[each].type for each in keys]
         self._entries = SliceEntries(self._aggregates, self._entry_types)
-        # Where slices are, if not in memory.
-        self._state: KeyedColumns | None = None
-
-    def setup(self, context: OperatorContext) -> None:
-        super().setup(context)
-        if self._is_in_backend and not is_in_memory(context):
-            self._state = create_columns(self._entries.layout, context)
-            self._store = BackendSlices(self._aggregates, self._entries, self._entry_types, self._state)
-
-    @property
-    def _is_in_backend(self) -> bool:
-        """Whether a backend may hold the state: keys are those that rows are sent by."""
-        return True
 
     def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
         batch, ends = self._on_time(*self._with_slices(as_schema(batch, self._input), now_ms))
@@ -214,6 +275,12 @@ class _SliceOperator(WindowAggregateOperator):
 
     # State
 
+    def use_backend(self, state: KeyedColumns) -> None:
+        self._store = BackendSlices(self._aggregates, self._entries, self._entry_types, state)
+
+    def state_layout(self) -> ColumnLayout:
+        return self._entries.layout
+
     def blocks(self) -> Iterator[tuple[Any, AggregateBlock]]:
         return ((end, self._store.merged([end])) for end in self._store.ends())
 
@@ -221,55 +288,15 @@ class _SliceOperator(WindowAggregateOperator):
         for slice_end, block in blocks:
             self._store.add(slice_end, block)
 
-    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
-        return super().snapshot_keyed() if self._state is None else self._state.snapshot_parts()
+    def restore_entries(self, parts: list[tuple[int, GroupPart]]) -> None:
+        self.restore_blocks(self._entries.blocks_of_parts(parts))
 
-    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        every = list(parts)
-        super().restore_keyed(every)
-        self.restore_blocks(self._entries.blocks_of_parts(every))
+    def ends(self) -> list[Any]:
+        return self._store.ends()
 
-    def snapshot(self) -> OperatorStateSnapshot:
-        """Beside the time, the slices that a backend's files do not tell of."""
-        found = super().snapshot()
-        ends = [] if self._state is None else self._store.ends()
-        return replace(found, unions={**found.unions, "slices": ends})
-
-    def restore(self, state: OperatorStateSnapshot) -> None:
-        super().restore(state)
+    def restore_ends(self, ends: Iterable[Any]) -> None:
         if isinstance(self._store, BackendSlices):
-            self._store.add_ends(state.unions.get("slices", ()))
-
-    def end_epoch(self) -> None:
-        if self._state is not None:
-            self._state.prune()
-
-    def prepare_snapshot(self, checkpoint_id: int) -> None:
-        if self._state is not None:
-            self._state.prepare_snapshot(checkpoint_id)
-
-    def native_files(self) -> tuple[LocalFile, ...]:
-        return () if self._state is None else self._state.native_files()
-
-    def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
-        if self._state is None:
-            raise StateError("state in memory cannot read files of another state backend; start from a savepoint")
-        self._state.restore_native(folders, groups)
-
-    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        if self._state is not None:
-            self._state.notify_checkpoint_complete(checkpoint_id)
-
-    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        if self._state is not None:
-            self._state.notify_checkpoint_aborted(checkpoint_id)
-
-    def close(self) -> None:
-        try:
-            super().close()
-        finally:
-            if self._state is not None:
-                self._state.close()
+            self._store.add_ends(ends)
 
 
 class SliceWindowOperator(_SliceOperator):
@@ -320,15 +347,12 @@ class EntryWindowOperator(SliceWindowOperator):
 class AttachedWindowOperator(_SliceOperator):
     """Windows that rows carry; their starts are part of the key."""
 
+    may_use_backend = False
+
     def __init__(self, spec: WindowAggregate) -> None:
         assert spec.window_columns is not None
         start, self._end = spec.window_columns
         super().__init__(spec, AttachedWindows(), (*spec.keys, start))
-
-    @property
-    def _is_in_backend(self) -> bool:
-        # Starts of windows are part of its keys.
-        return False
 
     def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
         return batch, np.asarray(batch.data.column(self._end).view(pa.int64()))
@@ -345,7 +369,10 @@ class SessionWindowOperator(WindowAggregateOperator):
 
     def __init__(self, spec: WindowAggregate, windows: Windows) -> None:
         super().__init__(spec, spec.keys)
-        self._sessions = OpenSessions(self._aggregates, windows.size_ms)
+        self._gap = windows.size_ms
+        self._sessions: OpenSessions = HeapSessions(self._aggregates, self._gap)
+        self._entry_types = [spec.inputs[each].type for each in spec.keys]
+        self._entries = SessionEntries(self._aggregates, self._entry_types)
 
     def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
         batch, stamps = self.timed(as_schema(batch, self._input), now_ms)
@@ -375,3 +402,21 @@ class SessionWindowOperator(WindowAggregateOperator):
 
     def restore_blocks(self, blocks: Iterable[tuple[Any, AggregateBlock]]) -> None:
         self._sessions.restore(blocks)
+
+    def state_layout(self) -> ColumnLayout:
+        return self._entries.layout
+
+    def use_backend(self, state: KeyedColumns) -> None:
+        due = state.beside(DUE_KEYS)
+        self._sessions = BackendSessions(self._aggregates, self._gap, self._entries, self._entry_types, state, due)
+
+    def restore_entries(self, parts: list[tuple[int, GroupPart]]) -> None:
+        for piece in self._entries.pieces_of_parts(parts):
+            self._sessions.add_piece(piece)
+
+    def ends(self) -> list[Any]:
+        return self._sessions.ends() if isinstance(self._sessions, BackendSessions) else []
+
+    def restore_ends(self, ends: Iterable[Any]) -> None:
+        if isinstance(self._sessions, BackendSessions):
+            self._sessions.add_ends(ends)
