@@ -146,7 +146,8 @@ class SparkCatalog(Catalog):
 
     def rename_table(self, database: str, name: str, new_name: str, ignore_if_not_exists: bool) -> None:
         if self.table_exists(database, name):
-            new_path = self._path(database, new_name)
+            # Without the catalog: Spark takes all of a new name for one inside of it.
+            new_path = format_path((database, new_name))
             self._spark.sql(f"ALTER TABLE {self._path(database, name)} RENAME TO {new_path}")
         elif not ignore_if_not_exists:
             raise TableNotExistException(f"Table (or view) {database}.{name} does not exist in Catalog {self.name}.")

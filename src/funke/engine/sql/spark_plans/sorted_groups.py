@@ -86,7 +86,8 @@ class _SortedGroups:
         if self._open is not None and self._open.key == keys[0]:
             for fields, mine in zip(before, self._open.accumulators):
                 for field, value in zip(fields, mine):
-                    field[0] = value[0]
+                    # As an array: a sum of small integers is wider than they are until it is stored, where it wraps.
+                    field[:1] = value
         else:
             yield from self.finish()
         after = [
