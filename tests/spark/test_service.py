@@ -1,4 +1,4 @@
-"""The service with a real job: submitted, watched, explained, found again by the next service, stopped with a savepoint."""
+"""The service with a real job: submitted, watched, explained, found again by the next service, stopped."""
 
 from __future__ import annotations
 
