@@ -57,15 +57,9 @@ PAGES = {
     ),
     "graph": (_of("orders"), _BOTTLENECK),
     "vertex": (_of("orders", f"graph?vertex={_ENRICH}"), _BOTTLENECK),
-    "ended": (_of("export-invoices"), r"Failed 4 h.* ago after 2 h; its operators took 80 k records\."),
-    "waiting": (_of("backfill-2026"), r"Not begun yet: waits for 4 slots: 0 of 12 are free\."),
     "checkpoints": (
         _of("orders", "checkpoints?checkpoint=408"),
         r"Last checkpoint .+ ago, 216 MB in 2 s\. A failure now repeats at most .+\.",
-    ),
-    "checkpoints-late": (
-        _of("clicks-to-sessions", "checkpoints"),
-        r"No checkpoint completed for 1\d min, sink \"pg\" holds the epoch: .+\. A failure now repeats 1\d min .+",
     ),
     "exceptions": (_of("sensors", "exceptions"), r"orders\.py:42 raised KeyError: 'price' in “parse”, 3 times in .+\."),
     "timeline": (_of("sensors", "timeline"), r"Restarting, started .+ ago\. Restarted 3 times, the last time .+ ago\."),
@@ -73,10 +67,8 @@ PAGES = {
         _of("orders", "state"),
         r"It remembers 180 MB, 78 % of it in “window-contents” of “sum_by_region”\. It grows by 60 MB per hour\.",
     ),
-    "state-by-slot": (_of("top-bids", "state"), r"It remembers 14 MB, 67 % of it in slot 1\."),
     "metrics": (_of("orders", "metrics"), r"4 charts of \d+ metrics; the address keeps the pick\."),
     "sql": (_of("top-bids", "sql"), r"1 statement became 5 relational operators in 2 vertices\."),
-    "no-sql": (_of("orders", "sql"), r"This job is not a query: its graph was made with the DataStream API\."),
     "job-configuration": (
         _of("orders", "configuration"),
         r"Parallelism 4, checkpoints every 1 min, state in rocksdb; 10 settings in all\.",
@@ -88,6 +80,17 @@ PAGES = {
     "logs": ("logs", r"1 file; service\.log was written last, .+ ago\."),
     "configuration": ("configuration", r"The service has 4 settings of its own; everything else has its default\."),
     "submit": ("submit", r"1 program can be run; the newest is orders\.py, sent .+ ago\."),
+}
+# Other states of the same pages.
+STATES = {
+    "ended": (_of("export-invoices"), r"Failed 4 h.* ago after 2 h; its operators took 80 k records\."),
+    "waiting": (_of("backfill-2026"), r"Not begun yet: waits for 4 slots: 0 of 12 are free\."),
+    "checkpoints-late": (
+        _of("clicks-to-sessions", "checkpoints"),
+        r"No checkpoint completed for 1\d min, sink \"pg\" holds the epoch: .+\. A failure now repeats 1\d min .+",
+    ),
+    "state-by-slot": (_of("top-bids", "state"), r"It remembers 14 MB, 67 % of it in slot 1\."),
+    "no-sql": (_of("orders", "sql"), r"This job is not a query: its graph was made with the DataStream API\."),
 }
 # What else a page must show.
 SHOWN = {
@@ -121,6 +124,16 @@ def test_page(browser: Browser, service: RecordedService, name: str) -> None:
     browser.screenshot(SHOTS / f"{name}-390-dark.png")
     barriers += browser.accessibility("color-contrast", "scrollable-region-focusable")
     assert barriers == []
+    assert browser.console_errors() == []
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_state(browser: Browser, service: RecordedService, name: str) -> None:
+    address, wanted = STATES[name]
+    browser.show(1440, "light")
+    browser.go(address)
+    browser.wait(f"'{wanted}'", lambda: re.fullmatch(wanted, browser.first_line()))
+    browser.screenshot(SHOTS / f"{name}-1440-light.png")
     assert browser.console_errors() == []
 
 
