@@ -234,11 +234,18 @@ def test_stop_and_cancel(browser: Browser, service: RecordedService) -> None:
 
 def test_a_program_is_run(browser: Browser, service: RecordedService) -> None:
     browser.go("submit")
+    sent = "const data = new DataTransfer(); data.items.add(new File(['print(2)'], 'second.py'));"
+    drop = "document.querySelector('.drop').dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true}))"
+    browser.wait("the page", lambda: browser.first_line().startswith("1 program can be run"))
+    browser.run(sent + drop)
+    browser.wait(
+        "that it is here", lambda: browser.first_line().startswith("2 programs can be run; the newest is second")
+    )
     browser.click("td button", "Run")
     browser.click("dialog button", "Run")
     browser.wait("its job", lambda: browser.address() == f"#/jobs/{job_id('orders')}")
     [arguments] = service.programs.submitted
-    assert arguments[0].endswith("_orders.py")
+    assert arguments[0].endswith(".py")
 
 
 def test_a_job_that_is_not_there(browser: Browser, service: RecordedService) -> None:
