@@ -79,7 +79,7 @@ def test_a_job_is_watched_saved_and_cancelled(browser: Browser, funke: Funke) ->
 
     browser.show(1440, "light")
     browser.open(f"{url[0]}/#/jobs/{submitted[1]}")
-    browser.wait("the bottleneck", lambda: browser.first_line().startswith("“slow” is the bottleneck: busy "), 60)
+    browser.wait("the bottleneck", lambda: browser.first_line().startswith("“slow” is the bottleneck: busy "), 180)
     browser.wait("that it is live", lambda: "\nlive\n" in browser.text())
     rate = "return document.querySelector('.edge-text b')?.innerText ?? ''"
     browser.wait(

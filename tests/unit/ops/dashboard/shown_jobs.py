@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from funke.engine.graph.execution_graph import ExecutionState
-from funke.engine.jobs.views.back_pressure import PressureView, diagnose, status_of
+from funke.engine.jobs.views.back_pressure import PressureView, diagnose, status_of, together
 from funke.engine.jobs.views.job_view import (
     CheckpointsView,
     CheckpointView,
@@ -83,7 +83,10 @@ def job(
             SubtaskView(i, 0, state, entered, i, f"worker-{1 + i % 2}", None if is_over else _pressure(*load))
             for i, load in enumerate(each.loads)
         )
-        vertices.append(VertexView(number, " -> ".join(each.operators), chain, len(each.loads), 128, subtasks=subtasks))
+        pressures = [one.pressure for one in subtasks if one.pressure is not None]
+        pressure = together(pressures) if pressures else None
+        name_of = " -> ".join(each.operators)
+        vertices.append(VertexView(number, name_of, chain, len(each.loads), 128, subtasks=subtasks, pressure=pressure))
         tasks[number] = {
             i: {
                 "busyTimeMsPerSecond": 1000 * busy,
@@ -258,6 +261,7 @@ def all_jobs() -> list[JobView]:
     """Every job that the pages are shown with, the oldest first."""
     ages = tuple(10_000 * n + 4_000 for n in reversed(range(9)))
     orders = job("orders", ORDERS, checkpoints=checkpoints(ages, 180 * MB))
+    orders.metrics.tasks[2][0].update(busiestLine="orders.py:35 in enrich", busiestLineShare=0.69)
     held = 'sink "pg" holds the epoch: its commit has not returned for 10 min'
     clicks = job(
         "clicks-to-sessions",
@@ -300,6 +304,10 @@ class ShownJob:
     @property
     def job_id(self) -> str:
         return self.seen.job_id
+
+    @property
+    def tasks(self) -> Any:
+        return self.seen.state_counts
 
     @property
     def record(self) -> Any:

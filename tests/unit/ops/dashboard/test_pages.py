@@ -47,6 +47,7 @@ def _of(name: str, page: str = "") -> str:
 _ENRICH = next(view for view in all_jobs() if view.name == "orders").vertices[2].operators[0].id
 _BOTTLENECK = (
     r"“enrich” is the bottleneck: busy 97 %, “Source: orders” waits for it\. 62 % of its records go to subtask 0\."
+    r" Most of its time it is at orders\.py:35 in enrich\."
 )
 PAGES = {
     "overview": ("", r"5 jobs run, 4 need you: sensors is restarting: orders\.py:42 raised KeyError: 'price' in .+"),
@@ -56,15 +57,9 @@ PAGES = {
     ),
     "graph": (_of("orders"), _BOTTLENECK),
     "vertex": (_of("orders", f"graph?vertex={_ENRICH}"), _BOTTLENECK),
-    "ended": (_of("export-invoices"), r"Failed 4 h.* ago after 2 h; its operators took 80 k records\."),
-    "waiting": (_of("backfill-2026"), r"Not begun yet: waits for 4 slots: 0 of 12 are free\."),
     "checkpoints": (
         _of("orders", "checkpoints?checkpoint=408"),
         r"Last checkpoint .+ ago, 216 MB in 2 s\. A failure now repeats at most .+\.",
-    ),
-    "checkpoints-late": (
-        _of("clicks-to-sessions", "checkpoints"),
-        r"No checkpoint completed for 1\d min, sink \"pg\" holds the epoch: .+\. A failure now repeats 1\d min .+",
     ),
     "exceptions": (_of("sensors", "exceptions"), r"orders\.py:42 raised KeyError: 'price' in “parse”, 3 times in .+\."),
     "timeline": (_of("sensors", "timeline"), r"Restarting, started .+ ago\. Restarted 3 times, the last time .+ ago\."),
@@ -72,10 +67,8 @@ PAGES = {
         _of("orders", "state"),
         r"It remembers 180 MB, 78 % of it in “window-contents” of “sum_by_region”\. It grows by 60 MB per hour\.",
     ),
-    "state-by-slot": (_of("top-bids", "state"), r"It remembers 14 MB, 67 % of it in slot 1\."),
     "metrics": (_of("orders", "metrics"), r"4 charts of \d+ metrics; the address keeps the pick\."),
     "sql": (_of("top-bids", "sql"), r"1 statement became 5 relational operators in 2 vertices\."),
-    "no-sql": (_of("orders", "sql"), r"This job is not a query: its graph was made with the DataStream API\."),
     "job-configuration": (
         _of("orders", "configuration"),
         r"Parallelism 4, checkpoints every 1 min, state in rocksdb; 10 settings in all\.",
@@ -88,9 +81,20 @@ PAGES = {
     "configuration": ("configuration", r"The service has 4 settings of its own; everything else has its default\."),
     "submit": ("submit", r"1 program can be run; the newest is orders\.py, sent .+ ago\."),
 }
+# Other states of the same pages.
+STATES = {
+    "ended": (_of("export-invoices"), r"Failed 4 h.* ago after 2 h; its operators took 80 k records\."),
+    "waiting": (_of("backfill-2026"), r"Not begun yet: waits for 4 slots: 0 of 12 are free\."),
+    "checkpoints-late": (
+        _of("clicks-to-sessions", "checkpoints"),
+        r"No checkpoint completed for 1\d min, sink \"pg\" holds the epoch: .+\. A failure now repeats 1\d min .+",
+    ),
+    "state-by-slot": (_of("top-bids", "state"), r"It remembers 14 MB, 67 % of it in slot 1\."),
+    "no-sql": (_of("orders", "sql"), r"This job is not a query: its graph was made with the DataStream API\."),
+}
 # What else a page must show.
 SHOWN = {
-    "vertex": ("to_euro", "orders.py:36", "4 subtasks", "118 M", "enrich orders.py:35"),
+    "vertex": ("to_euro", "orders.py:36", "4 subtasks", "118 M", "enrich orders.py:35", "69 %"),
     "exceptions": ("your line", "return Order(", "Java's stack, 3 lines"),
     "checkpoints": ("Checkpoint 408", "rocksdb", "exactly once"),
     "state": ("window-contents", "2.3 M"),
@@ -120,6 +124,16 @@ def test_page(browser: Browser, service: RecordedService, name: str) -> None:
     browser.screenshot(SHOTS / f"{name}-390-dark.png")
     barriers += browser.accessibility("color-contrast", "scrollable-region-focusable")
     assert barriers == []
+    assert browser.console_errors() == []
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_state(browser: Browser, service: RecordedService, name: str) -> None:
+    address, wanted = STATES[name]
+    browser.show(1440, "light")
+    browser.go(address)
+    browser.wait(f"'{wanted}'", lambda: re.fullmatch(wanted, browser.first_line()))
+    browser.screenshot(SHOTS / f"{name}-1440-light.png")
     assert browser.console_errors() == []
 
 
@@ -220,11 +234,18 @@ def test_stop_and_cancel(browser: Browser, service: RecordedService) -> None:
 
 def test_a_program_is_run(browser: Browser, service: RecordedService) -> None:
     browser.go("submit")
+    sent = "const data = new DataTransfer(); data.items.add(new File(['print(2)'], 'second.py'));"
+    drop = "document.querySelector('.drop').dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true}))"
+    browser.wait("the page", lambda: browser.first_line().startswith("1 program can be run"))
+    browser.run(sent + drop)
+    browser.wait(
+        "that it is here", lambda: browser.first_line().startswith("2 programs can be run; the newest is second")
+    )
     browser.click("td button", "Run")
     browser.click("dialog button", "Run")
     browser.wait("its job", lambda: browser.address() == f"#/jobs/{job_id('orders')}")
     [arguments] = service.programs.submitted
-    assert arguments[0].endswith("_orders.py")
+    assert arguments[0].endswith(".py")
 
 
 def test_a_job_that_is_not_there(browser: Browser, service: RecordedService) -> None:

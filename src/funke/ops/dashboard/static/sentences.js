@@ -89,23 +89,25 @@ export function jobsSentence(jobs, shown, now) {
 
 // Graph
 
-// `loads`: by vertex id {busy, most, back, idle, parts (records per subtask), isMeasured}.
+// Tells `root` as well, the vertex that holds the others up. `loads`: by vertex id {busy, most, back, idle, parts (records per subtask), isMeasured}.
 export function graphSentence(job, nodes, loads, now) {
   if (isEnded(job.state)) return endedSentence(job, now);
   if (job["waiting-for"]) return sentence("warn", `Not begun yet: waits for ${job["waiting-for"]}.`);
   if (job.state === "SUSPENDED") return sentence("warn", "Suspended: its driver is gone. “funke recover” goes on from the last checkpoint.");
-  if (job.state !== "RUNNING") return sentence("warn", `${capital(stateWord(job.state))} since ${coarse(now - (job.timestamps?.[job.state] || now))}.`);
+  if (job.state !== "RUNNING") return sentence("warn", `${capital(stateWord(job.state))} for ${coarse(now - (job.timestamps?.[job.state] || now))}.`);
   const known = nodes.filter((node) => loads[node.id]?.isMeasured);
   if (!known.length) return sentence("busy", `Runs for ${coarse(now - job["start-time"])}; how busy its subtasks are is not measured yet.`);
   const pressed = known.filter((node) => loads[node.id].mostBack > LOW);
-  const root = rootOf(known, nodes, loads, pressed);
+  const told = known.find((node) => node.id === job.bottleneck?.vertex);
+  const root = told ?? rootOf(known, nodes, loads, pressed);
   if (!pressed.length) return unpressed(root, loads);
   const load = loads[root.id];
   const before = pressed.filter((node) => node !== root);
   const upstream = ancestors(root, nodes);
   const waiting = before.filter((node) => upstream.has(node.id));
   const who = waiting.length && waiting.length === upstream.size ? "everything before it waits" : waiting.length ? `${list(waiting.map((node) => quoted(nameOf(node))))} ${waiting.length === 1 ? "waits" : "wait"} for it` : "it is held up itself";
-  return sentence("warn", `${quoted(nameOf(root))} is the bottleneck: busy ${percent(load.most)}, ${who}.${skewSentence(load)}`);
+  const line = told && job.bottleneck["user-line"] ? ` Most of its time it is at ${lineOf(job.bottleneck)}.` : "";
+  return { ...sentence("warn", `${quoted(nameOf(root))} is the bottleneck: busy ${percent(load.most)}, ${who}.${skewSentence(load)}${line}`), root: root.id };
 }
 
 function unpressed(root, loads) {

@@ -19,9 +19,7 @@ export function GraphPage({ job, path, query }) {
   const answers = useAll(paths);
   const figures = Object.fromEntries(nodes.map(({ id }) => [id, figuresOf(job, id, answers, path)]));
   const loads = Object.fromEntries(nodes.map(({ id }) => [id, figures[id].load]));
-  const answer = graphSentence(job, nodes, loads, now());
-  const rootName = /^“(.+)” is the bottleneck/.exec(answer.text)?.[1];
-  const root = nodes.find((node) => nameOf(node) === rootName)?.id;
+  const { root, ...answer } = graphSentence(job, nodes, loads, now());
   const chosen = nodes.find(({ id }) => id === query.vertex);
   const isNarrow = useIsNarrow();
   useEscape(() => pick({ vertex: "" }), Boolean(chosen));

@@ -1,6 +1,6 @@
 // Sends a program to the service and runs it.
 import { html, useRef, useState } from "../view.js";
-import { now, request, useData } from "../data.js";
+import { now, reload, request, useData } from "../data.js";
 import { go } from "../router.js";
 import { Answer, Command, Dialog, Empty, Failed, Section, Shown, Table } from "../parts.js";
 import { ago, moment, plural } from "../words.js";
@@ -17,9 +17,8 @@ function Programs() {
   const [sent, setSent] = useState({ name: "nothing" });
   const [chosen, setChosen] = useState(null);
   const [isOver, setOver] = useState(false);
-  const [extra, setExtra] = useState(0);
   const input = useRef(null);
-  const files = useFresh(programs, extra);
+  const files = programs.value?.files ?? [];
   async function upload(file) {
     if (!file) return;
     setSent({ name: "sending", file: file.name });
@@ -28,7 +27,7 @@ function Programs() {
     try {
       await request("/jars/upload", { method: "POST", form });
       setSent({ name: "sent", file: file.name });
-      setExtra(extra + 1);
+      await reload("/jars");
     } catch (error) {
       setSent({ name: "failed", error });
     }
@@ -43,20 +42,13 @@ function Programs() {
     <${Section} title="Programs"><${Table} label="Programs" rows=${files} keyOf=${(each) => each.id} columns=${[
       { label: "Name", kind: "wide", show: (each) => html`<b>${each.name}</b>` },
       { label: "Sent", kind: "tight", show: (each) => html`<time title=${moment(each.uploaded)}>${ago(each.uploaded, now())}</time>` },
-      { label: "", kind: "tight", show: (each) => html`<button type="button" onClick=${() => setChosen(each)}>Run</button> <button type="button" class="quiet" onClick=${async () => { await request(`/jars/${encodeURIComponent(each.id)}`, { method: "DELETE" }).catch((error) => setSent({ name: "failed", error })); setExtra(extra + 1); }}>Remove</button>` }]}
+      { label: "", kind: "tight", show: (each) => html`<button type="button" onClick=${() => setChosen(each)}>Run</button> <button type="button" class="quiet" onClick=${async () => { await request(`/jars/${encodeURIComponent(each.id)}`, { method: "DELETE" }).catch((error) => setSent({ name: "failed", error })); await reload("/jars"); }}>Remove</button>` }]}
       empty=${html`<${Empty} title="Nothing here yet" text="Send a program above, or run one from the command line:" command="funke run -d -py job.py" />`} /><//>
     ${chosen ? html`<${RunDialog} key=${chosen.id} program=${chosen} onClose=${() => setChosen(null)} />` : null}
   `}<//>`;
 }
 
 const newest = (files) => files.reduce((a, b) => (a.uploaded > b.uploaded ? a : b));
-
-// The list is asked for again at once when something was sent or removed.
-function useFresh(programs, extra) {
-  const [own, setOwn] = useState({ extra: 0, files: null });
-  if (own.extra !== extra) { setOwn({ extra, files: null }); request("/jars").then((answer) => setOwn({ extra, files: answer.files, at: Date.now() })).catch(() => {}); }
-  return (own.files && programs.at < own.at ? own.files : programs.value?.files) ?? [];
-}
 
 function RunDialog({ program, onClose }) {
   const [choice, setChoice] = useState({ parallelism: "", args: "", savepoint: "", skip: false, module: "" });

@@ -11,18 +11,18 @@ import { Load } from "../load.js";
 export function VertexPanel({ job, path, node, figures, isLive }) {
   const detail = useData(path);
   const marks = useData(`${path}/watermarks`).value ?? [];
-  const late = useData(`${path}/metrics?get=${lateNames(node.parallelism)}`).value ?? [];
+  const late = useData(`${path}/metrics?get=${namesOf(node, "numLateRecordsDropped")}`).value ?? [];
   return html`<aside class="side" aria-label=${`Vertex ${nameOf(node)}`} tabindex="0">
     <div class="side-head"><h2>${figures.vertex?.name ?? nameOf(node)}</h2><button type="button" class="quiet icon-button" onClick=${() => pick({ vertex: "" })} aria-label="Close" title="Close (Esc)"><${Icon} name="close" /></button></div>
     ${isLive ? html`<${Load} load=${figures.load} />
     <dl class="facts"><div><dt>Takes</dt><dd class="num">${rate(figures.recordsIn)} <span class="small muted">${isNumber(figures.bytesIn) ? byteRate(figures.bytesIn) : ""}</span></dd></div><div><dt>Sends</dt><dd class="num">${rate(figures.recordsOut)} <span class="small muted">${isNumber(figures.bytesOut) ? byteRate(figures.bytesOut) : ""}</span></dd></div></dl>` : null}
     <${Shown} of=${detail}>${(vertex) => html`<${Subtasks} vertex=${vertex} pressure=${figures.pressure} marks=${marks} late=${late} isLive=${isLive} /><${Operators} vertex=${vertex} node=${node} />`}<//>
     <${Section} title="Metrics"><p><a href=${href(["jobs", job.jid, "metrics"], { vertex: node.id })}>Choose charts of this vertex</a></p><//>
-    ${isLive ? html`<${FlameSection} path=${path} />` : null}
+    ${isLive ? html`<${TimeSection} path=${path} node=${node} />` : null}
   </aside>`;
 }
 
-const lateNames = (parallelism) => Array.from({ length: Math.min(64, parallelism) }, (_, i) => `${i}.numLateRecordsDropped`).join(",");
+const namesOf = (node, name) => Array.from({ length: Math.min(64, node.parallelism) }, (_, i) => `${i}.${name}`).join(",");
 const ofSubtask = (entries, subtask) => { const text = entries.find((each) => each.id.split(".")[0] === String(subtask))?.value; return text === undefined ? undefined : Number(text); };
 
 function Subtasks({ vertex, pressure, marks, late, isLive }) {
@@ -50,9 +50,16 @@ function Subtasks({ vertex, pressure, marks, late, isLive }) {
 
 const Operators = ({ vertex, node }) => vertex.operators?.length ? html`<${Section} title="Chain" aside=${`${node.inputs?.map((each) => each.ship_strategy.toLowerCase()).join(", ") || "source"} · max parallelism ${vertex.maxParallelism}`}><ul class="operators">${vertex.operators.map((each) => html`<li key=${each.id}><span>${each.name}${each.uid ? html` <code>uid ${each.uid}</code>` : null}</span>${each["user-line"] ? html`<code>${each["user-line"].split(/[/\\]/).pop()}</code>` : null}</li>`)}</ul><//>` : null;
 
-function FlameSection({ path }) {
+// The flame graph where there is one; else the line at which each subtask mostly is.
+function TimeSection({ path, node }) {
   const isOffered = useOffers("/jobs/{jobid}/vertices/{vertexid}/flamegraph");
-  const flame = useData(isOffered ? `${path}/flamegraph?type=FULL` : null);
-  const data = flame.value?.data;
-  return html`<${Section} title="Where its functions spend their time">${data?.value ? html`<${Flame} data=${data} />` : html`<p class="note">${!isOffered || flame.error ? "Stacks are not sampled by this service." : "No samples yet."}</p>`}<//>`;
+  const data = useData(isOffered ? `${path}/flamegraph?type=FULL` : null).value?.data;
+  const lines = useData(`${path}/metrics?get=${namesOf(node, "busiestLine")}`).value ?? [];
+  const shares = useData(`${path}/metrics?get=${namesOf(node, "busiestLineShare")}`).value ?? [];
+  return html`<${Section} title="Where its functions spend their time">
+    ${data?.value ? html`<${Flame} data=${data} />` : null}
+    ${lines.length ? html`<${Table} isGrid label="Busiest lines" rows=${lines} keyOf=${(each) => each.id} columns=${[
+      { label: "#", isNumber: true, show: (each) => each.id.split(".")[0] },
+      { label: "Your line at which it mostly is", kind: "key", show: (each) => each.value },
+      { label: "Of its samples", show: (each) => { const share = ofSubtask(shares, each.id.split(".")[0]); return html`<${Share} kind="busy" part=${share} text=${percent(share)} />`; } }]} />` : data?.value ? null : html`<p class="note">No line of yours stands out: it is mostly idle, or its stack has not been sampled yet.</p>`}<//>`;
 }
