@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.config.option_values import parse_boolean, parse_duration
+from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.merged_calculations import merged
@@ -13,6 +14,7 @@ from funke.engine.sql.binding.not_nulls import NotNulls
 from funke.engine.sql.binding.relations import Aggregation, Relation, Sort, inputs_of, with_inputs
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.watermark_assigner import WatermarkStep
+from funke.engine.sql.binding.window_relations import WindowAggregation
 from funke.engine.sql.changelog.change_kinds import ALL_KINDS, Kinds, kinds_of
 from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer, require_kinds
 from funke.engine.sql.connectors.push_down import push_down
@@ -36,6 +38,7 @@ def planned_rows(
     """A relation for somebody who takes changes of some kinds, and watermarks; refuses what cannot be had so."""
     if session.is_streaming:
         _refuse_sorts(relation)
+        _refuse_early_results(session, relation)
     else:
         relation = _with_final_rows(relation)
     require_kinds(relation, accepted, consumer)
@@ -74,6 +77,23 @@ def _refuse_sorts(relation: Relation) -> None:
         )
     for each in inputs_of(relation):
         _refuse_sorts(each)
+
+
+_EARLY = ("table.exec.emit.early-fire.enabled", "table.exec.emit.late-fire.enabled")
+
+
+def _refuse_early_results(session: TableSession, relation: Relation) -> None:
+    """Windows in GROUP BY say their results once; options that ask for more must not be overlooked."""
+    asked = next((each for each in _EARLY if parse_boolean(session.settings.get(each, "false"))), None)
+    if asked is not None and _has_group_window(relation):
+        raise UnsupportedFeatureError(f"the option '{asked}'", "a window gives its result once, when it closes")
+
+
+def _has_group_window(relation: Relation) -> bool:
+    own = isinstance(relation, WindowAggregation) and relation.windows is not None
+    if own and not relation.windows.is_table_function:  # type: ignore[attr-defined]
+        return True
+    return any(map(_has_group_window, inputs_of(relation)))
 
 
 def _with_final_rows(relation: Any) -> Any:
