@@ -117,3 +117,16 @@ def test_what_has_no_meaning(text: str, message: str) -> None:
 )
 def test_what_is_not_needed_is_not_computed(expression: str, wanted: list[Any]) -> None:
     assert rows_of(bound(f"SELECT {expression} FROM orders")) == [(each,) for each in wanted]
+
+
+@pytest.mark.parametrize(
+    ("expression", "wanted"),
+    [
+        ("JSON_OBJECT('a' VALUE JSON_ARRAY(id))", '{"a":[1]}'),
+        ("JSON_OBJECT('a' VALUE JSON('{\"b\": 1}'))", '{"a":{"b":1}}'),
+        ("JSON_ARRAY(JSON('[1, 2]'), JSON('null'), JSON(CAST(NULL AS STRING)))", "[[1,2],null]"),
+        ("JSON_ARRAY('[1]')", '["[1]"]'),
+    ],
+)
+def test_json_within_json(expression: str, wanted: str) -> None:
+    assert rows_of(bound(f"SELECT {expression} FROM orders"))[0] == (wanted,)

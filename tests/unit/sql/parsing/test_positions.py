@@ -79,3 +79,28 @@ def test_statements_and_columns_have_positions():
 
 def test_equality_does_not_look_at_positions():
     assert parse("SELECT a") == parse("SELECT   a")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("a", "At line 1, column 1"),
+        ("abc", "From line 1, column 1 to line 1, column 3"),
+        ("f(a,\n b)", "From line 1, column 1 to line 2, column 3"),
+        ("a + bc * d", "From line 1, column 1 to line 1, column 10"),
+        ("(a + b)", "From line 1, column 2 to line 1, column 6"),
+        ("a[12].b", "From line 1, column 1 to line 1, column 7"),
+        ("COUNT(*) FILTER (WHERE a)", "From line 1, column 1 to line 1, column 8"),
+        ("NOT ab", "From line 1, column 1 to line 1, column 6"),
+    ],
+)
+def test_an_expression_knows_where_it_ends(text, place):
+    assert parse_expression(text).position.place == place
+
+
+def test_parts_of_a_name_have_places():
+    name = parse_expression("orders.`id`")
+    assert [each.place for each in name.places] == [
+        "From line 1, column 1 to line 1, column 6",
+        "From line 1, column 8 to line 1, column 11",
+    ]

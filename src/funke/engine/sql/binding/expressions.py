@@ -87,7 +87,7 @@ class BoundFunction(BoundExpression):
     arguments: tuple[BoundExpression, ...]
 
     def as_argument(self) -> Argument:
-        return Argument(self.type, is_json=self.call.function.name in ("json_object", "json_array"))
+        return Argument(self.type, is_json=self.call.function.name in ("json", "json_object", "json_array"))
 
 
 def column_of(expression: BoundExpression, repeated: RepeatedExpressions | None = None) -> ColumnGetter:

@@ -23,8 +23,8 @@ class Windows:
     size_ms: int
     slide_ms: int = 0
     offset_ms: int = 0
-    # Whether a window takes in its last slice first: Flink's table function HOP does, its group window does not.
-    is_from_last: bool = False
+    # Made by a table function: its hopping windows take in their last slice first, and never fire early, as in Flink.
+    is_table_function: bool = False
 
 
 @dataclass(frozen=True)

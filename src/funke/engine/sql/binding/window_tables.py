@@ -57,7 +57,7 @@ def bind_window_table(
             f"{to_sql_text(source.columns[place].type)}."
         )
     windows = windows_of(function.kind, function.sizes, function.offset)
-    windows = replace(windows, is_from_last=function.kind == "hop")
+    windows = replace(windows, is_table_function=True)
     if function.kind == "cumulate" and windows.size_ms % windows.slide_ms:
         raise SqlValidationError(
             "CUMULATE table function based aggregate requires maxSize must be an integral multiple of step, but got "

@@ -8,9 +8,11 @@ from typing import Any
 from funke.engine.sql.functions.column_casts import column_cast
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.value_casts import CastError, value_cast
+from funke.engine.types.logical.atomic_types import VarCharType
 from funke.engine.types.logical.casts import can_cast
 from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import NUMERIC, TIMESTAMP, is_nullable, with_nullable
+from funke.engine.types.logical.families import LONGEST, NUMERIC, TIMESTAMP, is_nullable, with_nullable
+from funke.engine.types.logical.sql_text import to_full_sql_text, to_sql_text
 
 __all__ = ["CASTING", "cast_columns", "cast_values"]
 
@@ -72,7 +74,22 @@ def _cast_kernel(call: BoundCall) -> Callable[..., Any] | None:
     return None if cast is None else lambda column, _: cast(column)
 
 
+def _typeof_body(call: BoundCall) -> Callable[..., Any]:
+    is_full = len(call.arguments) > 1 and call.arguments[1].value is True
+    text = to_full_sql_text(call.types[0]) if is_full else to_sql_text(call.types[0])
+    return lambda *_: text
+
+
 CASTING: tuple[Function, ...] = (
+    Function(
+        ("typeof",),
+        "any, boolean?",
+        VarCharType(LONGEST),
+        body_for=_typeof_body,
+        is_strict=False,
+        may_give_null=True,
+        purpose="The type of a value as a text; with TRUE in its full form.",
+    ),
     Function(
         ("cast",),
         "any, symbol",

@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -37,8 +38,17 @@ def _refuse(word: str) -> None:
     raise ValueError(f"{word} is no JSON")
 
 
+@dataclass(frozen=True)
+class _Document:
+    """JSON within JSON: a null of it is no NULL."""
+
+    content: Any
+
+
 def _write(value: Any) -> str:
     """Return JSON without spaces, with numbers as they were."""
+    if isinstance(value, _Document):
+        return _write(value.content)
     if isinstance(value, dict):
         return (
             "{"
@@ -143,6 +153,8 @@ def _query_body(call: BoundCall) -> Callable[..., Any]:
             return instead(on_error, str(problem))
         if not found and parsed.is_definite:
             return instead(on_empty, "Empty result of JSON_QUERY function is not allowed")
+        if parsed.is_definite and found[0] is None:
+            return instead(on_error if parsed.is_strict else on_empty, f"No results for path: {path}")
         value = _wrapped(found, parsed.is_definite, wrapper)
         if not (isinstance(value, (dict, list)) or parsed.is_strict):
             return instead(on_empty, "Empty result of JSON_QUERY function is not allowed")
@@ -174,7 +186,8 @@ def _exists(text: str | None, path: str, on_error: str = "FALSE") -> bool | None
         found = parsed.find(document)
         if parsed.is_strict and parsed.is_definite and found == [None]:
             raise PathError(f"No results for path: {path}")
-        return bool(found)
+        # Many values are an array, which is there even if it is empty.
+        return bool(found) or not parsed.is_definite
     except PathError:
         if on_error.upper() == "ERROR":
             raise
@@ -240,7 +253,9 @@ def _string_body(call: BoundCall) -> Callable[..., Any]:
 
 def _member(argument: Argument, call: BoundCall) -> Callable[[Any], Any]:
     """What turns an argument into a part of JSON; one that is JSON itself is taken as it is."""
-    return _parse if argument.is_json else _part(argument.type, call)
+    if argument.is_json:
+        return lambda text: None if text is None else _Document(_parse(text))
+    return _part(argument.type, call)
 
 
 def _object_body(call: BoundCall) -> Callable[..., Any]:
@@ -263,6 +278,12 @@ def _array_body(call: BoundCall) -> Callable[..., Any]:
         return _write([each for each in items if each is not None or on_null.upper() != "ABSENT"])
 
     return json_array
+
+
+def _json(text: str) -> str:
+    if _parse(text) is _MISSING:
+        raise ValueError(f"Invalid JSON: {text}")
+    return text
 
 
 def _quote(text: str) -> str:
@@ -335,6 +356,7 @@ JSON: tuple[Function, ...] = (
         is_strict=False,
         purpose="The JSON array of some values; a NULL is kept or left out.",
     ),
+    Function(("json",), "text", _STRING, _json, purpose="A text that is JSON, for JSON_OBJECT and JSON_ARRAY."),
     Function(("json_quote",), "text", _STRING, _quote, purpose="A text as JSON, with quotes."),
     Function(("json_unquote",), "text", _STRING, _unquote, purpose="The text of a JSON text; others stay as they are."),
 )

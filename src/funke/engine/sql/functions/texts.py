@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.type_rules import like_argument, nullable_like
 from funke.engine.types.logical.atomic_types import (
+    BigIntType,
     BinaryType,
     BooleanType,
     CharType,
@@ -424,6 +425,19 @@ def _translate(text: str | None, source: str | None, target: str | None) -> str 
     return text.translate(table)
 
 
+def _inet_aton(text: str) -> int | None:
+    """The number of an address; the last part is the last byte, and those between may be left out."""
+    parts = text.split(".")
+    if len(parts) > 4 or not all(each.isascii() and each.isdigit() and int(each) < 256 for each in parts):
+        return None
+    *first, last = map(int, parts)
+    return sum(each << 8 * (3 - place) for place, each in enumerate(first)) + last
+
+
+def _inet_ntoa(number: int) -> str | None:
+    return ".".join(map(str, number.to_bytes(4, "big"))) if 0 <= number < 1 << 32 else None
+
+
 def _elt(index: int | None, *values: Any) -> Any:
     return None if index is None or not 1 <= index <= len(values) else values[index - 1]
 
@@ -587,6 +601,8 @@ TEXTS: tuple[Function, ...] = (
         may_give_null=True,
         purpose="The values in a template like C's.",
     ),
+    _maybe("inet_aton", "text", BigIntType(), _inet_aton, "The number of an address like 10.0.5.9."),
+    _maybe("inet_ntoa", "integer", _STRING, _inet_ntoa, "The address of a number."),
     Function(
         ("elt",),
         "integer, text...",

@@ -37,12 +37,17 @@ def refuse_in_streams(relation: Relation, settings: Settings) -> None:
     if isinstance(relation, Aggregation) and _has_pandas(relation):
         # It wants all rows of a group at once.
         raise TableException("Pandas UDAFs are not supported in streaming mode currently.")
-    if isinstance(relation, WindowAggregation):
+    if isinstance(relation, WindowAggregation) and _is_of_group_window(relation):
         for key in _EARLY_AND_LATE:
             if parse_boolean(settings.get(key, "false")):
                 raise UnsupportedFeatureError(f"'{key}': results of windows before or after their ends")
     for each in inputs_of(relation):
         refuse_in_streams(each, settings)
+
+
+def _is_of_group_window(aggregation: WindowAggregation) -> bool:
+    """Whether its windows stand in GROUP BY; as in Flink, those of table functions do not look at such options."""
+    return aggregation.windows is not None and not aggregation.windows.is_table_function
 
 
 def _has_pandas(aggregation: Aggregation) -> bool:

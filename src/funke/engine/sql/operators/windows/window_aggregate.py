@@ -307,7 +307,7 @@ class SliceWindowOperator(_SliceOperator):
     def __init__(self, spec: WindowAggregate, windows: Windows) -> None:
         super().__init__(spec, Slices(windows), spec.keys)
         self._is_cumulative = windows.kind == "cumulate"
-        self._is_from_last = windows.is_from_last
+        self._is_from_last = windows.kind == "hop" and windows.is_table_function
 
     def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
         timed, stamps = self.timed(batch, now_ms)
