@@ -13,7 +13,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from funke.engine.connectors.kafka.records import read_all
 from funke.engine.connectors.source import Batch, Split, SplitReader
 from funke.engine.errors import SourceError
 from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns.form_change import ColumnsToRows
 
 if TYPE_CHECKING:
     from funke.engine.connectors.kafka.source import KafkaSource
@@ -54,11 +55,18 @@ class _PartitionState:
     before: int = 0
     batch: list[Any] = field(default_factory=list)
     position: int = 0
+    # How many elements of its first message were read by an earlier attempt.
+    skip: int = 0
 
-    def offset_behind(self, records: int) -> int:
-        """Where to go on after so many elements."""
+    def behind(self, records: int) -> PartitionRange:
+        """What is left after so many elements; a message may have several."""
         index = records - self.before
-        return self.position if index >= len(self.batch) else int(self.batch[index].offset())
+        if index >= len(self.batch):
+            return replace(self.part, start=self.position, skip=0)
+        message, first = self.batch[index], index
+        while first > 0 and self.batch[first - 1] is message:
+            first -= 1
+        return replace(self.part, start=int(message.offset()), skip=index - first)
 
 
 class KafkaSplitReader(SplitReader):
@@ -100,7 +108,7 @@ class KafkaSplitReader(SplitReader):
         places = []
         for split in splits:
             part: PartitionRange = split.payload
-            state = _PartitionState(part, position=part.start)
+            state = _PartitionState(part, position=part.start, skip=part.skip)
             self._states[split.id] = self._by_place[part.partition.topic, part.partition.number] = state
             places.append(TopicPartition(part.partition.topic, part.partition.number, part.start))
         self._ask(lambda consumer: consumer.incremental_assign(places))
@@ -228,6 +236,11 @@ class KafkaSplitReader(SplitReader):
 
     def read(self, split: Split) -> Generator[Batch, None, Any]:
         """Yields what has come of a partition, until its end."""
+        if self._source.records.has_columns:
+            to_rows = ColumnsToRows(self._source.produced_type)
+            for batch in self._columns(split):
+                yield to_rows.convert(batch)
+            return
         for state, messages in self._batches(split):
             values = read_all(self._source.records, messages)
             if any(map(_is_none, values)):
@@ -238,7 +251,16 @@ class KafkaSplitReader(SplitReader):
 
     def read_columns(self, split: Split) -> Generator[ColumnBatch, None, Any] | None:
         """The same as columns, if the records can be read so."""
-        return None
+        return self._columns(split) if self._source.records.has_columns else None
+
+    def _columns(self, split: Split) -> Generator[ColumnBatch, None, None]:
+        for state, messages in self._batches(split):
+            batch, state.batch = self._source.records.read_columns(messages)
+            # What was read before is a part of the rows of the first message.
+            skipped, state.skip = state.skip, 0
+            if skipped and messages and messages[0].offset() == state.part.start:
+                batch, state.batch = batch.slice(skipped), state.batch[skipped:]
+            yield batch
 
     def _batches(self, split: Split) -> Generator[tuple[_PartitionState, list[Any]], None, None]:
         state = self._states[split.id]
@@ -273,8 +295,7 @@ class KafkaSplitReader(SplitReader):
         state = self._states.get(split.id)
         if state is None:
             return None
-        part = state.part
-        return partition_split(PartitionRange(part.partition, state.offset_behind(records), part.stop))
+        return partition_split(state.behind(records))
 
     # Checkpoints
 

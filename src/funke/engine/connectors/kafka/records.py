@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.errors import SourceError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["KafkaRecord", "RecordReader", "ValueReader", "WholeRecordReader", "read_all"]
 
@@ -51,9 +51,12 @@ class RecordReader(ABC):
     def read(self, messages: list[Any]) -> list[Any]:
         """One element for each message, None for those that are left out."""
 
-    def read_columns(self, messages: list[Any]) -> tuple[pa.RecordBatch, list[int], Any] | None:
-        """The same as columns: rows, for each the number of its message, and row kinds; None if it cannot."""
-        return None
+    # Whether it gives columns, and rows only by way of them.
+    has_columns: bool = False
+
+    def read_columns(self, messages: list[Any]) -> tuple[ColumnBatch, list[Any]]:
+        """The rows of messages as columns, and for each row the message that it comes from."""
+        raise NotImplementedError
 
 
 class ValueReader(RecordReader):
