@@ -17,6 +17,7 @@ import pytest
 from funke import alias
 from funke.engine.config.job_defaults import COMMAND_LINE_VARIABLE
 from funke.ops.cli.main import main
+from tests.harness.kafka_broker import KafkaBroker
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -140,6 +141,13 @@ def test_demo(run: Run) -> None:
 
 def test_fraud_detector(run: Run) -> None:
     assert sorted(run("fraud_detector")) == ["Alert{id=1}", "Alert{id=2}", "Alert{id=5}"]
+
+
+def test_kafka_word_count(run: Run, kafka: KafkaBroker) -> None:
+    source, target = kafka.create_topic("lines", 2), kafka.create_topic("counts")
+    kafka.produce(source, ["to be or", "not to be"])
+    run("kafka_word_count", "--servers", kafka.bootstrap_servers, "--bounded")
+    assert sorted(kafka.values(target, 6)) == [b"be 1", b"be 2", b"not 1", b"or 1", b"to 1", b"to 2"]
 
 
 def test_keyed_word_count_state(run: Run) -> None:
