@@ -1,7 +1,7 @@
 """Reads partitions in a slot: one consumer for all of them, held as long as the job's attempt.
 
-A thread takes what the client has fetched, many messages at a time, and hands it to the slot's loop; there each
-partition has its turn, with a watermark of its own.
+The slot's loop takes what the client has fetched, many messages at a time; each partition has its turn, with a
+watermark of its own. When nothing is there a thread waits for the next message and wakes the loop.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.kafka.enumerator import PartitionRange, partition_split
@@ -31,16 +32,15 @@ if TYPE_CHECKING:
 
 __all__ = ["KafkaSplitReader"]
 
-# Below some thousand the cost of a turn shows; above, a slot that does something else waits for the interpreter.
+# Below some thousand the cost of a turn shows.
 _BATCH_MESSAGES = 5_000
-# How many batches may wait for the slot's loop.
-_BATCHES_AHEAD = 2
 # How long the thread sleeps in the client when nothing comes; it wakes with the first message.
 _SLEEP_S = 0.2
 _JOIN_S = 5.0
 _LOOK_S = 1.0
 # Not `None in values`: that asks the values, and some of them do not answer with a yes or no.
 _is_none = partial(operator.is_, None)
+_error, _topic, _partition = (operator.methodcaller(name) for name in ("error", "topic", "partition"))
 
 
 @dataclass
@@ -84,7 +84,9 @@ class KafkaSplitReader(SplitReader):
         self._by_place: dict[tuple[str, int], _PartitionState] = {}
         self._asked: deque[Callable[[Any], object]] = deque()
         self._arrived: deque[list[Any]] = deque()
-        self._room = threading.Semaphore(_BATCHES_AHEAD)
+        # Whether the thread has the consumer, and the signal that it has.
+        self._is_waiting = False
+        self._given = threading.Event()
         self._news = threading.Event()
         self._filled = 0
         self._failure: SourceError | None = None
@@ -111,10 +113,12 @@ class KafkaSplitReader(SplitReader):
             state = _PartitionState(part, position=part.start, skip=part.skip)
             self._states[split.id] = self._by_place[part.partition.topic, part.partition.number] = state
             places.append(TopicPartition(part.partition.topic, part.partition.number, part.start))
+            self._topic = part.partition.topic
+        self._has_topics = len({topic for topic, _ in self._by_place}) > 1
         self._ask(lambda consumer: consumer.incremental_assign(places))
         if self._thread is None:
             self._connect()
-            self._thread = threading.Thread(target=self._fetch, name="funke-kafka-fetch", daemon=True)
+            self._thread = threading.Thread(target=self._wait, name="funke-kafka-wait", daemon=True)
             self._thread.start()
 
     def _connect(self) -> Any:
@@ -134,31 +138,38 @@ class KafkaSplitReader(SplitReader):
         return self._consumer
 
     def _ask(self, action: Callable[[Any], object]) -> None:
-        """Lets the thread do it: another one that calls the consumer waits for it, and holds the interpreter."""
+        """Whoever has the consumer does it: another one that calls it waits for it, and holds the interpreter."""
         self._asked.append(action)
 
-    # The thread
+    def _fetch(self, most: int, seconds: float) -> list[Any]:
+        """What the client has, by the thread that has the consumer."""
+        while self._asked:
+            self._asked.popleft()(self._consumer)
+        self._look_at_ends()
+        messages: list[Any] = self._consumer.consume(most, seconds)
+        return messages
 
-    def _fetch(self) -> None:
-        try:
-            while not self._is_closed:
-                while self._asked:
-                    self._asked.popleft()(self._consumer)
-                self._look_at_ends()
-                messages = self._consumer.consume(self._most, 0)
-                if not messages:
-                    # Wakes with the first one: a call for many waits until all of them are there, or the time is up.
-                    messages = self._consumer.consume(1, _SLEEP_S)
-                    if not messages:
-                        continue
-                    messages += self._consumer.consume(self._most - 1, 0)
-                while not self._room.acquire(timeout=_SLEEP_S):
-                    if self._is_closed:
-                        return
+    # The thread, which waits for the first message when nothing is there
+
+    def _wait(self) -> None:
+        while not self._is_closed:
+            self._given.wait()
+            self._given.clear()
+            try:
+                self._await_first()
+            except Exception as error:
+                self._fail(SourceError(explain(error, self._source.properties)))
+                return
+
+    def _await_first(self) -> None:
+        while not self._is_closed:
+            messages = self._fetch(1, _SLEEP_S)
+            if messages:
                 self._arrived.append(messages)
+                # From now on the slot's loop fetches by itself: two threads that take turns cost half the speed.
+                self._is_waiting = False
                 self._tell()
-        except Exception as error:
-            self._fail(SourceError(explain(error, self._source.properties)))
+                return
 
     def _look_at_ends(self) -> None:
         """Takes note, now and then, of what the client has heard about the ends of partitions."""
@@ -193,8 +204,8 @@ class KafkaSplitReader(SplitReader):
 
     @property
     def has_more(self) -> bool:
-        """Whether a partition has messages."""
-        return self._filled > 0 or bool(self._arrived) or self._failure is not None
+        """Whether a partition has messages, or may have."""
+        return self._filled > 0 or bool(self._arrived) or self._failure is not None or not self._is_waiting
 
     def await_news(self, seconds: float) -> None:
         """Waits until there are messages, or the time is up."""
@@ -204,25 +215,40 @@ class KafkaSplitReader(SplitReader):
 
     def has_news(self, split: Split) -> bool:
         """Whether a partition has something; messages are sorted by partition when all that came before are read."""
-        if not self._filled and self._arrived:
-            self._sort(self._arrived.popleft())
-            self._room.release()
+        if not self._filled and not self._is_waiting:
+            self._take()
         state = self._states[split.id]
         return bool(state.messages) or state.is_ended or self._failure is not None
 
+    def _take(self) -> None:
+        """Fetches; when there is nothing, the thread gets the consumer."""
+        first = self._arrived.popleft() if self._arrived else []
+        try:
+            messages = first + self._fetch(self._most, 0)
+        except Exception as error:
+            self._fail(SourceError(explain(error, self._source.properties)))
+            return
+        if messages:
+            self._sort(messages)
+        else:
+            self._is_waiting = True
+            self._given.set()
+
     def _sort(self, messages: list[Any]) -> None:
-        by_place = self._by_place
-        filled = []
-        for message in messages:
-            if message.error() is not None:
-                self._take_note(message)
-                continue
-            state = by_place.get((message.topic(), message.partition()))
-            if state is not None and not state.is_ended:
-                if not state.messages:
-                    filled.append(state)
-                state.messages.append(message)
-        self._filled = len(filled)
+        """By partition: messages come in long runs of the same one."""
+        notes: list[Any] = []
+        if any(map(_error, messages)):
+            notes = [message for message in messages if message.error() is not None]
+            messages = [message for message in messages if message.error() is None]
+        for topic, of_topic in groupby(messages, _topic) if self._has_topics else [(self._topic, messages)]:
+            for number, run in groupby(of_topic, _partition):
+                state = self._by_place.get((topic, number))
+                if state is not None and not state.is_ended:
+                    self._filled += not state.messages
+                    state.messages += run
+        # Behind the messages: a partition has come to its end when they are read.
+        for note in notes:
+            self._take_note(note)
 
     def _take_note(self, message: Any) -> None:
         error = message.error()
@@ -330,6 +356,7 @@ class KafkaSplitReader(SplitReader):
     def close(self) -> None:
         """Ends the thread, then the connection."""
         self._is_closed = True
+        self._given.set()
         if self._thread is not None:
             self._thread.join(_JOIN_S)
         if self._consumer is not None:

@@ -12,7 +12,7 @@ from funke.engine.errors import SourceError
 if TYPE_CHECKING:
     from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["KafkaRecord", "RecordReader", "ValueReader", "WholeRecordReader", "read_all"]
+__all__ = ["KafkaRecord", "RecordReader", "TextReader", "ValueReader", "WholeRecordReader", "read_all"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,18 @@ class ValueReader(RecordReader):
     def read(self, messages: list[Any]) -> list[Any]:
         deserialize = self._deserialize
         return [deserialize(message.value()) for message in messages]
+
+
+class TextReader(RecordReader):
+    """The value of each record as text; bytes that are no characters become replacement characters."""
+
+    def __init__(self, charset: str) -> None:
+        self._charset = charset
+
+    def read(self, messages: list[Any]) -> list[Any]:
+        # Not by the schema's method: that takes 0.15 µs of 1.4 µs for each message.
+        charset = self._charset
+        return [message.value().decode(charset, "replace") for message in messages]
 
 
 class WholeRecordReader(RecordReader):
