@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -144,9 +145,10 @@ def test_fraud_detector(run: Run) -> None:
 
 
 def test_kafka_word_count(run: Run, kafka: KafkaBroker) -> None:
-    source, target = kafka.create_topic("lines", 2), kafka.create_topic("counts")
+    source, target = (kafka.create_topic(f"{name}-{uuid4().hex[:8]}", 2) for name in ("lines", "counts"))
     kafka.produce(source, ["to be or", "not to be"])
-    run("kafka_word_count", "--servers", kafka.bootstrap_servers, "--bounded")
+    topics = ("--source", source, "--target", target)
+    run("kafka_word_count", "--servers", kafka.bootstrap_servers, *topics, "--bounded")
     assert sorted(kafka.values(target, 6)) == [b"be 1", b"be 2", b"not 1", b"or 1", b"to 1", b"to 2"]
 
 

@@ -9,7 +9,7 @@ from funke.engine.jobs.notices import notice
 
 __all__ = ["without_needless"]
 
-_KAFKA = re.compile(r"(flink-(sql-)?connector-kafka|kafka-clients)\b.*\.jar$")
+_KAFKA = re.compile(r"(flink-(sql-)?connector-kafka|kafka-clients)[-_.].*\.jar$")
 
 
 def without_needless(jars: Iterable[str]) -> tuple[str, ...]:
