@@ -22,6 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from auction_events import auction_files
 from data import event_files, text_files
+from kafka_topics import connector_jar, servers, topic
 from micro import epoch_latency_ms, first_select_s, memory_per_key, ten_elements_s
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,6 +45,8 @@ AUCTION_EVENTS = 10_000_000
 # PyFlink takes minutes for user functions over all of them.
 PYFLINK_FUNCTION_EVENTS = 500_000
 BY_FUNCTION = ("q21_udf", "q21_pandas", "udaf")
+KAFKA_ROWS = 1_000_000
+PYFLINK_KAFKA_ROWS = 100_000
 MINI_BATCH = tuple(f"table.exec.mini-batch.{key}" for key in ("enabled=true", "allow-latency=2 s", "size=50000"))
 
 
@@ -140,6 +143,19 @@ class Bench:
         name = f"{'flink' if on_pyflink else 'funke'} {query}{' mini-batch' if options else ''}"
         command = [*engine, "nexmark.py", query, paths[0], "2", paths[1], *options]
         return self._measure(name, command, events)
+
+    def kafka(self, job: str, on_pyflink: bool = False) -> float:
+        """Records per second of a job on a topic; one that is `bare` is the client alone."""
+        rows = PYFLINK_KAFKA_ROWS if on_pyflink and job != "sql" else KAFKA_ROWS
+        arguments = [job, servers(), topic(rows), "2"]
+        if job == "bare":
+            return self._measure("kafka client alone", [sys.executable, "kafka_jobs.py", *arguments], rows, FUNKE_RUNS)
+        arguments.append(topic(WARM_UP_ROWS))
+        if on_pyflink:
+            command = [self._pyflink_python(), "kafka_jobs.py", *arguments, connector_jar()]
+            return self._measure(f"pyflink kafka {job}", command, rows)
+        command = [sys.executable, "-m", "funke", "run", "kafka_jobs.py", *arguments]
+        return self._measure(f"funke kafka {job}", command, rows, FUNKE_RUNS)
 
     def bytes_per_window(self) -> float:
         """Memory of an open incremental window: the larger of tumbling and session windows."""
@@ -293,6 +309,30 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
     return {
         "keyed-count": lambda: ratio(
             "keyed count, 1 000 keys: Funke / PyFlink", keyed(), bench.pyflink("keyed_count"), 35
+        ),
+        "kafka": lambda: ratio(
+            "Kafka, JSON, key_by, count: Funke / PyFlink",
+            bench.kafka("keyed_count"),
+            bench.kafka("keyed_count", on_pyflink=True),
+            15,
+        ),
+        "kafka-sql": lambda: ratio(
+            "Kafka JSON table, group aggregate: Funke / Flink SQL",
+            bench.kafka("sql"),
+            bench.kafka("sql", on_pyflink=True),
+            1,
+        ),
+        "kafka-exactly-once": lambda: ratio(
+            "Kafka to Kafka, checkpoints every second: exactly once / at least once",
+            bench.kafka("copy_exactly_once"),
+            bench.kafka("copy_at_least_once"),
+            0.6,
+        ),
+        "kafka-read": lambda: ratio(
+            "reading Kafka: Funke with 2 slots / the client alone in 2 processes",
+            bench.kafka("read"),
+            bench.kafka("bare"),
+            0.6,
         ),
         "many-keys": lambda: ratio(
             "keyed count, 100 000 keys: Funke / transformWithState",

@@ -11,12 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from funke import alias
 from funke.engine.config.job_defaults import COMMAND_LINE_VARIABLE
 from funke.ops.cli.main import main
+from tests.harness.kafka_broker import KafkaBroker
 from tests.harness.postgres_server import PASSWORD, USER
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
@@ -141,6 +143,14 @@ def test_demo(run: Run) -> None:
 
 def test_fraud_detector(run: Run) -> None:
     assert sorted(run("fraud_detector")) == ["Alert{id=1}", "Alert{id=2}", "Alert{id=5}"]
+
+
+def test_kafka_word_count(run: Run, kafka: KafkaBroker) -> None:
+    source, target = (kafka.create_topic(f"{name}-{uuid4().hex[:8]}", 2) for name in ("lines", "counts"))
+    kafka.produce(source, ["to be or", "not to be"])
+    topics = ("--source", source, "--target", target)
+    run("kafka_word_count", "--servers", kafka.bootstrap_servers, *topics, "--bounded")
+    assert sorted(kafka.values(target, 6)) == [b"be 1", b"be 2", b"not 1", b"or 1", b"to 1", b"to 2"]
 
 
 def test_keyed_word_count_state(run: Run) -> None:

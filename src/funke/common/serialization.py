@@ -52,6 +52,11 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
     def __init__(self, charset: str = "UTF-8") -> None:
         self._charset = codecs.lookup(charset).name
 
+    @property
+    def charset(self) -> str:
+        """The name of the character set, as Python calls it."""
+        return self._charset
+
     def serialize(self, value: Any) -> bytes:
         """Return the encoded text."""
         if not isinstance(value, str):

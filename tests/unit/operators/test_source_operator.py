@@ -199,3 +199,66 @@ def test_what_has_come_is_read_to_its_last_record_before_the_source_rests() -> N
     assert received.values == list(range(200))
     may_end.set()
     source.close()
+
+
+class Partitions(SplitReader):
+    """Splits are read side by side: their records come when the test says so."""
+
+    is_concurrent = True
+
+    def __init__(self) -> None:
+        self.queues: dict[str, list[Batch]] = {}
+
+    @property
+    def has_more(self) -> bool:
+        return any(self.queues.values())
+
+    def prepare(self, splits: list[Split]) -> None:
+        self.queues.update({split.id: [] for split in splits})
+
+    def has_news(self, split: Split) -> bool:
+        return bool(self.queues[split.id])
+
+    def read(self, split: Split) -> Generator[Batch, None, Any]:
+        queue = self.queues[split.id]
+        while True:
+            batch = queue.pop(0) if queue else ([], None)
+            if batch[0] == ["end"]:
+                return
+            yield batch
+
+    def rest(self, split: Split, records: int) -> Split | None:
+        return Split(split.id, records, split.is_last)
+
+
+def test_splits_without_an_end_are_read_side_by_side() -> None:
+    reader = Partitions()
+    source, received = operator(reader, WatermarkSpec("bounded", 0))
+    source.take(ReadOrder(1, 0, tuple(Split(name, None) for name in "abc")))
+    assert not source.is_reading
+    reader.queues["c"] += [(["c1", "c2", "c3"], [30, 31, 32])]
+    reader.queues["a"] += [(["a1"], [10]), (["a2"], [11])]
+    while source.is_reading:
+        source.read()
+    assert sorted(received.values) == ["a1", "a2", "c1", "c2", "c3"]
+    assert [split.payload for split in source.report().rests if split is not None] == [2, 0, 3]
+    reader.queues["b"] += [(["b1"], [20]), (["end"], None)]
+    while source.is_reading:
+        source.read()
+    report = source.report()
+    assert [outcome.split.id for outcome in report.outcomes] == ["b"] and report.unfinished == (2, 3)
+    assert [split and split.id for split in report.rests] == ["a", "c"]
+
+
+def test_a_source_that_is_ahead_of_its_group_waits() -> None:
+    reader = Partitions()
+    source, _ = operator(reader, WatermarkSpec("bounded", 0))
+    source.take(ReadOrder(1, 0, (Split("a", None, is_last=False),)))
+    reader.queues["a"] += [(["a1"], [100])]
+    source.read()
+    source.end_epoch()
+    reader.queues["a"] += [(["a2"], [200])]
+    source.take(ReadOrder(1, 0, watermark_limit=50))
+    assert not source.is_reading
+    source.take(ReadOrder(1, 0, watermark_limit=99))
+    assert source.is_reading

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from funke.common.serialization import DeserializationSchema, SerializationSchema
+from funke.common.serialization import DeserializationSchema, SerializationSchema, SimpleStringSchema
 from funke.common.typeinfo import TypeInformation
 from funke.datastream.connectors.base import DeliveryGuarantee, Sink, Source, StreamTransformer, SupportsPreprocessing
 from funke.datastream.connectors.kept_settings import Choice, KeptSettings
@@ -17,7 +17,7 @@ from funke.engine.connectors.kafka import sink as engine_sinks
 from funke.engine.connectors.kafka.client_properties import ClientProperties
 from funke.engine.connectors.kafka.offsets import Offsets, Partition
 from funke.engine.connectors.kafka.record_schemas import SchemaRecords
-from funke.engine.connectors.kafka.records import KafkaRecord, RecordReader, ValueReader, WholeRecordReader
+from funke.engine.connectors.kafka.records import KafkaRecord, RecordReader, TextReader, ValueReader, WholeRecordReader
 from funke.engine.connectors.kafka.sink import Guarantee
 from funke.engine.connectors.kafka.source import KafkaSource as EngineSource
 from funke.engine.connectors.kafka.source import Subscription
@@ -112,7 +112,7 @@ class FlinkKafkaConsumerBase(KeptSettings, SourceFunction, ABC):
         return EngineSource(
             _consumer_properties(given),
             Subscription(topics=self._topics),
-            ValueReader(self._schema.deserialize),
+            _values_of(self._schema),
             self._starting,
             produced_type=self._schema.get_produced_type(),
         )
@@ -263,9 +263,7 @@ class KafkaSourceBuilder(KeptSettings):
 
     def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema) -> KafkaSourceBuilder:
         """Set the value only deserializer."""
-        return self._keep(
-            records=ValueReader(deserialization_schema.deserialize), type=deserialization_schema.get_produced_type()
-        )
+        return self._keep(records=_values_of(deserialization_schema), type=deserialization_schema.get_produced_type())
 
     def set_deserializer(self, record_deserializer: KafkaRecordDeserializer) -> KafkaSourceBuilder:
         """Set what turns whole records, with key, headers and timestamp, into elements (beyond PyFlink)."""
@@ -318,6 +316,11 @@ class KafkaSourceBuilder(KeptSettings):
                 given["type"],
             )
         )
+
+
+def _values_of(schema: DeserializationSchema) -> RecordReader:
+    # A class derived from it may do something else.
+    return TextReader(schema.charset) if type(schema) is SimpleStringSchema else ValueReader(schema.deserialize)
 
 
 def _subscription(kind: str, what: Any) -> Subscription:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from funke.engine.connectors.source import Batch, ReadOutcome, Split, SplitReader
-from funke.engine.operators.operator import Operator, OperatorContext
+from funke.engine.operators.operator import MAX_WATERMARK, Operator, OperatorContext
 from funke.engine.operators.slice_pacer import SlicePacer
 from funke.engine.operators.timestamps import SplitWatermarks
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -37,6 +37,8 @@ class ReadOrder:
     has_rows: bool = False
     # After a restart the receivers have forgotten the source's event time: it had come this far.
     restored_watermark: int | None = None
+    # Nothing is to be read but this: how far event time may go, because others of its group are behind.
+    watermark_limit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class SourceOperator(Operator):
         self._is_within_batch = False
         self._is_over = False
         self._is_open = False
+        self._limit = MAX_WATERMARK
         # Whether there was ever anything to read; until then the subtask must not hold back event time.
         self._has_read = reader.is_never_idle
 
@@ -100,7 +103,8 @@ class SourceOperator(Operator):
     @property
     def is_reading(self) -> bool:
         """Whether there is something to read now."""
-        return bool(self._waiting) and (self._is_within_batch or self._reader.has_more)
+        is_there = bool(self._waiting) and (self._is_within_batch or self._reader.has_more)
+        return is_there and self.output.current_watermark <= self._limit
 
     @property
     def has_outcomes(self) -> bool:
@@ -109,6 +113,9 @@ class SourceOperator(Operator):
 
     def take(self, order: ReadOrder) -> None:
         """Takes more splits, to be read behind those that it has."""
+        if order.watermark_limit is not None:
+            self._limit = order.watermark_limit
+            return
         self._has_read = self._has_read or bool(order.splits)
         self._is_over = order.is_over
         for split in order.splits:

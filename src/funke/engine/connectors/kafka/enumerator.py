@@ -24,6 +24,8 @@ class PartitionRange:
     partition: Partition
     start: int
     stop: int | None = None
+    # Of a first message with several elements: how many were read before.
+    skip: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Reads partitions in a slot: one consumer for all of them, held as long as the job's attempt.
 
-A thread takes what the client has fetched, many messages at a time, and hands it to the slot's loop; there each
-partition has its turn, with a watermark of its own.
+The slot's loop takes what the client has fetched, many messages at a time; each partition has its turn, with a
+watermark of its own. When nothing is there a thread waits for the next message and wakes the loop.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.kafka.enumerator import PartitionRange, partition_split
@@ -24,22 +25,22 @@ from funke.engine.connectors.kafka.records import read_all
 from funke.engine.connectors.source import Batch, Split, SplitReader
 from funke.engine.errors import SourceError
 from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns.form_change import ColumnsToRows
 
 if TYPE_CHECKING:
     from funke.engine.connectors.kafka.source import KafkaSource
 
 __all__ = ["KafkaSplitReader"]
 
-# Below some thousand the cost of a turn shows; above, a slot that does something else waits for the interpreter.
+# Below some thousand the cost of a turn shows.
 _BATCH_MESSAGES = 5_000
-# How many batches may wait for the slot's loop.
-_BATCHES_AHEAD = 2
 # How long the thread sleeps in the client when nothing comes; it wakes with the first message.
 _SLEEP_S = 0.2
 _JOIN_S = 5.0
 _LOOK_S = 1.0
 # Not `None in values`: that asks the values, and some of them do not answer with a yes or no.
 _is_none = partial(operator.is_, None)
+_error, _topic, _partition = (operator.methodcaller(name) for name in ("error", "topic", "partition"))
 
 
 @dataclass
@@ -54,11 +55,18 @@ class _PartitionState:
     before: int = 0
     batch: list[Any] = field(default_factory=list)
     position: int = 0
+    # How many elements of its first message were read by an earlier attempt.
+    skip: int = 0
 
-    def offset_behind(self, records: int) -> int:
-        """Where to go on after so many elements."""
+    def behind(self, records: int) -> PartitionRange:
+        """What is left after so many elements; a message may have several."""
         index = records - self.before
-        return self.position if index >= len(self.batch) else int(self.batch[index].offset())
+        if index >= len(self.batch):
+            return replace(self.part, start=self.position, skip=0)
+        message, first = self.batch[index], index
+        while first > 0 and self.batch[first - 1] is message:
+            first -= 1
+        return replace(self.part, start=int(message.offset()), skip=index - first)
 
 
 class KafkaSplitReader(SplitReader):
@@ -76,7 +84,9 @@ class KafkaSplitReader(SplitReader):
         self._by_place: dict[tuple[str, int], _PartitionState] = {}
         self._asked: deque[Callable[[Any], object]] = deque()
         self._arrived: deque[list[Any]] = deque()
-        self._room = threading.Semaphore(_BATCHES_AHEAD)
+        # Whether the thread has the consumer, and the signal that it has.
+        self._is_waiting = False
+        self._given = threading.Event()
         self._news = threading.Event()
         self._filled = 0
         self._failure: SourceError | None = None
@@ -100,13 +110,15 @@ class KafkaSplitReader(SplitReader):
         places = []
         for split in splits:
             part: PartitionRange = split.payload
-            state = _PartitionState(part, position=part.start)
+            state = _PartitionState(part, position=part.start, skip=part.skip)
             self._states[split.id] = self._by_place[part.partition.topic, part.partition.number] = state
             places.append(TopicPartition(part.partition.topic, part.partition.number, part.start))
+            self._topic = part.partition.topic
+        self._has_topics = len({topic for topic, _ in self._by_place}) > 1
         self._ask(lambda consumer: consumer.incremental_assign(places))
         if self._thread is None:
             self._connect()
-            self._thread = threading.Thread(target=self._fetch, name="funke-kafka-fetch", daemon=True)
+            self._thread = threading.Thread(target=self._wait, name="funke-kafka-wait", daemon=True)
             self._thread.start()
 
     def _connect(self) -> Any:
@@ -126,31 +138,38 @@ class KafkaSplitReader(SplitReader):
         return self._consumer
 
     def _ask(self, action: Callable[[Any], object]) -> None:
-        """Lets the thread do it: another one that calls the consumer waits for it, and holds the interpreter."""
+        """Whoever has the consumer does it: another one that calls it waits for it, and holds the interpreter."""
         self._asked.append(action)
 
-    # The thread
+    def _fetch(self, most: int, seconds: float) -> list[Any]:
+        """What the client has, by the thread that has the consumer."""
+        while self._asked:
+            self._asked.popleft()(self._consumer)
+        self._look_at_ends()
+        messages: list[Any] = self._consumer.consume(most, seconds)
+        return messages
 
-    def _fetch(self) -> None:
-        try:
-            while not self._is_closed:
-                while self._asked:
-                    self._asked.popleft()(self._consumer)
-                self._look_at_ends()
-                messages = self._consumer.consume(self._most, 0)
-                if not messages:
-                    # Wakes with the first one: a call for many waits until all of them are there, or the time is up.
-                    messages = self._consumer.consume(1, _SLEEP_S)
-                    if not messages:
-                        continue
-                    messages += self._consumer.consume(self._most - 1, 0)
-                while not self._room.acquire(timeout=_SLEEP_S):
-                    if self._is_closed:
-                        return
+    # The thread, which waits for the first message when nothing is there
+
+    def _wait(self) -> None:
+        while not self._is_closed:
+            self._given.wait()
+            self._given.clear()
+            try:
+                self._await_first()
+            except Exception as error:
+                self._fail(SourceError(explain(error, self._source.properties)))
+                return
+
+    def _await_first(self) -> None:
+        while not self._is_closed:
+            messages = self._fetch(1, _SLEEP_S)
+            if messages:
                 self._arrived.append(messages)
+                # From now on the slot's loop fetches by itself: two threads that take turns cost half the speed.
+                self._is_waiting = False
                 self._tell()
-        except Exception as error:
-            self._fail(SourceError(explain(error, self._source.properties)))
+                return
 
     def _look_at_ends(self) -> None:
         """Takes note, now and then, of what the client has heard about the ends of partitions."""
@@ -185,8 +204,8 @@ class KafkaSplitReader(SplitReader):
 
     @property
     def has_more(self) -> bool:
-        """Whether a partition has messages."""
-        return self._filled > 0 or bool(self._arrived) or self._failure is not None
+        """Whether a partition has messages, or may have."""
+        return self._filled > 0 or bool(self._arrived) or self._failure is not None or not self._is_waiting
 
     def await_news(self, seconds: float) -> None:
         """Waits until there are messages, or the time is up."""
@@ -196,25 +215,40 @@ class KafkaSplitReader(SplitReader):
 
     def has_news(self, split: Split) -> bool:
         """Whether a partition has something; messages are sorted by partition when all that came before are read."""
-        if not self._filled and self._arrived:
-            self._sort(self._arrived.popleft())
-            self._room.release()
+        if not self._filled and not self._is_waiting:
+            self._take()
         state = self._states[split.id]
         return bool(state.messages) or state.is_ended or self._failure is not None
 
+    def _take(self) -> None:
+        """Fetches; when there is nothing, the thread gets the consumer."""
+        first = self._arrived.popleft() if self._arrived else []
+        try:
+            messages = first + self._fetch(self._most, 0)
+        except Exception as error:
+            self._fail(SourceError(explain(error, self._source.properties)))
+            return
+        if messages:
+            self._sort(messages)
+        else:
+            self._is_waiting = True
+            self._given.set()
+
     def _sort(self, messages: list[Any]) -> None:
-        by_place = self._by_place
-        filled = []
-        for message in messages:
-            if message.error() is not None:
-                self._take_note(message)
-                continue
-            state = by_place.get((message.topic(), message.partition()))
-            if state is not None and not state.is_ended:
-                if not state.messages:
-                    filled.append(state)
-                state.messages.append(message)
-        self._filled = len(filled)
+        """By partition: messages come in long runs of the same one."""
+        notes: list[Any] = []
+        if any(map(_error, messages)):
+            notes = [message for message in messages if message.error() is not None]
+            messages = [message for message in messages if message.error() is None]
+        for topic, of_topic in groupby(messages, _topic) if self._has_topics else [(self._topic, messages)]:
+            for number, run in groupby(of_topic, _partition):
+                state = self._by_place.get((topic, number))
+                if state is not None and not state.is_ended:
+                    self._filled += not state.messages
+                    state.messages += run
+        # Behind the messages: a partition has come to its end when they are read.
+        for note in notes:
+            self._take_note(note)
 
     def _take_note(self, message: Any) -> None:
         error = message.error()
@@ -228,6 +262,11 @@ class KafkaSplitReader(SplitReader):
 
     def read(self, split: Split) -> Generator[Batch, None, Any]:
         """Yields what has come of a partition, until its end."""
+        if self._source.records.has_columns:
+            to_rows = ColumnsToRows(self._source.produced_type)
+            for batch in self._columns(split):
+                yield to_rows.convert(batch)
+            return
         for state, messages in self._batches(split):
             values = read_all(self._source.records, messages)
             if any(map(_is_none, values)):
@@ -238,7 +277,16 @@ class KafkaSplitReader(SplitReader):
 
     def read_columns(self, split: Split) -> Generator[ColumnBatch, None, Any] | None:
         """The same as columns, if the records can be read so."""
-        return None
+        return self._columns(split) if self._source.records.has_columns else None
+
+    def _columns(self, split: Split) -> Generator[ColumnBatch, None, None]:
+        for state, messages in self._batches(split):
+            batch, state.batch = self._source.records.read_columns(messages)
+            # What was read before is a part of the rows of the first message.
+            skipped, state.skip = state.skip, 0
+            if skipped and messages and messages[0].offset() == state.part.start:
+                batch, state.batch = batch.slice(skipped), state.batch[skipped:]
+            yield batch
 
     def _batches(self, split: Split) -> Generator[tuple[_PartitionState, list[Any]], None, None]:
         state = self._states[split.id]
@@ -273,8 +321,7 @@ class KafkaSplitReader(SplitReader):
         state = self._states.get(split.id)
         if state is None:
             return None
-        part = state.part
-        return partition_split(PartitionRange(part.partition, state.offset_behind(records), part.stop))
+        return partition_split(state.behind(records))
 
     # Checkpoints
 
@@ -309,6 +356,7 @@ class KafkaSplitReader(SplitReader):
     def close(self) -> None:
         """Ends the thread, then the connection."""
         self._is_closed = True
+        self._given.set()
         if self._thread is not None:
             self._thread.join(_JOIN_S)
         if self._consumer is not None:

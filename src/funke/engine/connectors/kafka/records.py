@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.errors import SourceError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["KafkaRecord", "RecordReader", "ValueReader", "WholeRecordReader", "read_all"]
+__all__ = ["KafkaRecord", "RecordReader", "TextReader", "ValueReader", "WholeRecordReader", "read_all"]
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,12 @@ class RecordReader(ABC):
     def read(self, messages: list[Any]) -> list[Any]:
         """One element for each message, None for those that are left out."""
 
-    def read_columns(self, messages: list[Any]) -> tuple[pa.RecordBatch, list[int], Any] | None:
-        """The same as columns: rows, for each the number of its message, and row kinds; None if it cannot."""
-        return None
+    # Whether it gives columns, and rows only by way of them.
+    has_columns: bool = False
+
+    def read_columns(self, messages: list[Any]) -> tuple[ColumnBatch, list[Any]]:
+        """The rows of messages as columns, and for each row the message that it comes from."""
+        raise NotImplementedError
 
 
 class ValueReader(RecordReader):
@@ -65,6 +68,18 @@ class ValueReader(RecordReader):
     def read(self, messages: list[Any]) -> list[Any]:
         deserialize = self._deserialize
         return [deserialize(message.value()) for message in messages]
+
+
+class TextReader(RecordReader):
+    """The value of each record as text; bytes that are no characters become replacement characters."""
+
+    def __init__(self, charset: str) -> None:
+        self._charset = charset
+
+    def read(self, messages: list[Any]) -> list[Any]:
+        # Not by the schema's method: that takes 0.15 µs of 1.4 µs for each message.
+        charset = self._charset
+        return [message.value().decode(charset, "replace") for message in messages]
 
 
 class WholeRecordReader(RecordReader):

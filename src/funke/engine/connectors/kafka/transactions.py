@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from funke.engine.connectors.kafka.failures import explain
+from funke.engine.connectors.kafka.failures import explain, is_passing
 from funke.engine.connectors.kafka.offsets import OffsetsAsker, Partition
 from funke.engine.connectors.kafka.producing import OutputRecord, RecordProducer
 from funke.engine.connectors.sink import Committer, SinkWriter, SlotCommit, WriterContext
@@ -115,7 +115,8 @@ class TransactionalProducer(RecordProducer):
                 return
             except KafkaException as error:
                 found = error.args[0]
-                if not found.retriable() or time.monotonic() > end:
+                is_worth_it = is_passing(found) and not found.txn_requires_abort()
+                if not is_worth_it or time.monotonic() > end:
                     about = f"the transactional id '{self.id}'"
                     raise SinkError(explain(found, self._properties, about)) from error
                 self.client.poll(_LOOK_S)

@@ -205,6 +205,8 @@ class StreamCoordinator:
             figures.subtasks[report.segment_id, report.subtask] = report
             if report.reading is not None:
                 self._sources.accept(report.segment_id, report.subtask, report.reading)
+        for slot, order in self._sources.new_limits():
+            self._runner.send(slot, Orders((order,)))
         figures.records_read = self._sources.records
         marks = [report.watermark for report in figures.subtasks.values() if report.reading is None]
         figures.watermark = min(marks or self._sources.watermarks(), default=MAX_WATERMARK)

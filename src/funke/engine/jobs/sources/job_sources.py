@@ -13,7 +13,7 @@ from funke.engine.jobs.attempts.job_failure import named
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
 from funke.engine.jobs.sources.source_feed import SourceFeed, SourceState
 from funke.engine.jobs.sources.spark_feed import SparkFeed
-from funke.engine.operators.operator import MIN_WATERMARK
+from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK
 from funke.engine.operators.source import ReadOrder, ReadReport
 from funke.engine.planner.segments import Plan, Segment
 from funke.engine.runtime.block_codec import encode
@@ -123,6 +123,34 @@ class JobSources:
             and not other.enumerator.is_finished
         ]
         return not group or feed.watermark <= min(group) + spec.alignment_drift_ms
+
+    def new_limits(self) -> Iterator[tuple[int, ReadOrder]]:
+        """Slots, with how far event time may go in their sources, where that has changed."""
+        for feed in self.feeds:
+            limit = self._limit_of(feed)
+            if limit is not None and limit != feed.told_limit:
+                feed.told_limit = limit
+                for subtask in range(feed.segment.parallelism):
+                    order = ReadOrder(feed.segment.id, subtask, watermark_limit=limit)
+                    yield feed.segment.first_slot + subtask, order
+
+    def _limit_of(self, feed: SourceFeed) -> int | None:
+        """With watermark alignment: the lowest watermark of the group and as much as may be between them."""
+        spec = feed.alignment
+        if spec is None or spec.alignment_group is None or spec.alignment_drift_ms is None:
+            return None
+        group = [
+            other
+            for other in self.feeds
+            if other.alignment is not None
+            and other.alignment.alignment_group == spec.alignment_group
+            and other.watermarks
+            and not other.is_over
+        ]
+        # Whoever is alone has nobody to wait for.
+        if sum(other.segment.parallelism for other in group) < 2:
+            return MAX_WATERMARK
+        return min(other.watermark for other in group) + spec.alignment_drift_ms
 
     def poll_hungry(self, max_records: int) -> Polled:
         """Asks the sources of subtasks with little left to read; only those that have something are named."""

@@ -60,6 +60,8 @@ class SourceFeed:
     _cut: set[int] | None = None
     _deferred: list[tuple[int, ReadReport]] = field(default_factory=list)
     _restored_watermark: int | None = None
+    # How far event time may go, as the subtasks have heard last.
+    told_limit: int | None = None
 
     def poll(self, max_records: int) -> list[Split]:
         """The next splits."""

@@ -15,6 +15,7 @@ from funke.engine.graph.aligned_partitions import with_aligned_partitions
 from funke.engine.graph.operations import BuiltInMap, Filter, FlatMap, Map, OneByOne, Operation, ReadSource
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.settings import JobSettings
+from funke.engine.jobs.submission.needless_jars import without_needless
 
 DEFAULT_JOB_NAME = "Flink Streaming Job"
 # Without a timeout records wait until there are many: an epoch that is due by itself lets a second pass.
@@ -106,7 +107,7 @@ def job_settings_of(
         python_archives=tuple(_split_at_hash(item) for item in _split_at_commas(settings.get(options.PYTHON_ARCHIVES))),
         python_requirements=_split_at_hash(requirements) if requirements else None,
         python_executable=settings.get(options.PYTHON_EXECUTABLE),
-        jars=(*settings.get(options.JARS), *settings.get(options.CLASSPATHS)),
+        jars=without_needless((*settings.get(options.JARS), *settings.get(options.CLASSPATHS))),
         cached_files={**_configured_files(settings.get(options.CACHED_FILES)), **cached_files},
         startup=("funke.alias:install",) if alias.is_installed() else (),
     )

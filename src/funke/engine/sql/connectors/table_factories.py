@@ -26,6 +26,8 @@ _BUILT_IN = (
     f"filesystem={_PACKAGE}.filesystem.filesystem_factory:FileSystemFactory",
     f"jdbc={_PACKAGE}.jdbc.jdbc_factory:JdbcFactory",
     f"postgres-cdc={_PACKAGE}.postgres_cdc.cdc_factory:PostgresCdcFactory",
+    f"kafka={_PACKAGE}.kafka.kafka_factory:KafkaFactory",
+    f"upsert-kafka={_PACKAGE}.kafka.kafka_factory:UpsertKafkaFactory",
     f"print={_PACKAGE}.print_connector:PrintFactory",
     f"spark={_PACKAGE}.spark_connector:SparkFactory",
 )

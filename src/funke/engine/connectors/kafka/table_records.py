@@ -1,0 +1,211 @@
+"""Rows of tables as records: columns from keys, values and what Kafka keeps of a record, and the other way round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.connectors.kafka.producing import OutputRecord, RecordWriter
+from funke.engine.connectors.kafka.records import RecordReader, malformed
+from funke.engine.connectors.sink import WriterContext
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns.form_change import RowsToColumns
+from funke.engine.types.logical.column_types import column_schema
+from funke.engine.types.row import RowKind
+
+if TYPE_CHECKING:
+    from funke.engine.formats.messages.message_format import DecodedRows, MessageDecoder, MessageEncoder
+    from funke.engine.types.logical.row_type import RowField
+
+__all__ = ["TableRecordReader", "TableRecordWriter"]
+
+_DELETE, _AFTER = RowKind.DELETE.value, RowKind.UPDATE_AFTER.value
+_TAKEN_BACK = (RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value)
+_TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
+
+
+@dataclass(frozen=True)
+class TableRecordReader(RecordReader):
+    """Reads a table's rows; `places` say for each physical column where it is: in the value, or in the key."""
+
+    fields: tuple[RowField, ...]
+    value: MessageDecoder
+    places: tuple[tuple[str, int], ...]
+    key: MessageDecoder | None = None
+    # A record without a value deletes the row of its key.
+    is_upsert: bool = False
+    # Columns behind the physical ones: what Kafka keeps of a record.
+    metadata: tuple[tuple[str, RowField], ...] = ()
+
+    has_columns = True
+
+    @property
+    def all_fields(self) -> tuple[RowField, ...]:
+        """What its rows hold."""
+        return (*self.fields, *(each for _, each in self.metadata))
+
+    def read(self, messages: list[Any]) -> list[Any]:
+        """Not used: rows are made of columns."""
+        raise NotImplementedError
+
+    def read_columns(self, messages: list[Any]) -> tuple[ColumnBatch, list[Any]]:
+        """The rows of messages, and for each row the message that it comes from."""
+        try:
+            return self._read(messages)
+        except Exception:
+            for message in messages:
+                try:
+                    self._read([message])
+                except Exception as error:
+                    raise malformed(message, error) from error
+            raise
+
+    def _read(self, messages: list[Any]) -> tuple[ColumnBatch, list[Any]]:
+        found = self._upserts(messages) if self.is_upsert else self._decoded(messages)
+        columns, kinds, origins = found
+        chosen = messages if len(origins) == len(messages) else [messages[place] for place in origins.tolist()]
+        columns += [_metadata(key, own, chosen) for key, own in self.metadata]
+        schema = column_schema([each.name for each in self.all_fields], [each.data_type for each in self.all_fields])
+        data = pa.RecordBatch.from_arrays(
+            [_as(column, kind) for column, kind in zip(columns, schema.types)], schema=schema
+        )
+        return ColumnBatch(data, None, kinds), chosen
+
+    def _decoded(self, messages: list[Any]) -> tuple[list[Any], Any, Any]:
+        rows = self.value.decode([message.value() for message in messages])
+        origins = np.asarray(rows.origins)
+        keys = self._keys(messages, origins)
+        return self._columns(rows.data, keys), rows.kinds, origins
+
+    def _keys(self, messages: list[Any], origins: Any) -> Any:
+        if self.key is None or not any(side == "key" for side, _ in self.places):
+            return None
+        found = self.key.decode([message.key() for message in messages])
+        # A record without a key has none of its columns.
+        at = np.full(len(messages), -1)
+        at[np.asarray(found.origins)] = np.arange(len(found.origins))
+        wanted = at[origins]
+        return found.data.take(pa.array(wanted, mask=wanted < 0))
+
+    def _columns(self, values: Any, keys: Any) -> list[Any]:
+        return [keys.column(place) if side == "key" else values.column(place) for side, place in self.places]
+
+    def _upserts(self, messages: list[Any]) -> tuple[list[Any], Any, Any]:
+        """All records in order: those without a value have the columns of their key alone."""
+        contents = [message.value() for message in messages]
+        rows: DecodedRows = self.value.decode(contents)
+        assert self.key is not None
+        is_gone = np.array([content is None for content in contents])
+        at = np.full(len(messages), -1)
+        at[np.asarray(rows.origins)] = np.arange(len(rows.origins))
+        origins = np.flatnonzero(is_gone | (at >= 0))
+        wanted = at[origins]
+        values = rows.data.take(pa.array(wanted, mask=wanted < 0))
+        keys = self.key.decode([message.key() for message in messages]).data.take(pa.array(origins))
+        kinds = np.where(is_gone[origins], _DELETE, _AFTER).astype(np.int8)
+        return self._columns(values, keys), kinds, origins
+
+
+def _as(column: Any, kind: Any) -> Any:
+    return column if column.type == kind else column.cast(kind, safe=False)
+
+
+def _metadata(key: str, own: RowField, messages: list[Any]) -> Any:
+    kind = column_schema([own.name], [own.data_type]).types[0]
+    if key == "timestamp":
+        stamps = pa.array([message.timestamp()[1] for message in messages], pa.timestamp("ms"))
+        return stamps.cast(pa.timestamp(kind.unit)).cast(kind) if kind.tz is None else _zoned(stamps, kind)
+    return pa.array([_METADATA[key](message) for message in messages], kind)
+
+
+def _zoned(stamps: Any, kind: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.assume_timezone(stamps, "UTC").cast(kind)
+
+
+def _headers(message: Any) -> list[tuple[str, bytes | None]]:
+    # As a map: of headers with the same name the last one counts.
+    return list(dict(message.headers() or ()).items())
+
+
+_METADATA: dict[str, Callable[[Any], Any]] = {
+    "topic": lambda message: message.topic(),
+    "partition": lambda message: message.partition(),
+    "offset": lambda message: message.offset(),
+    "leader-epoch": lambda message: message.leader_epoch(),
+    "timestamp-type": lambda message: _TIMESTAMP_TYPES[message.timestamp()[0]],
+    "headers": _headers,
+}
+
+
+@dataclass
+class TableRecordWriter(RecordWriter):
+    """Writes a table's rows; key and value have the physical columns at these places."""
+
+    topics: tuple[str, ...]
+    fields: tuple[RowField, ...]
+    value: MessageEncoder
+    value_places: tuple[int, ...]
+    key: MessageEncoder | None = None
+    key_places: tuple[int, ...] = ()
+    is_upsert: bool = False
+    # What METADATA columns, which follow the physical ones, say of a record.
+    metadata: tuple[str, ...] = ()
+    is_fixed: bool = False
+    partitions: Callable[[], int] | None = None
+
+    takes_columns = True
+    _partition: int | None = field(default=None, init=False)
+    _context: WriterContext | None = field(default=None, init=False)
+
+    def open(self, context: WriterContext) -> None:
+        """With a fixed partitioner, all that a writer writes goes to one partition."""
+        self._to_columns = RowsToColumns(context.input_type) if context.input_type is not None else None
+        if self.is_fixed:
+            assert self.partitions is not None
+            self._partition = context.subtask % self.partitions()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key != "_to_columns"}
+
+    def records(self, values: list[Any], timestamps: list[int] | None) -> list[OutputRecord]:
+        """Takes rows in the form of columns too."""
+        if not values:
+            return []
+        assert self._to_columns is not None
+        return self.records_of(self._to_columns.convert(values, timestamps))
+
+    def records_of(self, batch: ColumnBatch) -> list[OutputRecord]:
+        """The records of columns."""
+        size = len(batch)
+        schema = column_schema([each.name for each in self.fields], [each.data_type for each in self.fields])
+        columns = [_as(batch.data.column(place), kind) for place, kind in enumerate(schema.types)]
+        data = pa.RecordBatch.from_arrays(columns, schema=schema)
+        kinds = None if self.is_upsert else batch.kinds
+        values: list[bytes | None] = list(self.value.encode(data.select(self.value_places), kinds))
+        if self.is_upsert and batch.kinds is not None:
+            gone = np.isin(batch.kinds, _TAKEN_BACK).tolist()
+            values = [None if is_gone else value for value, is_gone in zip(values, gone)]
+        keys: Sequence[bytes | None] = [None] * size
+        if self.key is not None:
+            keys = self.key.encode(data.select(self.key_places), None)
+        extra = {key: batch.data.column(len(self.fields) + place) for place, key in enumerate(self.metadata)}
+        topics = extra["topic"].to_pylist() if "topic" in extra else [self.topics[0]] * size
+        times = _milliseconds(extra["timestamp"]) if "timestamp" in extra else [None] * size
+        headers = extra["headers"].to_pylist() if "headers" in extra else [None] * size
+        partition = self._partition
+        return [
+            OutputRecord(topic, value, key, partition, time, header)
+            for topic, value, key, time, header in zip(topics, values, keys, times, headers)
+        ]
+
+
+def _milliseconds(column: Any) -> list[int | None]:
+    plain = column.cast(pa.timestamp("ms", tz=column.type.tz), safe=False)
+    found: list[int | None] = plain.cast(pa.int64()).to_pylist()
+    return found

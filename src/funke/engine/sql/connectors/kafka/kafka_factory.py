@@ -1,0 +1,242 @@
+"""The connectors kafka and upsert-kafka: their options, and what reads and writes their tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funke.engine.connectors.kafka.offsets import Offsets
+from funke.engine.connectors.kafka.source import KafkaSource
+from funke.engine.connectors.kafka.table_records import TableRecordReader, TableRecordWriter
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.formats.messages.message_format import INSERTS
+from funke.engine.sql.connectors.error_causes import caused_by
+from funke.engine.sql.connectors.formats.file_formats import find_file_format
+from funke.engine.sql.connectors.kafka import kafka_options as options
+from funke.engine.sql.connectors.kafka.kafka_tables import KafkaTableSink, KafkaTableSource
+from funke.engine.sql.connectors.kafka.key_columns import KeyColumns
+from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
+from funke.engine.sql.connectors.table_option import OptionValues, TableOption
+from funke.engine.sql.connectors.table_sink import SINK_PARALLELISM
+from funke.engine.types.logical.row_type import RowField
+
+__all__ = ["KafkaFactory", "UpsertKafkaFactory"]
+
+_SCAN = (
+    options.START,
+    options.START_OFFSETS,
+    options.START_TIME,
+    options.STOP,
+    options.STOP_OFFSETS,
+    options.STOP_TIME,
+    options.DISCOVERY,
+)
+_SINK = (options.GUARANTEE, options.TRANSACTIONS, SINK_PARALLELISM)
+
+
+class KafkaFactory(TableFactory):
+    identifier = "kafka"
+    purpose = (
+        "Records of topics in Kafka; 'properties.…' are those of Kafka's clients. METADATA columns: topic, partition, "
+        "headers, leader-epoch, offset, timestamp, timestamp-type; headers and timestamp can be written."
+    )
+    reads = writes = True
+    required_options = (options.SERVERS,)
+    optional_options = (
+        options.TOPIC,
+        options.PATTERN,
+        options.GROUP,
+        options.FORMAT,
+        options.VALUE_FORMAT,
+        options.KEY_FORMAT,
+        options.KEY_FIELDS,
+        options.KEY_PREFIX,
+        options.INCLUDE,
+        *_SCAN,
+        *_SINK,
+        options.PARTITIONER,
+    )
+    free_prefixes = (options.PREFIX,)
+
+    def options_for(self, context: TableContext) -> tuple[tuple[TableOption, ...], tuple[TableOption, ...]]:
+        values = context.values
+        if options.FORMAT not in values and options.VALUE_FORMAT not in values:
+            raise ValidationException("A value format must be specified: 'format' or 'value.format'.")
+        return self.required_options, (*self.optional_options, *_formats(values))
+
+    def create_source(self, context: TableContext) -> KafkaTableSource:
+        values = context.values
+        columns = self._columns(context)
+        value, key = _decoders(values, columns)
+        if context.primary_key and value.kinds == INSERTS:
+            raise ValidationException(
+                f"The Kafka table '{context.identifier.summary}' with '{_value_format(values)[0]}' format doesn't "
+                "support defining PRIMARY KEY constraint on the table, because it can't guarantee the semantic of "
+                "primary key."
+            )
+        records = TableRecordReader(columns.fields, value, columns.places, key)
+        return KafkaTableSource(_source(values, records), records)
+
+    def create_sink(self, context: TableContext) -> KafkaTableSink:
+        values = context.values
+        partitioner = values[options.PARTITIONER]
+        if partitioner not in ("default", "fixed", "round-robin"):
+            raise UnsupportedFeatureError(f"'{options.PARTITIONER.key}' = '{partitioner}'", "it names a Java class")
+        if partitioner == "round-robin" and values[options.KEY_FIELDS]:
+            raise ValidationException(
+                "Currently 'round-robin' partitioner only works when option 'key.fields' is not specified."
+            )
+        records = _writer(values, self._columns(context))
+        records.is_fixed = partitioner == "fixed"
+        return _sink(values, records)
+
+    def _columns(self, context: TableContext) -> KeyColumns:
+        values = context.values
+        names = values[options.KEY_FIELDS]
+        if names and options.KEY_FORMAT not in values:
+            raise ValidationException(
+                "The option 'key.fields' can only be declared if a key format is defined using 'key.format'."
+            )
+        if options.KEY_FORMAT in values and not names:
+            raise ValidationException(
+                "A key format 'key.format' requires the declaration of one or more of key fields using 'key.fields'."
+            )
+        return KeyColumns.of(_fields(context), names, values[options.KEY_PREFIX], values[options.INCLUDE] == "ALL")
+
+
+class UpsertKafkaFactory(TableFactory):
+    identifier = "upsert-kafka"
+    purpose = (
+        "The last record of each key in a topic, as a table with a primary key: a record without a value deletes. "
+        "Options and METADATA columns as those of kafka."
+    )
+    reads = writes = True
+    required_options = (options.SERVERS, options.TOPIC, options.KEY_FORMAT, options.VALUE_FORMAT)
+    optional_options = (
+        options.KEY_PREFIX,
+        options.INCLUDE,
+        options.STOP,
+        options.STOP_OFFSETS,
+        options.STOP_TIME,
+        options.DISCOVERY,
+        *_SINK,
+        options.BUFFER_ROWS,
+        options.BUFFER_TIME,
+    )
+    free_prefixes = (options.PREFIX,)
+
+    def options_for(self, context: TableContext) -> tuple[tuple[TableOption, ...], tuple[TableOption, ...]]:
+        return self.required_options, (*self.optional_options, *_formats(context.values))
+
+    def create_source(self, context: TableContext) -> KafkaTableSource:
+        values = context.values
+        columns = self._columns(context)
+        value, key = _decoders(values, columns)
+        _require_inserts(value)
+        records = TableRecordReader(columns.fields, value, _from_keys(columns), key, is_upsert=True)
+        return KafkaTableSource(_source(values, records, is_upsert=True), records, context.primary_key)
+
+    def create_sink(self, context: TableContext) -> KafkaTableSink:
+        values = context.values
+        records = _writer(values, self._columns(context))
+        _require_inserts(records.value)
+        records.is_upsert = True
+        return _sink(values, records)
+
+    def _columns(self, context: TableContext) -> KeyColumns:
+        values = context.values
+        if not context.primary_key:
+            raise ValidationException(
+                "'upsert-kafka' tables require to define a PRIMARY KEY constraint. The PRIMARY KEY specifies which "
+                "columns should be read from or write to the Kafka message key. The PRIMARY KEY also defines records "
+                "in the 'upsert-kafka' table should update or delete on which keys."
+            )
+        includes = values[options.INCLUDE] == "ALL"
+        names = [each.name for each in context.columns if each.name in context.primary_key]
+        return KeyColumns.of(_fields(context), names, values[options.KEY_PREFIX], includes)
+
+
+def _from_keys(columns: KeyColumns) -> tuple[tuple[str, int], ...]:
+    """A deleted row has no value: what is in the key is read there."""
+    return tuple(
+        ("key", columns.key.index(place)) if place in columns.key else ("value", columns.value.index(place))
+        for place in range(len(columns.fields))
+    )
+
+
+def _require_inserts(form: Any) -> None:
+    if form.kinds != INSERTS:
+        raise ValidationException(
+            "'upsert-kafka' connector doesn't support value formats that have changes themselves."
+        )
+
+
+def _fields(context: TableContext) -> tuple[RowField, ...]:
+    return tuple(RowField(each.name, each.type) for each in context.columns)
+
+
+def _value_format(values: OptionValues) -> tuple[str, str]:
+    """The name of the format, and where its options are."""
+    if options.VALUE_FORMAT in values:
+        name = values[options.VALUE_FORMAT]
+        return name, f"value.{name}"
+    return values[options.FORMAT], values[options.FORMAT]
+
+
+def _formats(values: OptionValues) -> tuple[TableOption, ...]:
+    return (
+        *options.format_options(values, options.FORMAT, ""),
+        *options.format_options(values, options.VALUE_FORMAT, "value."),
+        *options.format_options(values, options.KEY_FORMAT, "key."),
+    )
+
+
+def _decoders(values: OptionValues, columns: KeyColumns) -> tuple[Any, Any]:
+    name, space = _value_format(values)
+    with caused_by(f"Error creating scan format '{name}' in option space '{space}.'."):
+        value = find_file_format(name).create_decoder(columns.value_fields, values.behind(space))
+    key = values[options.KEY_FORMAT]
+    if key is None:
+        return value, None
+    with caused_by(f"Error creating scan format '{key}' in option space 'key.{key}.'."):
+        return value, find_file_format(key).create_decoder(columns.key_fields, values.behind(f"key.{key}"))
+
+
+def _source(values: OptionValues, records: TableRecordReader, is_upsert: bool = False) -> KafkaSource:
+    wanted = options.subscription(values)
+    stopping = options.stopping(values, wanted.topics)
+    return KafkaSource(
+        options.properties(values),
+        wanted,
+        records,
+        Offsets("earliest") if is_upsert else options.starting(values, wanted.topics),
+        stopping,
+        is_bounded=stopping is not None,
+    )
+
+
+def _writer(values: OptionValues, columns: KeyColumns) -> TableRecordWriter:
+    topics = values[options.TOPIC]
+    if options.PATTERN in values or not topics or len(topics) != 1:
+        raise ValidationException(
+            "Flink Kafka sink currently only supports single topic, but got 'topic': "
+            f"{topics}, 'topic-pattern': {values.texts.get('topic-pattern')}."
+        )
+    name, space = _value_format(values)
+    with caused_by(f"Error creating sink format '{name}' in option space '{space}.'."):
+        value = find_file_format(name).create_encoder(columns.value_fields, values.behind(space))
+    key, encoder = values[options.KEY_FORMAT], None
+    if key is not None:
+        with caused_by(f"Error creating sink format '{key}' in option space 'key.{key}.'."):
+            encoder = find_file_format(key).create_encoder(columns.key_fields, values.behind(f"key.{key}"))
+    return TableRecordWriter(tuple(topics), columns.fields, value, columns.value, encoder, columns.key)
+
+
+def _sink(values: OptionValues, records: TableRecordWriter) -> KafkaTableSink:
+    guarantee, prefix = values[options.GUARANTEE], values[options.TRANSACTIONS]
+    if guarantee == "exactly-once" and prefix is None:
+        raise ValidationException(
+            f"'{options.TRANSACTIONS.key}' must be specified when using DeliveryGuarantee.EXACTLY_ONCE."
+        )
+    properties = options.properties(values, has_discovery=False)
+    return KafkaTableSink(properties, records, guarantee, prefix, values[SINK_PARALLELISM])

@@ -1,0 +1,161 @@
+"""The options that tables in Kafka share, and what they mean: topics, offsets, properties, formats."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+from funke.engine.connectors.kafka.client_properties import ClientProperties
+from funke.engine.connectors.kafka.offsets import Offsets, Partition
+from funke.engine.connectors.kafka.source import Subscription
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.connectors.formats.file_formats import find_file_format
+from funke.engine.sql.connectors.table_option import OptionValues, TableOption
+
+_LOG = logging.getLogger(__name__)
+PREFIX = "properties."
+
+SERVERS = TableOption("properties.bootstrap.servers", description="Where Kafka is: host:port, several with commas.")
+TOPIC = TableOption("topic", "List<String>", None, "The topic, or topics with semicolons between them.")
+PATTERN = TableOption("topic-pattern", description="Topics whose whole names match the pattern; for reading.")
+GROUP = TableOption("properties.group.id", description="The group of the readers, for offsets that are committed.")
+FORMAT = TableOption("format", description="The format of values; its options follow as 'json.…' and so on.")
+VALUE_FORMAT = TableOption(
+    "value.format", description="The same, where there is 'key.format' too; its options follow as 'value.json.…'."
+)
+KEY_FORMAT = TableOption("key.format", description="The format of keys; its options follow as 'key.json.…'.")
+KEY_FIELDS = TableOption("key.fields", "List<String>", "", "The columns that are in the key, with semicolons.")
+KEY_PREFIX = TableOption(
+    "key.fields-prefix",
+    default="",
+    description="What the names of those columns have in front here, and not in the key.",
+)
+INCLUDE = TableOption(
+    "value.fields-include",
+    "Enum",
+    "ALL",
+    "Whether the columns of the key are in the value as well.",
+    ("ALL", "EXCEPT_KEY"),
+)
+START = TableOption(
+    "scan.startup.mode",
+    "Enum",
+    "group-offsets",
+    "Where reading begins: where the group is, at either end, at a time, or at given offsets.",
+    ("earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets"),
+)
+START_OFFSETS = TableOption(
+    "scan.startup.specific-offsets", description="'partition:0,offset:42;partition:1,offset:300'."
+)
+START_TIME = TableOption("scan.startup.timestamp-millis", "Long", None, "The time for 'timestamp', in milliseconds.")
+STOP = TableOption(
+    "scan.bounded.mode",
+    "Enum",
+    "unbounded",
+    "Where reading ends, in the same words; by default it does not.",
+    ("unbounded", "latest-offset", "group-offsets", "timestamp", "specific-offsets"),
+)
+STOP_OFFSETS = TableOption("scan.bounded.specific-offsets", description="As for the start.")
+STOP_TIME = TableOption("scan.bounded.timestamp-millis", "Long", None, "As for the start.")
+DISCOVERY = TableOption(
+    "scan.topic-partition-discovery.interval", "Duration", "5 min", "How often to look for new partitions; 0 for never."
+)
+GUARANTEE = TableOption(
+    "sink.delivery-guarantee",
+    "Enum",
+    "at-least-once",
+    "How sure writing is; 'exactly-once' needs checkpoints and 'sink.transactional-id-prefix'.",
+    ("none", "at-least-once", "exactly-once"),
+    older_keys=("sink.semantic",),
+)
+TRANSACTIONS = TableOption(
+    "sink.transactional-id-prefix", description="What the names of transactions begin with; no other sink may have it."
+)
+PARTITIONER = TableOption(
+    "sink.partitioner",
+    default="default",
+    description="'default' goes by the key, or spreads; 'fixed': a partition for each subtask; 'round-robin' spreads.",
+)
+BUFFER_ROWS = TableOption(
+    "sink.buffer-flush.max-rows", "Integer", "0", "The client gathers records by itself; no effect."
+)
+BUFFER_TIME = TableOption("sink.buffer-flush.interval", "Duration", "0 s", "The same; no effect.")
+
+
+def subscription(values: OptionValues) -> Subscription:
+    """Which topics are read."""
+    topics, pattern = values[TOPIC], values[PATTERN]
+    if topics and pattern:
+        raise ValidationException("Option 'topic' and 'topic-pattern' shouldn't be set together.")
+    if not topics and not pattern:
+        raise ValidationException("Either 'topic' or 'topic-pattern' must be set.")
+    return Subscription(pattern=pattern) if pattern else Subscription(topics=tuple(topics))
+
+
+def properties(values: OptionValues, has_discovery: bool = True) -> ClientProperties:
+    """The properties of the client: options that begin so."""
+    given = {key[len(PREFIX) :]: text for key, text in values.texts.items() if key.startswith(PREFIX)}
+    if has_discovery:
+        given["partition.discovery.interval.ms"] = str(values[DISCOVERY].to_millis() or -1)
+    return ClientProperties.of(given)
+
+
+def starting(values: OptionValues, topics: tuple[str, ...]) -> Offsets:
+    """Where reading begins."""
+    mode, reset = values[START], values.texts.get("properties.auto.offset.reset", "none").lower()
+    if mode == "group-offsets" and GROUP not in values:
+        raise ValidationException("'properties.group.id' is required with 'scan.startup.mode' = 'group-offsets'.")
+    return _offsets(mode, values, START_OFFSETS, START_TIME, topics, reset)
+
+
+def stopping(values: OptionValues, topics: tuple[str, ...]) -> Offsets | None:
+    """Where reading ends, if it does."""
+    mode = values[STOP]
+    return None if mode == "unbounded" else _offsets(mode, values, STOP_OFFSETS, STOP_TIME, topics, "none")
+
+
+def _offsets(
+    mode: str, values: OptionValues, given: TableOption, time: TableOption, topics: tuple[str, ...], reset: Any
+) -> Offsets:
+    if mode == "group-offsets":
+        return Offsets("committed", reset)
+    if mode == "timestamp":
+        if values[time] is None:
+            raise ValidationException(f"'{time.key}' is required in 'timestamp' mode but missing.")
+        return Offsets("timestamp", "latest", values[time])
+    if mode == "specific-offsets":
+        if len(topics) != 1:
+            raise ValidationException("Currently Kafka source only supports specific offset for single topic.")
+        return Offsets("offsets", "earliest", numbers=_specific(values, given, topics[0]))
+    return Offsets("earliest", "earliest") if mode == "earliest-offset" else Offsets("latest", "latest")
+
+
+def _specific(values: OptionValues, given: TableOption, topic: str) -> dict[Partition, int]:
+    text = values[given]
+    if not text:
+        raise ValidationException(f"'{given.key}' is required in 'specific-offsets' mode but missing.")
+    found = {}
+    for part in text.rstrip(";").split(";"):
+        numbers = re.fullmatch(r"\s*partition:(\d+),\s*offset:(\d+)\s*", part)
+        if numbers is None:
+            raise ValidationException(
+                f"Invalid properties '{given.key}' should follow the format "
+                f"'partition:0,offset:42;partition:1,offset:300', but is '{text}'."
+            )
+        found[Partition(topic, int(numbers[1]))] = int(numbers[2])
+    return found
+
+
+def format_options(values: OptionValues, option: TableOption, prefix: str) -> tuple[TableOption, ...]:
+    """The options of a format that a table names; those that it does not know are told."""
+    if option not in values:
+        return ()
+    factory = find_file_format(values[option])
+    start = f"{prefix}{factory.identifier}"
+    known = tuple(each.with_prefix(start) for each in factory.options)
+    keys = {key for each in known for key in each.keys}
+    unknown = [key for key in values.texts if key.startswith(f"{start}.") and key not in keys]
+    for key in unknown:
+        _LOG.warning("the format '%s' has no option '%s': it has no effect", factory.identifier, key)
+    return (*known, *map(TableOption, unknown))

@@ -1,0 +1,163 @@
+"""What reads and writes tables in Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.connectors.kafka.client_properties import ClientProperties
+from funke.engine.connectors.kafka.offsets import OffsetsAsker
+from funke.engine.connectors.kafka.sink import Guarantee, KafkaSink
+from funke.engine.connectors.kafka.source import KafkaSource
+from funke.engine.connectors.kafka.table_records import TableRecordReader, TableRecordWriter
+from funke.engine.operators.functions.process_functions import KeyedProcessFunction
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.connectors.table_sink import ALL_CHANGES, UPSERTS, TableSink
+from funke.engine.sql.connectors.table_source import SourceTaker, TableSource
+from funke.engine.sql.stream_types import row_type_of
+from funke.engine.state.descriptors import ValueStateDescriptor
+from funke.engine.types.logical.atomic_types import BigIntType, IntType, VarBinaryType, VarCharType
+from funke.engine.types.logical.collection_types import MapType
+from funke.engine.types.logical.row_type import RowField
+from funke.engine.types.logical.time_types import LocalZonedTimestampType
+from funke.engine.types.row import Row, RowKind
+
+if TYPE_CHECKING:
+    from funke.engine.connectors.sink import Sink
+    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.type_information import TypeInformation
+
+__all__ = ["KafkaTableSink", "KafkaTableSource"]
+
+_LONGEST = 2**31 - 1
+_TEXT = VarCharType(_LONGEST, False)
+_BYTES = VarBinaryType(_LONGEST, False)
+_READABLE: Mapping[str, DataType] = {
+    "topic": _TEXT,
+    "partition": IntType(False),
+    "headers": MapType(_TEXT, _BYTES, False),
+    "leader-epoch": IntType(True),
+    "offset": BigIntType(False),
+    "timestamp": LocalZonedTimestampType(3, False),
+    "timestamp-type": _TEXT,
+}
+_WRITABLE: Mapping[str, DataType] = {
+    "headers": MapType(_TEXT, VarBinaryType(_LONGEST, True), True),
+    "timestamp": LocalZonedTimestampType(3, True),
+}
+
+
+@dataclass(frozen=True)
+class KafkaTableSource(TableSource):
+    """Rows of topics."""
+
+    source: KafkaSource
+    records: TableRecordReader
+    primary_key: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        return "upsert-kafka" if self.records.is_upsert else "kafka"
+
+    @property
+    def kinds(self) -> frozenset[RowKind]:  # type: ignore[override]
+        return ALL_CHANGES if self.records.is_upsert else self.records.value.kinds
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(Column(each.name, each.data_type) for each in self.records.all_fields)
+
+    def create_source(self) -> KafkaSource:
+        return replace(self.source, records=self.records, produced_type=row_type_of(self.columns))
+
+    @property
+    def metadata(self) -> Mapping[str, DataType]:
+        return _READABLE
+
+    def with_metadata(self, columns: Sequence[tuple[str, str]]) -> KafkaTableSource:
+        fields = tuple((key, RowField(name, _READABLE[key])) for key, name in columns)
+        return replace(self, records=replace(self.records, metadata=fields))
+
+    def stream(self, env: SourceTaker, columns: Sequence[Column]) -> Any:
+        """Records of upserts become changes: somebody remembers the row of each key."""
+        found = super().stream(env, columns)
+        if not self.records.is_upsert:
+            return found
+        names = [each.name for each in columns]
+        places = tuple(names.index(each) for each in self.primary_key)
+        row_type = row_type_of(columns)
+        changes = found.key_by(lambda row: tuple(row[place] for place in places))
+        return changes.process(_Changes(row_type), row_type).name(f"ChangelogNormalize: {self.summary}")
+
+
+class _Changes(KeyedProcessFunction):
+    """Makes changes of upserts: the first of a key is an insert, others take back what was before."""
+
+    def __init__(self, row_type: TypeInformation) -> None:
+        self._type = row_type
+
+    def open(self, runtime_context: Any) -> None:
+        self._last = runtime_context.get_state(ValueStateDescriptor("row", self._type))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Row]:
+        before = self._last.value()
+        if value.get_row_kind() in (RowKind.DELETE, RowKind.UPDATE_BEFORE):
+            if before is not None:
+                self._last.clear()
+                yield _with_kind(before, RowKind.DELETE)
+            return
+        if before is None:
+            self._last.update(_with_kind(value, RowKind.INSERT))
+            yield _with_kind(value, RowKind.INSERT)
+        elif list(before) != list(value):
+            self._last.update(_with_kind(value, RowKind.INSERT))
+            yield _with_kind(before, RowKind.UPDATE_BEFORE)
+            yield _with_kind(value, RowKind.UPDATE_AFTER)
+
+
+def _with_kind(row: Row, kind: RowKind) -> Row:
+    copied = row.copy() if hasattr(row, "copy") else Row(*row)
+    copied.set_row_kind(kind)
+    return copied
+
+
+@dataclass(frozen=True)
+class _PartitionCount:
+    """Asks how many partitions a topic has."""
+
+    properties: ClientProperties
+    topic: str
+
+    def __call__(self) -> int:
+        return len(OffsetsAsker(self.properties).partitions_of_topics([self.topic]))
+
+
+@dataclass(frozen=True)
+class KafkaTableSink(TableSink):
+    """Rows into a topic."""
+
+    properties: ClientProperties
+    records: TableRecordWriter
+    guarantee: Guarantee = "at-least-once"
+    transactional_id_prefix: str | None = None
+    parallelism: int | None = None
+
+    @property
+    def summary(self) -> str:
+        return "upsert-kafka" if self.records.is_upsert else "kafka"
+
+    def accepted_kinds(self, requested: frozenset[RowKind]) -> frozenset[RowKind]:
+        return UPSERTS if self.records.is_upsert else self.records.value.kinds
+
+    def create_sink(self, columns: Sequence[Column], upsert_key: Sequence[int] = ()) -> Sink:
+        count = _PartitionCount(self.properties, self.records.topics[0])
+        records = replace(self.records, partitions=count if self.records.is_fixed else None)
+        return KafkaSink(self.properties, records, self.guarantee, self.transactional_id_prefix)
+
+    @property
+    def metadata(self) -> Mapping[str, DataType]:
+        return _WRITABLE
+
+    def with_metadata(self, keys: Sequence[str]) -> KafkaTableSink:
+        return replace(self, records=replace(self.records, metadata=tuple(keys)))

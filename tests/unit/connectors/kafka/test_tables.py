@@ -1,0 +1,164 @@
+"""Tables in Kafka on a real broker: keys, values, metadata, changes. Slots are threads, no Spark is needed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+
+from funke.datastream import StreamExecutionEnvironment
+from funke.engine.connectors.collect_sink import CollectSink
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.catalog.objects import Identifier
+from funke.engine.sql.connectors.table_factories import create_table_sink, create_table_source
+from funke.engine.sql.connectors.table_factory import TableContext
+from funke.engine.sql.stream_types import row_type_of
+from funke.engine.types.logical.atomic_types import BigIntType, IntType, VarCharType
+from funke.engine.types.row import Row, RowKind
+from tests.harness.stream_threads import run_stream
+
+if TYPE_CHECKING:
+    from tests.harness.kafka_broker import KafkaBroker
+
+TEXT = VarCharType(2**31 - 1)
+COLUMNS = (Column("id", BigIntType()), Column("name", TEXT), Column("amount", IntType()))
+
+
+def new_topic(kafka: KafkaBroker, partitions: int = 1) -> str:
+    return kafka.create_topic(f"table-{uuid4().hex[:12]}", partitions)
+
+
+def table(kafka: KafkaBroker, topic: str, primary_key: tuple[str, ...] = (), **options: str) -> TableContext:
+    given = {
+        "connector": "upsert-kafka" if primary_key else "kafka",
+        "topic": topic,
+        "properties.bootstrap.servers": kafka.bootstrap_servers,
+        "scan.bounded.mode": "latest-offset",
+        **{key.replace("__", "-").replace("_", "."): value for key, value in options.items()},
+    }
+    if not primary_key:
+        given = {"scan.startup.mode": "earliest-offset", **given}
+    return TableContext(Identifier("c", "d", "t"), COLUMNS, given, primary_key=primary_key)
+
+
+def rows_of(context: TableContext, metadata: list[tuple[str, str]] | None = None) -> list[Any]:
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    source = create_table_source(context)
+    if metadata:
+        source = source.with_metadata(metadata)
+    source.stream(env, source.columns).sink_to(CollectSink("out"))
+    return run_stream(env._nodes).collected
+
+
+def write(
+    context: TableContext, rows: list[Row], metadata: tuple[str, ...] = (), extra: tuple[Column, ...] = ()
+) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    sink = create_table_sink(context)
+    if metadata:
+        sink = sink.with_metadata(metadata)
+    stream = env.from_collection(rows, row_type_of((*COLUMNS, *extra)))
+    sink.write(stream, (*COLUMNS, *extra), frozenset(RowKind))
+    run_stream(env._nodes)
+
+
+def test_json_values_become_rows_with_metadata(kafka: KafkaBroker) -> None:
+    topic = new_topic(kafka)
+    kafka.produce(
+        topic,
+        [
+            (None, json.dumps({"id": 1, "name": "a", "amount": 5}), 7_000, [("h", b"x")]),
+            (None, json.dumps({"id": 2, "amount": 6}), 8_000),
+        ],
+    )
+    found = rows_of(
+        table(kafka, topic, format="json"),
+        [("partition", "p"), ("offset", "o"), ("timestamp", "t"), ("headers", "hs"), ("topic", "from")],
+    )
+    assert [tuple(row)[:5] for row in found] == [(1, "a", 5, 0, 0), (2, None, 6, 0, 1)]
+    times = [row[5] for row in found]
+    assert [each if isinstance(each, int) else each.timestamp() for each in times] in ([7.0, 8.0], [7_000, 8_000])
+    assert [row[6] for row in found] == [{"h": b"x"}, {}] and found[0][7] == topic
+
+
+def test_csv_and_raw_values(kafka: KafkaBroker) -> None:
+    topic = new_topic(kafka)
+    kafka.produce(topic, ["1,a,5", "2,b,6"])
+    assert [tuple(row) for row in rows_of(table(kafka, topic, format="csv"))] == [(1, "a", 5), (2, "b", 6)]
+
+
+def test_columns_of_the_key(kafka: KafkaBroker) -> None:
+    topic = new_topic(kafka)
+    options = {
+        "key_format": "json",
+        "key_fields": "id",
+        "value_format": "json",
+        "value_fields__include": "EXCEPT_KEY",
+    }
+    context = table(kafka, topic, **options)
+    write(context, [Row(1, "a", 5), Row(2, "b", 6)])
+    records = [(message.key(), message.value()) for message in kafka.records(topic, 2)]
+    assert records == [(b'{"id":1}', b'{"name":"a","amount":5}'), (b'{"id":2}', b'{"name":"b","amount":6}')]
+    assert [tuple(row) for row in rows_of(context)] == [(1, "a", 5), (2, "b", 6)]
+
+
+def test_upserts_become_changes_and_changes_upserts(kafka: KafkaBroker) -> None:
+    topic = new_topic(kafka)
+    context = table(kafka, topic, ("id",), key_format="json", value_format="json")
+    changes = [Row(1, "a", 5), Row(2, "b", 6), Row(1, "a", 7), Row(2, "b", 6)]
+    changes[2].set_row_kind(RowKind.UPDATE_AFTER)
+    changes[3].set_row_kind(RowKind.DELETE)
+    write(context, changes)
+    assert [message.value() for message in kafka.records(topic, 4)][3] is None
+    found = [(row.get_row_kind().name, *row) for row in rows_of(context)]
+    assert found == [
+        ("INSERT", 1, "a", 5),
+        ("INSERT", 2, "b", 6),
+        ("UPDATE_BEFORE", 1, "a", 5),
+        ("UPDATE_AFTER", 1, "a", 7),
+        ("DELETE", 2, "b", 6),
+    ]
+
+
+def test_changes_of_debezium_keep_their_kinds(kafka: KafkaBroker) -> None:
+    topic = new_topic(kafka)
+    before, after = {"id": 1, "name": "a", "amount": 5}, {"id": 1, "name": "a", "amount": 6}
+    kafka.produce(
+        topic,
+        [json.dumps(each) for each in ({"after": before, "op": "c"}, {"before": before, "after": after, "op": "u"})],
+    )
+    found = [(row.get_row_kind().name, row[2]) for row in rows_of(table(kafka, topic, format="debezium-json"))]
+    assert found == [("INSERT", 5), ("UPDATE_BEFORE", 5), ("UPDATE_AFTER", 6)]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "value format must be specified"),
+        ({"format": "json", "topic__pattern": "x"}, "shouldn't be set together"),
+        ({"format": "json", "scan_startup_mode": "timestamp"}, "is required in 'timestamp' mode"),
+        ({"format": "json", "scan_startup_mode": "group-offsets"}, "properties.group.id"),
+        ({"format": "json", "key_fields": "id"}, "only be declared if a key format"),
+        ({"value_format": "json", "key_format": "json", "key_fields": "nope"}, "Could not find the field 'nope'"),
+        ({"format": "json", "nonsense": "1"}, "Unsupported options"),
+    ],
+)
+def test_options_that_make_no_sense(options: dict[str, str], said: str) -> None:
+    from tests.harness.kafka_broker import KafkaBroker
+
+    with pytest.raises(ValidationException, match=said):
+        create_table_source(table(KafkaBroker("host:1", "host:2"), "t", **options))
+
+
+def test_a_malformed_message_is_named_or_left_out(kafka: KafkaBroker) -> None:
+    from funke.engine.errors import JobExecutionError
+
+    topic = new_topic(kafka)
+    kafka.produce(topic, ['{"id": 1}', "{nonsense", '{"id": 3}'])
+    with pytest.raises(JobExecutionError, match=f"topic '{topic}', partition 0, offset 1"):
+        rows_of(table(kafka, topic, format="json"))
+    left = rows_of(table(kafka, topic, format="json", **{"json_ignore__parse__errors": "true"}))
+    assert [row[0] for row in left] == [1, 3]
