@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-__all__ = ["is_secret", "masked", "without_secrets"]
+__all__ = ["hide_passwords", "is_secret", "masked", "without_secrets"]
 
 _PARTS = (
     "password",
@@ -36,6 +36,9 @@ _HARMLESS_ENDS = ("provider", "provider.path")
 # As Flink shows them; and so much of other values, which may be whole programs.
 _HIDDEN = "******"
 _MOST_VALUE = 1_000
+# Secrets within URLs: parameters with such names, and what stands between the user and the host.
+_URL_PARAMETER = re.compile(rf"([?&;][^=&;]*(?:{'|'.join(map(re.escape, _PARTS))})[^=&;]*=)[^&;\s'\"]*", re.IGNORECASE)
+_URL_USER = re.compile(r"(://[^/@:\s]*:)[^/@\s]+(?=@)")
 
 
 def is_secret(key: str) -> bool:
@@ -50,13 +53,25 @@ def is_secret(key: str) -> bool:
     return any(part in lower for part in _PARTS) or not _WORDS.isdisjoint(re.split(r"[^a-z0-9]+", lower))
 
 
+def hide_passwords(text: str) -> str:
+    """A text without the secrets of URLs in it.
+
+    >>> hide_passwords("jdbc:postgresql://me:abc@db/shop?user=me&password=abc&sslmode=require")
+    'jdbc:postgresql://me:******@db/shop?user=me&password=******&sslmode=require'
+    """
+    return _URL_USER.sub(rf"\1{_HIDDEN}", _URL_PARAMETER.sub(rf"\1{_HIDDEN}", text))
+
+
 def masked(configuration: Mapping[str, str]) -> dict[str, str]:
     """Settings as they may be shown.
 
     >>> masked({"s3.secret-key": "abc", "parallelism.default": "2"})
     {'parallelism.default': '2', 's3.secret-key': '******'}
     """
-    return {key: _HIDDEN if is_secret(key) else str(configuration[key])[:_MOST_VALUE] for key in sorted(configuration)}
+    return {
+        key: _HIDDEN if is_secret(key) else hide_passwords(str(configuration[key]))[:_MOST_VALUE]
+        for key in sorted(configuration)
+    }
 
 
 def without_secrets(command: Sequence[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote
 
+from funke.engine.config.secret_keys import hide_passwords
 from funke.engine.connectors.jdbc.sql_text import quote, to_format_style
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
 from funke.engine.types.time import Instant
@@ -190,7 +191,7 @@ def database_of(url: str, user: str | None = None, password: str | None = None) 
     """
     matched = re.match(r"jdbc:(\w+):(.*)", url, re.DOTALL)
     if matched is None:
-        raise ConfigurationError(f"{url!r} is no JDBC URL; one looks like jdbc:postgresql://host:5432/database")
+        raise ConfigurationError(f"{hide_passwords(url)!r} is no JDBC URL; one looks like jdbc:postgresql://host:5432/database")
     system, rest = matched[1].lower(), matched[2]
     if system == "postgresql":
         return PostgresDatabase(_postgres_settings(rest, user, password))
