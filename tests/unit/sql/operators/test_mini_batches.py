@@ -142,6 +142,17 @@ def test_accumulators_that_are_no_numbers_stay_where_they_are() -> None:
     assert not can_be_local(aggregation_of("SELECT k, LISTAGG(CAST(v AS STRING)) FROM t GROUP BY k"))
 
 
+@pytest.mark.parametrize(("strategy", "is_local"), [("AUTO", True), ("TWO_PHASE", True), ("ONE_PHASE", False)])
+def test_the_plan_shows_both_steps(strategy: str, is_local: bool) -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    for key, value in {"enabled": "true", "allow-latency": "1 s", "size": "10"}.items():
+        t_env.get_config().set(f"table.exec.mini-batch.{key}", value)
+    t_env.get_config().set("table.optimizer.agg-phase-strategy", strategy)
+    plan = t_env.explain_sql("SELECT k, COUNT(*) FROM (VALUES (1)) AS t (k) GROUP BY k")
+    steps = ["GlobalGroupAggregate(", "+- Exchange(", "+- LocalGroupAggregate("]
+    assert [each in plan for each in steps] == [is_local, True, is_local]
+
+
 @pytest.mark.parametrize(
     ("given_settings", "wanted"),
     [

@@ -23,7 +23,7 @@ from funke.engine.sql.functions.function import Argument
 from funke.engine.sql.functions.user_aggregates import as_aggregate
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.windows.partial_aggregate import PartialAggregate, can_be_partial
-from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
+from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate, WindowAggregateOperator
 from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.column_hash import hash_columns
@@ -177,6 +177,28 @@ def test_windows_are_those_of_a_row_by_row_model(
     if not restart:
         assert sum(each.operator.metrics()["numLateRecordsDropped"] for each in subtasks) == model.late
     for each in subtasks:
+        each.close()
+
+
+@pytest.mark.parametrize("windows", [WINDOWS[2], WINDOWS[7]], ids=str)
+def test_files_of_a_backend_are_found_by_the_ends_beside_them(windows: Windows) -> None:
+    spec, backend = aggregate(windows), choice_of("rocksdb")
+    rows = [("a", 1, 1), ("b", 2, 5), ("a", 7, 2), (None, 30, 3)]
+    first = harness_of(spec, backend=backend)
+    first.operator.process_columns(batch_of(rows))
+    first.operator.prepare_snapshot(1)
+    assert first.operator.native_files()
+    second = harness_of(spec, backend=backend)
+    operator, state = second.operator, first.operator
+    assert isinstance(operator, WindowAggregateOperator) and isinstance(state, WindowAggregateOperator)
+    operator.restore_native([state._state._backend._latest.folder], range(128))  # type: ignore[union-attr]
+    operator.restore(state.snapshot())
+    wanted = harness_of(spec)
+    wanted.operator.process_columns(batch_of(rows))
+    for each in (second, wanted):
+        each.end_input()
+    assert sorted(results_of(second), key=str) == sorted(results_of(wanted), key=str) != []
+    for each in (first, second):
         each.close()
 
 

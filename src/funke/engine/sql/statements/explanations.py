@@ -31,6 +31,7 @@ from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
 from funke.engine.sql.changelog.node_text import node_text
+from funke.engine.sql.operators.local_aggregate import can_be_local
 from funke.engine.sql.spark_plans.plan_choice import PlanChoice, exchanges_in, spark_parts
 from funke.engine.sql.statements.insert_plans import plan_insert
 from funke.engine.sql.statements.job_plans import plan_choice, planned_insert, planned_rows
@@ -169,6 +170,9 @@ def _below(trees: Sequence[list[str]]) -> list[str]:
 
 def _plain_titles(relation: Relation, style: _Style) -> list[str]:
     if not style.is_logical:
+        if isinstance(relation, Aggregation) and can_be_local(relation):
+            text = node_text(relation)
+            return [f"Global{text}", _exchange(relation.input, relation.keys), f"Local{text}"]
         if isinstance(relation, (Aggregation, WindowAggregation)):
             return [node_text(relation), _exchange(relation.input, relation.keys)]
         if isinstance(relation, OverAggregation):
