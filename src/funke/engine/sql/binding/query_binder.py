@@ -236,9 +236,10 @@ class QueryBinder:
         return of_relations(query, wanted, self._as_types(left, wanted), self._as_types(right, wanted))
 
     def _as_types(self, relation: Relation, columns: tuple[Column, ...]) -> Relation:
-        """The same rows, cast where their types are narrower."""
+        """The same rows under the names of a set, cast where their types are narrower."""
         if all(own.type == column.type for own, column in zip(relation.columns, columns)):
-            return relation
+            names = tuple(each.name for each in columns)
+            return relation if names == tuple(each.name for each in relation.columns) else _renamed(relation, names)
         scope = Scope(tuple(ScopeColumn(f"c{place}", own.type) for place, own in enumerate(relation.columns)))
         binder = ExpressionBinder(scope, self.session, self.find_function)
         casts = [syntax.Cast(syntax.Name((f"c{place}",)), column.type) for place, column in enumerate(columns)]

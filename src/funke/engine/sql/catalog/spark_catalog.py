@@ -157,7 +157,7 @@ def _data_type(table: str, field: Any) -> DataType:
     from pyspark.sql.pandas.types import to_arrow_type
 
     try:
-        return from_column_type(to_arrow_type(field.dataType), field.nullable)
+        return from_column_type(to_arrow_type(field.dataType, timezone="UTC"), field.nullable)
     except Exception as error:
         kind = field.dataType.simpleString()
         raise CatalogException(f"the column {field.name} of {table} is of Spark's type {kind}: {error}") from error
