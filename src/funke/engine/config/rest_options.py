@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from funke.engine.config.config_option import boolean_option, duration_option, integer_option, string_option
+from funke.engine.config.config_option import (
+    boolean_option,
+    duration_option,
+    integer_option,
+    string_option,
+    without_effect,
+)
 
-REST_ADDRESS = string_option("rest.address", None, "Where clients find the service; 127.0.0.1 when not set.")
+REST_ADDRESS = without_effect(
+    string_option("rest.address", None, "Where clients find the service."),
+    "clients on this machine find the service by its folder; rest.bind-address says where it listens",
+)
 REST_BIND_ADDRESS = string_option(
     "rest.bind-address", "127.0.0.1", "Where the service listens; anything but this machine needs a token and TLS."
 )

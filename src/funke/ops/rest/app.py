@@ -15,6 +15,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
 
+from funke.engine.config import rest_options
+from funke.engine.config.settings import Settings
 from funke.engine.errors import FunkeError
 from funke.engine.types.json_form import to_json
 from funke.ops.metrics.prometheus import CONTENT_TYPE
@@ -29,8 +31,6 @@ __all__ = ["make_app"]
 
 _LOG = logging.getLogger(__name__)
 _MOST_BODY_BYTES = 1 << 20
-# Flink's default of rest.server.max-content-length.
-_MOST_UPLOAD_BYTES = 104_857_600
 
 
 def make_app(cluster: Cluster, access: Access, pages: Iterable[BaseRoute] = ()) -> App:
@@ -76,7 +76,9 @@ def _to_starlette(route: Route, prefix: str, cluster: Cluster) -> StarletteRoute
 
 
 async def _to_call(route: Route, cluster: Cluster, request: Request) -> Call:
-    limit = _MOST_UPLOAD_BYTES if route.is_upload else _MOST_BODY_BYTES
+    limit = _MOST_BODY_BYTES
+    if route.is_upload:
+        limit = Settings(cluster.configuration).get(rest_options.MAX_CONTENT_LENGTH)
     announced = request.headers.get("content-length", "0")
     if announced.isdecimal() and int(announced) > limit:
         raise BodyError(413, f"The request has more than {limit} bytes")

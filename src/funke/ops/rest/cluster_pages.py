@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from funke import __version__
+from funke.engine.config import rest_options
 from funke.engine.config.memory_model import MemoryModelError, worker_memory
 from funke.engine.config.secret_keys import masked
 from funke.engine.config.settings import Settings
@@ -28,8 +29,6 @@ from funke.ops.rest.vertex_pages import task_manager_id
 from funke.version import __version__ as flink_version
 
 __all__ = ["ROUTES"]
-
-_REFRESH_MS = 3_000
 
 
 def overview(call: Call) -> Any:
@@ -55,10 +54,10 @@ def overview(call: Call) -> Any:
 
 def config(call: Call) -> Any:
     programs = call.cluster.programs
-    configured = call.cluster.configuration
+    configured = Settings(call.cluster.configuration)
     is_dst = time.localtime().tm_isdst > 0
     return {
-        "refresh-interval": int(configured.get("web.refresh-interval", _REFRESH_MS)),
+        "refresh-interval": configured.get(rest_options.WEB_REFRESH),
         "timezone-name": time.tzname[is_dst],
         "timezone-offset": -(time.altzone if is_dst else time.timezone) * 1000,
         "flink-version": flink_version,
@@ -66,7 +65,7 @@ def config(call: Call) -> Any:
         "funke-version": __version__,
         "features": {
             "web-submit": programs is not None and programs.is_upload_allowed,
-            "web-cancel": configured.get("web.cancel.enable", "true") == "true",
+            "web-cancel": configured.get(rest_options.WEB_CANCEL),
             "web-rescale": programs is not None,
             "web-history": False,
         },

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from funke.engine.config import flink_options
+from funke.engine.config import flink_options, rest_options
 from funke.engine.config.all_options import all_options
 from funke.engine.config.config_option import ConfigOption
 from funke.engine.config.settings import Settings
@@ -94,6 +94,14 @@ def test_every_option_is_read_by_the_engine_or_says_that_it_has_no_effect() -> N
     assert silent - read == set(), "have no effect and do not say so"
     # Read only to refuse what Flink does not know.
     assert read - silent == {"FAILOVER_STRATEGY"}, "have an effect and say that they have none"
+
+
+def test_every_option_of_the_service_is_read_or_says_that_it_has_no_effect() -> None:
+    readers = [path for path in (ROOT / "src/funke").rglob("*.py") if path.name != "rest_options.py"]
+    text = "".join(path.read_text(encoding="utf-8") for path in readers)
+    options = {name: option for name, option in vars(rest_options).items() if isinstance(option, ConfigOption)}
+    read = {name for name in options if re.search(rf"\b(?:rest_)?options\.{name}\b", text)}
+    assert {name for name, option in options.items() if not option.no_effect} == read
 
 
 def test_flinks_own_keys_have_an_effect_or_are_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -375,7 +375,7 @@ class Taking:
 
 def test_programs_are_sent_and_run(home: str, tmp_path: Path, job: OwnedRecord) -> None:
     taking = Taking(str(tmp_path / "programs"), job.job_id)
-    cluster = Cluster(JobDirectory(home), programs=taking)
+    cluster = Cluster(JobDirectory(home), {"rest.server.max-content-length": "5000"}, programs=taking)
     client = TestClient(make_app(cluster, Access()), base_url="http://localhost")
     content = bytes(range(256)) * 3 + b"\r\n--x\r\n\r"
     sent = client.post("/jars/upload", files={"jarfile": ("../../my-job.zip", content)})
@@ -412,6 +412,7 @@ def test_programs_are_sent_and_run(home: str, tmp_path: Path, job: OwnedRecord) 
     for name in ("a.jar", ".py", "x.sh"):
         assert client.post("/jars/upload", files={"jarfile": (name, b"x")}).status_code == 400
     assert client.post("/jars/upload", content=b"x").status_code == 400
+    assert client.post("/jars/upload", files={"jarfile": ("a.py", b"x" * 6000)}).status_code == 413
     assert client.delete(f"/jars/{file['id']}").status_code == 200 and not client.get("/jars").json()["files"]
     trigger = client.patch(f"/jobs/{job.job_id}/rescaling?parallelism=4").json()["request-id"]
     assert wait_for(client, f"/jobs/{job.job_id}/rescaling/{trigger}") == {"job-id": f"{job.job_id}x4"}
