@@ -349,3 +349,70 @@ def test_the_document_describes_every_path(client: TestClient) -> None:
     assert described == {(route.method, route.path) for route in ROUTES}
     operations = [each["operationId"] for methods in document["paths"].values() for each in methods.values()]
     assert len(operations) == len(set(operations))
+
+
+class Taking:
+    """Notes which programs it is to run."""
+
+    is_upload_allowed = True
+
+    def __init__(self, folder: str, job_id: str) -> None:
+        self.folder = folder
+        self.job_id = job_id
+        self.submitted: list[list[str]] = []
+        self.is_over = False
+
+    def submit(self, arguments: list[str], working_folder: str) -> str:
+        self.submitted.append(arguments)
+        return self.job_id
+
+    def rescale(self, job_id: str, parallelism: int) -> str:
+        return f"{job_id}x{parallelism}"
+
+    def shut_down(self) -> None:
+        self.is_over = True
+
+
+def test_programs_are_sent_and_run(home: str, tmp_path: Path, job: OwnedRecord) -> None:
+    taking = Taking(str(tmp_path / "programs"), job.job_id)
+    cluster = Cluster(JobDirectory(home), programs=taking)
+    client = TestClient(make_app(cluster, Access()), base_url="http://localhost")
+    content = bytes(range(256)) * 3 + b"\r\n--x\r\n\r"
+    sent = client.post("/jars/upload", files={"jarfile": ("../../my-job.zip", content)})
+    assert sent.json()["status"] == "success" and Path(sent.json()["filename"]).read_bytes() == content
+    (file,) = client.get("/jars").json()["files"]
+    assert file["name"] == "my-job.zip" and Path(sent.json()["filename"]).parent == tmp_path / "programs"
+    body = {
+        "entryClass": "my.job",
+        "programArgsList": ["--input", "-d"],
+        "parallelism": 3,
+        "savepointPath": "/sp",
+        "allowNonRestoredState": True,
+        "claimMode": "CLAIM",
+        "flinkConfiguration": {"a.b": True},
+    }
+    assert client.post(f"/jars/{file['id']}/run", json=body).json() == {"jobid": job.job_id}
+    options = ["-p", "3", "-s", "/sp", "-n", "-claimMode", "CLAIM", "-Da.b=true"]
+    program = ["-pyfs", sent.json()["filename"], "-pym", "my.job", "--input", "-d"]
+    assert taking.submitted == [[*options, *program]]
+    application = client.post(f"/jars/{file['id']}/run-application", json={"entryClass": "m"})
+    assert (application.status_code, application.json()) == (202, {"applicationid": job.record.run_id})
+    wrong: list[dict[str, Any]] = [
+        {},
+        {"entryClass": "a; b"},
+        {"entryClass": "m", "parallelism": 0},
+        {"entryClass": "m", "claimMode": "MINE"},
+        {"entryClass": "m", "programArgsList": "x"},
+        {"entryClass": "m", "flinkConfiguration": {"a=b": "x"}},
+    ]
+    for each in wrong:
+        assert client.post(f"/jars/{file['id']}/run", json=each).status_code == 400, each
+    for name in ("nothing.py", "..%2F..%2Fetc%2Fpasswd", f"{'0' * 32}_x.py"):
+        assert client.post(f"/jars/{name}/run", json={}).status_code == 404
+    for name in ("a.jar", ".py", "x.sh"):
+        assert client.post("/jars/upload", files={"jarfile": (name, b"x")}).status_code == 400
+    assert client.post("/jars/upload", content=b"x").status_code == 400
+    assert client.delete(f"/jars/{file['id']}").status_code == 200 and not client.get("/jars").json()["files"]
+    trigger = client.patch(f"/jobs/{job.job_id}/rescaling?parallelism=4").json()["request-id"]
+    assert wait_for(client, f"/jobs/{job.job_id}/rescaling/{trigger}") == {"job-id": f"{job.job_id}x4"}
+    assert client.delete("/cluster").status_code == 200 and taking.is_over
