@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -40,6 +41,7 @@ def batch() -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema_of(TABLE.columns))
 
 
+@cache
 def bound(text: str) -> BoundExpression:
     (statement,) = parse(f"SELECT {text} FROM t")
     assert isinstance(statement, QueryStatement)

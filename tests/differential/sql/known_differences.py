@@ -28,6 +28,7 @@ KNOWN: list[tuple[str, tuple[int, ...], str]] = [
     (r"(TO_TIMESTAMP|TRY_CAST|TO_TIMESTAMP_LTZ)\(tt", (11,), "before 1970 Flink cuts towards 1970"),
     (r"(UNIX_TIMESTAMP|TO_\w+)\(.*'yyyyMMddHH", (), "Flink reads a dash between digits as a minus there"),
     (r"COALESCE\(r, \(ROW.* = ", (), "Flink says that the row may be NULL, which it cannot be"),
+    (r"^-\(SIGN\(CAST\(0", (), "a constant zero has no sign in Flink"),
     (r"\(tt > ", (), "Flink reads the text as a time even if NULL stands beside it"),
     (r"\) (DAY TO SECOND|MONTH)\b", (), "an interval that is the difference of two times is not there"),
     (r"\b(\w+) IS (NOT )?DISTINCT FROM \1$|NULLIF\((\w+), \3\)", (), "Flink takes NaN for equal to itself there"),
@@ -39,7 +40,7 @@ KNOWN: list[tuple[str, tuple[int, ...], str]] = [
     (r"DATE_FORMAT\(\(?tt", (7,), "Flink counts dates before 1582 by the Julian calendar there"),
     (r"FROM_UNIXTIME\(\(?[\dC]", (), "years are those of Python, 1 to 9999"),
     (r"MAP_FROM_ARRAYS\((ay|\()", (), "a key of a map is not NULL and there once"),
-    (r"JSON_QUOTE", (3,), "Flink writes wrong codes for characters beyond the first 65536"),
+    (r"JSON_QUOTE", (3, 6), "Flink writes wrong codes for characters beyond the first 65536"),
     (r"JSON_QUOTE\('", (), "Flink writes wrong codes for characters beyond the first 65536"),
     (r"CEIL\((\(?da|DATE|NULLIF).* TO DAY", (), "Flink takes the next day"),
 ]

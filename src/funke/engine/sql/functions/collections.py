@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
+from funke.engine.sql.functions.type_rules import like_argument
 from funke.engine.sql.functions.value_casts import value_cast
 from funke.engine.types.logical.atomic_types import BooleanType, IntType, VarCharType
 from funke.engine.types.logical.casts import can_cast_implicitly
@@ -328,14 +329,14 @@ COLLECTIONS: tuple[Function, ...] = (
     _function(
         "array_slice",
         "array, integer, integer?",
-        lambda arguments: arguments[0].type,
+        like_argument(),
         _slice,
         "The elements from a place to another.",
     ),
     _function(
         "array_sort",
         "array, boolean?, boolean?",
-        lambda arguments: arguments[0].type,
+        like_argument(),
         _sort,
         "The array sorted, ascending by default; NULLs come first then, else last.",
     ),

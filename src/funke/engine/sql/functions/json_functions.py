@@ -247,7 +247,7 @@ def _part(data_type: DataType, call: BoundCall) -> Callable[[Any], Any]:
 
 
 def _string_body(call: BoundCall) -> Callable[..., Any]:
-    form = _json_form(call.types[0], call)
+    form = _member(call.arguments[0], call)
     return lambda value: _write(form(value))
 
 

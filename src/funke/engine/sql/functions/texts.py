@@ -185,14 +185,13 @@ def _instr(text: str, part: str, start: int = 1, occurrence: int = 1) -> int:
         raise ValueError("nthAppearance must be positive!")
     if start == 0:
         return 0
+    if not part:
+        return 1  # nothing is found at once, wherever one looks
     is_forward = start > 0
     place = start - 2 if is_forward else len(text) + start + 1
     for _ in range(occurrence):
         if is_forward:
-            # Java finds nothing at the end, however far behind that it looks.
-            place = text.find(part, place + 1) if part else min(place + 1, len(text))
-        elif not part:
-            place = max(place - 1, 0)
+            place = text.find(part, place + 1)
         else:
             place = text.rfind(part, 0, place - 1 + len(part)) if place > 0 else -1
         if place < 0:
@@ -338,11 +337,12 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def _str_to_map(text: str, pair_mark: str = ",", key_mark: str = "=") -> dict[str, str | None]:
-    if not text:
-        return {}
-    """Both marks are regular expressions, as in Java."""
+    """Both marks are regular expressions, as in Java, which forgets what is empty at the end."""
     pairs: dict[str, str | None] = {}
-    for each in re.split(pair_mark, text):
+    found = re.split(pair_mark, text)
+    while found and not found[-1]:
+        found.pop()
+    for each in found:
         parts = re.split(key_mark, each, maxsplit=1)
         pairs[parts[0]] = parts[1] if len(parts) > 1 else None
     return pairs
