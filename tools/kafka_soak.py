@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import signal
 import sys
 import threading
 import time
@@ -93,6 +94,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
+    # Whoever ends this must not leave a broker behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     SnapshotTaker.start = write_at_once  # type: ignore[method-assign,assignment]
     broker, is_over = BrokerProcess(), threading.Event()
     count = options.seconds * RATE * 2
