@@ -26,6 +26,37 @@ have a kernel that works on whole columns, for some or all types of arguments; t
 `python tools/sql_functions.py` writes this page.
 """
 
+DIFFERENCES = """
+## What is different from Flink
+
+Thousands of random expressions and hundreds of queries give here what Flink's own engine gives
+(`tests/differential/sql`), but for this:
+
+- **Years** are those of Python, 1 to 9999: a date or time beyond them is an error, or NULL where Flink's text has a
+  wrong year.
+- **Before 1970** Flink cuts fractions of a second towards 1970: YEAR(TIMESTAMP '1969-12-31 23:59:59.5') is 1970 there
+  and 1969 here; the same for EXTRACT, FLOOR, CEIL and casts. Before 1582 some of its functions count by the Julian
+  calendar.
+- **The last digit** of SIN, COSH, EXP, POWER and their kin may differ: libraries of C compute them, not Java.
+- **ROUND and TRUNCATE** give NaN and infinities back, for which Flink fails; with a number of digits that is no
+  constant Flink moves the point of decimals.
+- **NaN** is not equal to itself, also where Flink recognises that two expressions are the same; a decimal beside NaN
+  is not less than it.
+- **Decimals modulo integers** of another type: Flink cuts a decimal that does not fit in another way.
+- **Maps** have keys that are not NULL and are there once; MAP_FROM_ARRAYS gives such.
+- **Characters beyond the first 65536** stay whole in regular expressions; Flink can cut them in two. JSON_QUOTE writes
+  their right codes.
+- **JSON_ARRAYAGG, JSON_OBJECTAGG** put quotes around texts in group windows too, where Flink forgets them.
+- **CEIL(date TO DAY)** is the date itself; Flink takes the next day.
+- **RANK** follows the standard for rows of the same time.
+- **INTERSECT ALL and EXCEPT ALL** compare all columns, also those that nobody reads; Flink forgets these.
+- **GROUP BY and DISTINCT over a unique key**: Flink leaves the grouping out, so that updates stay updates; here a row
+  goes and another comes.
+- **Not there**: `(time - time) DAY TO SECOND`, the difference of two times as an interval; TIMESTAMPDIFF says it.
+- **More than there**: OCTET_LENGTH, SUBSTRING and || of bytes, ATAN2 and GREATEST of mixed numbers, OFFSET without
+  LIMIT, sessions of table functions in batch mode.
+"""
+
 
 def main(arguments: list[str]) -> int:
     page = to_markdown()
@@ -44,7 +75,7 @@ def to_markdown() -> str:
         lines.append("")
     lines += ["## Aggregates", "", "| function | arguments | gives |", "|---|---|---|"]
     lines += [row(each) for each in AGGREGATES if not each.name.startswith("$")]
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(lines).rstrip() + "\n" + DIFFERENCES
 
 
 def row(function: Function | AggregateFunction) -> str:

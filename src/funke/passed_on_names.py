@@ -95,6 +95,17 @@ _NAMES: dict[str, dict[str, str]] = {
         "engine.operators.windowing.assigner": "T",
         "metrics": "MetricGroup",
     },
+    "table.compiled_plan": {"table": "ExplainDetail TableResult"},
+    "table.statement_set": {"table": "CompiledPlan"},
+    "table.table": {"table.types": "create_arrow_schema", "table.expressions": "with_columns without_columns"},
+    "table.table_environment": {
+        "common": "TypeInformation",
+        "table": "ChangelogMode CompiledPlan PlanReference",
+        "table.model_descriptor": "ModelDescriptor",
+        "table.types": "RowField create_arrow_schema from_arrow_type",
+    },
+    "table.table_pipeline": {"table": "CompiledPlan"},
+    "table.table_result": {"common": "RowKind"},
 }
 
 

@@ -19,6 +19,7 @@ from funke import alias
 from funke.engine.config.job_defaults import COMMAND_LINE_VARIABLE
 from funke.ops.cli.main import main
 from tests.harness.kafka_broker import KafkaBroker
+from tests.harness.postgres_server import PASSWORD, USER
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -269,3 +270,15 @@ def test_word_count_per_window() -> None:
     assert totals(lines) == {"to": 200, "be": 200, "or": 100, "not": 100}
     # All words arrive at once, but the end of a window may fall between them.
     assert len(lines) <= 3 * 4, "one line for each word of a window"
+
+
+def test_changelog_to_database(run: Run, postgres: Any) -> None:
+    assert run("changelog_to_database") == ["be 2", "to 2"]
+    postgres.run("drop table if exists word_counts")
+    postgres.run("create table word_counts (word text primary key, occurrences bigint)")
+    assert run("changelog_to_database", postgres.jdbc_url, USER, PASSWORD) == ["be 2", "to 2"]
+    assert sum(count for _, count in postgres.rows("select * from word_counts")) == 10
+
+
+def test_lookup_enrichment(run: Run) -> None:
+    assert run("lookup_enrichment") == ["1 pen 15.0", "2 book 12.0", "3 None None"]

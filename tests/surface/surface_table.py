@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -16,12 +17,15 @@ PACKAGES = (
     "datastream.connectors",
     "datastream.formats",
     "metrics",
+    "table",
     "util.exceptions",
     "util.java_utils",
 )
-INTERNAL_MODULES = frozenset({"common.io", "common.utils", "datastream.utils"})
+INTERNAL_MODULES = frozenset(
+    {"common.io", "common.utils", "datastream.utils", "table.functions", "table.serializers", "table.utils"}
+)
 # JVM handles mean nothing without a JVM; what stands behind them is compared by its Python methods instead.
-JVM_PARAMETER = re.compile(r"^_?j_|^gateway$|^_j")
+JVM_PARAMETER = re.compile(r"^_?j_|^java_.*(table|window)$|^gateway$|^_j")
 JVM_MEMBER = re.compile(r"^j_|^_|get_java_|to_j_|^gateway$|^get_jvm|_j_|^j[A-Z]|^java_object$|^get_java")
 PROTOCOL_METHODS = frozenset(
     {"__iter__", "__next__", "__enter__", "__exit__", "__getitem__", "__setitem__", "__delitem__", "__contains__"}
@@ -86,6 +90,8 @@ def home_of(name: str, value: Any, module: ModuleType) -> str | None:
         home = "typing" if name == "TYPE_CHECKING" else module.__name__
     else:
         home = getattr(value, "__module__", None) or type(value).__module__
+        if home.startswith("pyflink.") and not hasattr(sys.modules[home], name):
+            home = module.__name__  # an object, not its class
     root, _, place = home.partition(".")
     is_compared = home == module.__name__ or not (is_internal(place) or place in JVM_MODULES)
     place = place.rpartition(".")[0] if inspect.ismodule(value) else place

@@ -139,7 +139,7 @@ def name_differences(module: Any, place: str, name: str, home: str) -> Iterator[
 
 
 def home_module(module: Any, home: str) -> Any:
-    return importlib.import_module(f"{module.__name__.partition('.')[0]}.{home}")
+    return importlib.import_module(f"{module.__name__.partition('.')[0]}.{home}".rstrip("."))
 
 
 def imported_name(module: Any, name: str) -> Any:

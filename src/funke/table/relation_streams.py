@@ -46,6 +46,7 @@ from funke.engine.sql.spark_plans.plan_source import PlanSource
 from funke.engine.sql.spark_plans.task_code import PlanSettings
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.table_rows import to_batches
+from funke.table.state_ids import state_ids
 from funke.table.window_streams import window_stream
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def stream_of(env: StreamExecutionEnvironment, relation: Relation) -> DataStream
 
 
 def _scan(env: StreamExecutionEnvironment, scan: Scan) -> DataStream:
-    stream: DataStream = scan.table.stream(env, scan.columns)
+    with state_ids(env, f"Scan {'.'.join(scan.path)}"):
+        stream: DataStream = scan.table.stream(env, scan.columns)
     return stream
 
 
@@ -99,7 +101,8 @@ def _not_nulls(env: StreamExecutionEnvironment, checked: NotNulls) -> DataStream
 def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream:
     upstream = stream_of(env, final.input)
     operation = ColumnOperator(KeepFinalRows(final.columns, final.otherwise))
-    made = upstream._transform(operation, "FinalRows", row_type_of(final.columns))
+    with state_ids(env, "FinalRows"):
+        made = upstream._transform(operation, "FinalRows", row_type_of(final.columns))
     return upstream._keeping_parallelism(made)
 
 
@@ -125,7 +128,8 @@ def _limit(env: StreamExecutionEnvironment, limit: Limit) -> DataStream:
 
 def _in_one_place(upstream: DataStream, operation: ColumnOperator, name: str, relation: Relation) -> DataStream:
     """An operator that sees all rows: it has one subtask."""
-    made = upstream.global_()._transform(operation, name, row_type_of(relation.columns))
+    with state_ids(upstream._env, name):
+        made = upstream.global_()._transform(operation, name, row_type_of(relation.columns))
     return made.force_non_parallel()
 
 
@@ -176,7 +180,9 @@ def _by_key(
 ) -> DataStream:
     names = tuple(aggregation.input.columns[place].name for place in aggregation.keys)
     exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
-    stream = exchanged._transform(operation, name, row_type_of(aggregation.columns))
+    # One of two steps keeps the same state.
+    with state_ids(upstream._env, name.removeprefix("Global")):
+        stream = exchanged._transform(operation, name, row_type_of(aggregation.columns))
     if not names:
         # All rows have the same key.
         stream.force_non_parallel()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import unsupported
 from funke.engine.flink_exceptions import TableException
+from funke.passed_on_names import pass_on_names
 from funke.table.explain_detail import ExplainDetail
 from funke.table.table_descriptor import TableDescriptor
 from funke.table.table_pipeline import TablePipeline
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from funke.table.table_environment import TableEnvironment
 
 __all__ = ["StatementSet"]
+
+pass_on_names(__name__)
 
 
 class StatementSet:

@@ -17,6 +17,7 @@ from funke.engine.types.logical.common_type import common_type
 from funke.engine.types.logical.data_type import NullType
 from funke.engine.types.logical.row_type import RowField, RowType
 from funke.engine.types.logical.sql_text import to_sql_text
+from funke.passed_on_names import pass_on_names
 from funke.table.catalog import ResolvedSchema
 from funke.table.explain_detail import ExplainDetail
 from funke.table.expression import Expression
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from funke.table.table_environment import TableEnvironment
 
 __all__ = ["Table", "GroupedTable", "GroupWindowedTable", "OverWindowedTable", "WindowGroupedTable"]
+
+pass_on_names(__name__)
 
 
 class Table(QuerySource):

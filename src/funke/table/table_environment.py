@@ -26,6 +26,7 @@ from funke.engine.sql.statements.table_statements import check_table
 from funke.engine.sql.statements.view_statements import schema_of_relation
 from funke.engine.sql.syntax import statements as syntax
 from funke.engine.sql.syntax.path_text import format_path, parse_path
+from funke.passed_on_names import pass_on_names
 from funke.table.catalog import Catalog, CatalogDescriptor, UserCatalog
 from funke.table.data_streams import (
     append_stream,
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
     from funke.table.changelog_mode import ChangelogMode
 
 __all__ = ["StreamTableEnvironment", "TableEnvironment"]
+
+pass_on_names(__name__)
 
 _NO_JAVA = "there is no JVM of Flink's; write the function in Python"
 _NO_PLANS = "plans are not stored; run the statements again"

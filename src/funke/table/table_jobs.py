@@ -12,6 +12,7 @@ from funke.engine.sql.changelog.change_kinds import kinds_of
 from funke.engine.sql.operators.batch_elements import pack_batches
 from funke.engine.sql.statements.outcome import InsertPlan
 from funke.table.relation_streams import stream_of
+from funke.table.state_ids import state_ids
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,4 +54,6 @@ def attach_inserts(env: StreamExecutionEnvironment, plans: Sequence[InsertPlan])
     """Add what writes rows to tables to an environment."""
     for plan in plans:
         columns = plan.relation.columns
-        plan.sink.write(stream_of(env, plan.relation), columns, kinds_of(plan.relation), plan.primary_key)
+        rows = stream_of(env, plan.relation)
+        with state_ids(env, f"Sink {plan.name}"):
+            plan.sink.write(rows, columns, kinds_of(plan.relation), plan.primary_key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import unsupported
+from funke.passed_on_names import pass_on_names
 from funke.table.catalog import ObjectIdentifier
 from funke.table.explain_detail import ExplainDetail
 from funke.table.table_result import TableResult
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from funke.table.table_environment import TableEnvironment
 
 __all__ = ["TablePipeline"]
+
+pass_on_names(__name__)
 
 
 class TablePipeline:

@@ -7,6 +7,7 @@ from types import TracebackType
 
 from funke.common.job_client import JobClient
 from funke.engine.types.row import Row
+from funke.passed_on_names import pass_on_names
 from funke.table.catalog import ResolvedSchema
 from funke.table.result_content import ResultContent
 from funke.table.result_kind import ResultKind
@@ -14,6 +15,8 @@ from funke.table.result_schema import resolved_schema_of, table_schema_of
 from funke.table.table_schema import TableSchema
 
 __all__ = ["TableResult", "CloseableIterator"]
+
+pass_on_names(__name__)
 
 
 class TableResult:

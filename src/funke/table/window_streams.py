@@ -21,6 +21,7 @@ from funke.engine.sql.operators.windows.session_table import AddSessions
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
 from funke.engine.sql.operators.windows.window_table import AddWindows
 from funke.engine.sql.stream_types import row_type_of
+from funke.table.state_ids import state_ids
 
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
@@ -75,5 +76,7 @@ def _exchanged(
     relation: Relation,
 ) -> DataStream:
     exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
-    made = exchanged._transform(ColumnOperator(create), name, row_type_of(relation.columns))
+    # One of two steps keeps the same state.
+    with state_ids(upstream._env, name.removeprefix("Global")):
+        made = exchanged._transform(ColumnOperator(create), name, row_type_of(relation.columns))
     return made if names else made.force_non_parallel()

@@ -41,6 +41,8 @@ class ConfigOption(Generic[T_co]):
     description: str = ""
     older_keys: tuple[str, ...] = ()
     no_effect: str = ""
+    # What values are, for people.
+    kind: str = "text"
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -62,17 +64,17 @@ def without_effect(option: ConfigOption[T], reason: str) -> ConfigOption[T]:
 
 def boolean_option(key: str, default: bool, description: str, *older_keys: str) -> ConfigOption[bool]:
     """Define an option that is true or false."""
-    return ConfigOption(key, values.parse_boolean, default, description, older_keys)
+    return ConfigOption(key, values.parse_boolean, default, description, older_keys, kind="true or false")
 
 
 def integer_option(key: str, default: int | None, description: str, *older_keys: str) -> ConfigOption[Any]:
     """Define an option that holds an integer."""
-    return ConfigOption(key, values.parse_integer, default, description, older_keys)
+    return ConfigOption(key, values.parse_integer, default, description, older_keys, kind="whole number")
 
 
 def float_option(key: str, default: float | None, description: str, *older_keys: str) -> ConfigOption[Any]:
     """Define an option that holds a number."""
-    return ConfigOption(key, values.parse_float, default, description, older_keys)
+    return ConfigOption(key, values.parse_float, default, description, older_keys, kind="number")
 
 
 def string_option(key: str, default: str | None, description: str, *older_keys: str) -> ConfigOption[Any]:
@@ -83,22 +85,22 @@ def string_option(key: str, default: str | None, description: str, *older_keys: 
 def duration_option(key: str, default_ms: int | None, description: str, *older_keys: str) -> ConfigOption[Any]:
     """Define an option that holds a duration."""
     default = None if default_ms is None else Duration.of_millis(default_ms)
-    return ConfigOption(key, values.parse_duration, default, description, older_keys)
+    return ConfigOption(key, values.parse_duration, default, description, older_keys, kind="duration")
 
 
 def memory_option(key: str, default_bytes: int | None, description: str, *older_keys: str) -> ConfigOption[Any]:
     """Define an option that holds a size in bytes."""
-    return ConfigOption(key, values.parse_memory_bytes, default_bytes, description, older_keys)
+    return ConfigOption(key, values.parse_memory_bytes, default_bytes, description, older_keys, kind="size")
 
 
 def list_option(key: str, description: str, *older_keys: str) -> ConfigOption[list[str]]:
     """Define an option that holds a list of texts."""
-    return ConfigOption(key, values.parse_list, [], description, older_keys)
+    return ConfigOption(key, values.parse_list, [], description, older_keys, kind="list")
 
 
 def map_option(key: str, description: str, *older_keys: str) -> ConfigOption[dict[str, str]]:
     """Define an option that holds texts by name."""
-    return ConfigOption(key, values.parse_map, {}, description, older_keys)
+    return ConfigOption(key, values.parse_map, {}, description, older_keys, kind="map")
 
 
 def choice_option(
@@ -113,7 +115,7 @@ def choice_option(
             raise ConfigurationError(f"{text!r} is not one of {', '.join(choices)}")
         return by_word[_normal(text)]
 
-    return ConfigOption(key, parse, default, description, older_keys)
+    return ConfigOption(key, parse, default, description, older_keys, kind=" or ".join(choices))
 
 
 def _normal(word: str) -> str:

@@ -6,7 +6,7 @@ sets one is told.
 
 from __future__ import annotations
 
-__all__ = ["reason_without_effect"]
+__all__ = ["UNKNOWN", "reason_without_effect"]
 
 _SPARK_RUNS_IT = "Spark runs the job, and its own settings (spark.…) hold"
 _SPARK_SECURES_IT = "Spark's own settings secure it: spark.authenticate, spark.ssl.…, spark.kerberos.…"
@@ -14,7 +14,7 @@ _OWN_ENVIRONMENT = "start the program with the environment that it needs"
 _RECORDS = "job records stand in a folder (high-availability.storageDir), under a lease"
 _NO_SUCH_SETTING = "the service has no such setting"
 _NO_QUERIES = "there is no queryable state"
-_UNKNOWN = "Funke has no such option"
+UNKNOWN = "Funke has no such option"
 _ONE_SWITCH = "security.ssl.internal.enabled decides about all connections"
 _OWN_LIMIT = "a caller has ten seconds for its handshake"
 _NO_FAREWELL = "connections are closed without a farewell"
@@ -46,7 +46,7 @@ _REASONS = {
     "env.stdout-err.": _OWN_ENVIRONMENT,
     "env.yarn.": _OWN_ENVIRONMENT,
     "events.reporters": "there are no events",
-    "execution.": _UNKNOWN,
+    "execution.": UNKNOWN,
     "execution.batch.": "Spark runs the stages of a batch job, each with the parallelism of its operators",
     "execution.checkpointing.unaligned.": "barriers do not overtake records; no checkpoint is unaligned",
     "external-resource": "Spark hands out resources: spark.task.resource.…",
@@ -55,7 +55,7 @@ _REASONS = {
     "fs.default-scheme": "paths without a scheme are local",
     "fs.output.": "writers choose names of their own",
     "fs.overwrite-files": "writers choose names of their own",
-    "heartbeat.": _UNKNOWN,
+    "heartbeat.": UNKNOWN,
     "high-availability.": _RECORDS,
     "historyserver.": _NO_SUCH_SETTING,
     "io.tmp.dirs": "temporary files go where TMPDIR says",
@@ -72,10 +72,10 @@ _REASONS = {
     "mesos.": _SPARK_RUNS_IT,
     "metrics.": "figures are told by the service (/metrics) and by reporters for Prometheus and logs alone",
     "minicluster.": _SPARK_RUNS_IT,
-    "parallelism.": _UNKNOWN,
+    "parallelism.": UNKNOWN,
     "pekko.": _SPARK_RUNS_IT,
     "pekko.ssl.enabled": _ONE_SWITCH,
-    "pipeline.": _UNKNOWN,
+    "pipeline.": UNKNOWN,
     "pipeline.cep.": "there is no CEP yet",
     "plugin.classloader.": "there are no plugins",
     "process.jobmanager.": "temporary files go where TMPDIR says",
@@ -91,8 +91,8 @@ _REASONS = {
     "recovery.zookeeper.": _RECORDS,
     "resourcemanager.": _SPARK_RUNS_IT,
     "rest.": _NO_SUCH_SETTING,
-    "restart-strategy.": _UNKNOWN,
-    "savepoints.": _UNKNOWN,
+    "restart-strategy.": UNKNOWN,
+    "savepoints.": UNKNOWN,
     "scheduler-mode": _SPARK_RUNS_IT,
     "security.context.": _SPARK_SECURES_IT,
     "security.delegation.": _SPARK_SECURES_IT,
@@ -100,7 +100,7 @@ _REASONS = {
     "security.keytab": _SPARK_SECURES_IT,
     "security.module.": _SPARK_SECURES_IT,
     "security.principal": _SPARK_SECURES_IT,
-    "security.ssl.": _UNKNOWN,
+    "security.ssl.": UNKNOWN,
     "security.ssl.close-notify-flush-timeout": _NO_FAREWELL,
     "security.ssl.handshake-timeout": _OWN_LIMIT,
     "security.ssl.internal.close-notify-flush-timeout": _NO_FAREWELL,
@@ -120,19 +120,19 @@ _REASONS = {
     "source.reader.": "a source is read in the tasks of an epoch, without a queue",
     "sql-client.": "there is no SQL yet",
     "sql-gateway.": "there is no SQL yet",
-    "state.": _UNKNOWN,
+    "state.": UNKNOWN,
     "state.backend.forst.": "there is no backend ForSt; use rocksdb",
     "state.backend.rocksdb.": "it is not handed to RocksDB; docs/state.md lists what is",
     "state.changelog.": "checkpoints are written beside the work in any case",
     "table.": "there is no Table API yet",
-    "task.cancellation": _UNKNOWN,
+    "task.cancellation": UNKNOWN,
     "taskmanager.": _SPARK_RUNS_IT,
     "taskmanager.data.": "Spark's shuffle carries the data",
     "taskmanager.data.ssl.enabled": _ONE_SWITCH,
     "taskmanager.memory.": "slots are processes that take the memory they need; Spark's own settings limit Spark",
     "taskmanager.memory.network.": "Spark's shuffle carries the data",
     "taskmanager.network.": "Spark's shuffle carries the data",
-    "timerservice.": _UNKNOWN,
+    "timerservice.": UNKNOWN,
     "traces.": "there are no traces",
     "user.artifacts.": "python.files and pipeline.jars name what is sent with the job",
     "web.": _NO_SUCH_SETTING,

@@ -56,7 +56,7 @@ class SubtaskReport:
     # Of a source.
     reading: ReadReport | None = None
     # Of the subtask as a whole, by Flink's names; in epochs only its share of the last one is known.
-    task_metrics: dict[str, float] = field(default_factory=dict)
+    task_metrics: dict[str, Any] = field(default_factory=dict)
 
 
 def to_failure(error: BaseException, slot: int | None = None) -> Failure:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
+from typing import Any
 
 from funke.engine.errors import ConfigurationError, FunkeError, UnsupportedFeatureError
 from funke.engine.jobs.checkpoints.savepoints import Afterwards
@@ -12,11 +14,22 @@ from funke.engine.jobs.job import Job
 from funke.engine.jobs.records.job_record import JobRecord, JobState, home_folder, read_records
 from funke.engine.jobs.records.recorded_job import RemoteJob, recorded_view
 from funke.engine.jobs.views.back_pressure import PressureView
+from funke.engine.jobs.views.bottleneck import find_bottleneck
 from funke.engine.jobs.views.job_view import JobView
+from funke.engine.types.json_form import to_json
 from funke.ops.cli.known_jobs import find_job
 from funke.ops.cli.properties import settings_with
 
-__all__ = ["cancel_job", "home_of", "list_jobs", "new_parser", "show_status", "stop_job", "take_savepoint"]
+__all__ = [
+    "cancel_job",
+    "home_of",
+    "list_jobs",
+    "new_parser",
+    "print_json",
+    "show_status",
+    "stop_job",
+    "take_savepoint",
+]
 
 _WIDTH = 62
 
@@ -38,13 +51,35 @@ def list_jobs(arguments: list[str]) -> None:
     parser = new_parser("list", "shows jobs")
     parser.add_argument("-r", "--running", action="store_true", help="only jobs that run")
     parser.add_argument("-a", "--all", action="store_true", help="also jobs that have ended")
+    parser.add_argument("--json", action="store_true", help="as JSON, for scripts")
     given = parser.parse_args(arguments)
     running, lost, ended = _by_kind(home_of(given.properties))
+    if given.json:
+        shown = [*running, *([] if given.running else lost), *(ended if given.all else [])]
+        print_json([_to_entry(record, state, (record, state) in lost) for record, state in shown])
+        return
     _print_jobs("Running/Restarting Jobs", running, "No running jobs.")
     if not given.running and lost:
         _print_jobs("Jobs without a Driver (funke recover)", lost, "")
     if given.all:
         _print_jobs("Terminated Jobs", ended, "No terminated jobs.")
+
+
+def print_json(content: Any) -> None:
+    """Print what scripts read."""
+    print(json.dumps(to_json(content), indent=2))
+
+
+def _to_entry(record: JobRecord, state: JobState, is_lost: bool) -> dict[str, Any]:
+    return {
+        "id": record.job_id,
+        "name": record.name,
+        "status": state.status.name,
+        "started_ms": record.started_ms,
+        "ended_ms": state.ended_ms,
+        "has_driver": not is_lost and not state.status.is_globally_terminal_state(),
+        "checkpoint": state.checkpoint,
+    }
 
 
 _Listed = list[tuple[JobRecord, JobState]]
@@ -77,12 +112,16 @@ def _print_jobs(title: str, jobs: _Listed, otherwise: str) -> None:
 def show_status(arguments: list[str]) -> None:
     """Print what is known about a job."""
     parser = new_parser("status", "shows how a job stands")
+    parser.add_argument("--json", action="store_true", help="all there is to see of it, as JSON")
     parser.add_argument("job_id")
     given = parser.parse_args(arguments)
     record = find_job(home_of(given.properties), given.job_id)
     state, owner = record.observed_state(), record.owner()
     is_running = owner is not None and owner.is_alive and not state.status.is_globally_terminal_state()
     view, error = _view_of(record, is_running)
+    if given.json:
+        print_json(view)
+        return
     print(f"Job: {view.job_id} : {view.name}")
     print(f"Status: {view.status.name}")
     if owner is not None:
@@ -114,6 +153,11 @@ def _show_parts(view: JobView, error: FunkeError | None) -> None:
     for vertex in view.vertices:
         if vertex.pressure is not None:
             print(f"{vertex.name}: {_pressure_line(vertex.pressure)}")
+    held_up = find_bottleneck(view)
+    if held_up is not None:
+        print(f"Diagnosis: {held_up.sentence}")
+    if view.waiting_for:
+        print(f"Waits for: {view.waiting_for}")
     found = view.checkpoints
     print(f"Checkpoints: {found.completed} completed, {found.failed} failed, {found.in_progress} in progress")
     if found.last_failure:

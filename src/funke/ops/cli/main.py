@@ -21,26 +21,34 @@ HELP = """\
 usage: funke run [options] program.py [arguments of the program]
        funke info [options] program.py [arguments of the program]
        funke sql [-e statements | -f file]
-       funke list [-r] [-a]
-       funke status <job id>
+       funke list [-r] [-a] [--json]
+       funke status [--json] <job id>
+       funke logs [-f] <job id>
+       funke top [--once]
        funke cancel <job id>
        funke savepoint <job id> [folder]
        funke stop [-d] [-p folder] <job id>
        funke recover <job id> | --all | --watch
        funke start-cluster [--standby] | stop-cluster [--keep-jobs]
+       funke memory [--json] | doctor [--json]
        funke --version
 
   run        run a PyFlink program on Spark; python -m funke program.py does the same
   info       show the program's graphs and plan without running it
   sql        run SQL statements: those given, those of a file, or as you type them; funke sql --help
   list       show running jobs and those whose driver is gone; -a: also those that have ended
-  status     show how a job stands: its driver, its last checkpoint, its failures
+  status     show how a job stands: its driver, what holds it up, its last checkpoint, its failures
+  logs       show what the program of a job has printed, if the service runs it; -f: go on as it prints more
+  top        show running jobs and how busy their operators are, live
   cancel     end a running job
   savepoint  write down the state of a running job, which goes on
   stop       end a running job with a savepoint; -d: let all timers fire before
   start-cluster, stop-cluster
              the service: it runs programs that `run -d` hands to it, and serves REST on 127.0.0.1:8081
   recover    go on with jobs whose driver is gone; --watch: stay, and do so whenever one is
+
+  memory     show Flink's memory model for the configuration
+  doctor     look whether Java, Python, Spark, ports, storage and clocks are as they should be
 
 A job is named by its id or the start of it. Only jobs with checkpointing can be recovered.
 
@@ -71,6 +79,10 @@ _JOB_COMMANDS = {
     "savepoint": ("job_commands", "take_savepoint"),
     "stop": ("job_commands", "stop_job"),
     "recover": ("recover", "recover"),
+    "logs": ("logs", "show_logs"),
+    "top": ("top", "show_top"),
+    "doctor": ("doctor", "examine"),
+    "memory": ("memory", "show_memory"),
     "start-cluster": ("cluster_commands", "start_cluster"),
     "stop-cluster": ("cluster_commands", "stop_cluster"),
 }

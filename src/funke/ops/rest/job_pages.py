@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from funke.engine.graph.execution_graph import ExecutionState
+from funke.engine.jobs.views.bottleneck import find_bottleneck
 from funke.engine.jobs.views.job_view import ExceptionView, JobView, VertexView
 from funke.engine.types.job_status import JobStatus
 from funke.ops.rest.call import Call, Parameter, RestError, Route
@@ -104,6 +105,20 @@ def details(call: Call) -> Any:
         "pending-operators": 0,
         "application-id": call.job.record.run_id,
         "waiting-for": view.waiting_for,
+        "bottleneck": _bottleneck(view),
+    }
+
+
+def _bottleneck(view: JobView) -> dict[str, Any] | None:
+    found = find_bottleneck(view)
+    if found is None:
+        return None
+    vertex = next(each for each in view.vertices if each.id == found.vertex_id)
+    return {
+        "vertex": vertex_id(vertex),
+        "sentence": found.sentence,
+        "user-line": found.user_line,
+        "skew": found.skew,
     }
 
 
@@ -364,6 +379,9 @@ ROUTES = (
             "pending-operators": int,
             "application-id": str,
             "waiting-for": str,
+            "bottleneck": Optional(
+                {"vertex": str, "sentence": str, "user-line": Optional(str), "skew": Optional(float)}
+            ),
         },
     ),
     Route("GET", "/jobs/{jobid}/status", status, "How a job stands", {"status": str}),

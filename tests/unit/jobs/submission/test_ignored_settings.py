@@ -58,6 +58,7 @@ def warnings(options: dict[str, str], capsys: pytest.CaptureFixture[str]) -> lis
         ({"jobmanager.execution.failover-strategy": "full"}, []),
         ({"jobmanager.execution.failover-strategy": "region"}, ["jobmanager.execution.failover-strategy has"]),
         ({"execution.checkpointing.intervall": "1 s"}, ["execution.checkpointing.intervall has no effect: Funke has"]),
+        ({"paralellism.default": "2"}, ["paralellism.default has no effect: Funke has no such option; did you mean"]),
         ({"web.a": "1", "rest.port": "8082"}, ["web.a has no effect: the service has no such setting"]),
         ({"taskmanager.memory.process.size": "2g"}, ["taskmanager.memory.process.size has no effect: state in memory"]),
         ({"taskmanager.memory.process.size": "2g", "state.backend.type": "rocksdb"}, []),

@@ -124,6 +124,10 @@ def test_a_job(client: TestClient, job: OwnedRecord) -> None:
         {"num": 0, "id": SOURCE, "ship_strategy": "HASH", "exchange": "pipelined_bounded"}
     ]
     assert found["timestamps"]["RUNNING"] == 1_500 and found["application-id"] == job.record.run_id
+    assert found["bottleneck"]["vertex"] == MAP
+    assert found["bottleneck"]["sentence"].startswith(
+        '"Map -> Sink: out" is the bottleneck: busy 95%, "Source: orders"'
+    )
     config = client.get(f"/jobs/{job.job_id}/config").json()
     assert config["execution-config"]["job-parallelism"] == 2
     settings = {each["key"]: each["value"] for each in client.get(f"/jobs/{job.job_id}/jobmanager/config").json()}

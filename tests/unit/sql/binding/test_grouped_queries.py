@@ -52,28 +52,58 @@ def test_types(text: str, types: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("SELECT id, name, COUNT(*) FROM t GROUP BY id", "line 1, column 12: Expression 'name' is not being grouped"),
-        ("SELECT COUNT(*), id + 1 FROM t", "line 1, column 18: Expression 'id' is not being grouped"),
+        (
+            "SELECT id, name, COUNT(*) FROM t GROUP BY id",
+            "line 1, column 12 to line 1, column 15: Expression 'name' is not being grouped",
+        ),
+        (
+            "SELECT COUNT(*), id + 1 FROM t",
+            "line 1, column 18 to line 1, column 19: Expression 'id' is not being grouped",
+        ),
         ("SELECT * FROM t GROUP BY id", "line 1, column 8: Expression 't.name' is not being grouped"),
-        ("SELECT SUM(COUNT(*)) FROM t", "line 1, column 8: Aggregate expressions cannot be nested"),
-        ("SELECT id FROM t WHERE COUNT(*) > 1", "column 24: Aggregate expression is illegal in WHERE clause"),
-        ("SELECT id FROM t GROUP BY COUNT(*)", "column 27: Aggregate expression is illegal in GROUP BY clause"),
-        ("SELECT id FROM t GROUP BY 1", "column 8: Expression 'id' is not being grouped"),
+        (
+            "SELECT SUM(COUNT(*)) FROM t",
+            "line 1, column 8 to line 1, column 20: Aggregate expressions cannot be nested",
+        ),
+        (
+            "SELECT id FROM t WHERE COUNT(*) > 1",
+            "column 24 to line 1, column 31: Aggregate expression is illegal in WHERE clause",
+        ),
+        (
+            "SELECT id FROM t GROUP BY COUNT(*)",
+            "column 27 to line 1, column 34: Aggregate expression is illegal in GROUP BY clause",
+        ),
+        ("SELECT id FROM t GROUP BY 1", "column 8 to line 1, column 9: Expression 'id' is not being grouped"),
         ("SELECT id AS x FROM t GROUP BY x", "column 32: Column 'x' not found in any table"),
-        ("SELECT COUNT(*) FROM t HAVING id > 1", "column 31: Expression 'id' is not being grouped"),
+        (
+            "SELECT COUNT(*) FROM t HAVING id > 1",
+            "column 31 to line 1, column 32: Expression 'id' is not being grouped",
+        ),
         ("SELECT id FROM t GROUP BY id HAVING COUNT(*)", "HAVING clause must be a condition"),
-        ("SELECT SUM(name) FROM t", "column 8: Cannot apply 'SUM' to arguments of type 'SUM(<CHAR(1)>)'"),
+        (
+            "SELECT SUM(name) FROM t",
+            "column 8 to line 1, column 16: Cannot apply 'SUM' to arguments of type 'SUM(<CHAR(1)>)'",
+        ),
         ("SELECT SUM(id, id) FROM t", "Invalid number of arguments to function 'SUM'. Was expecting 1 arguments"),
         ("SELECT AVG(*) FROM t", "column 12: Unknown identifier '*'"),
-        ("SELECT SUM(id) FILTER (WHERE name) FROM t", "column 30: FILTER clause must be a condition"),
+        (
+            "SELECT SUM(id) FILTER (WHERE name) FROM t",
+            "column 30 to line 1, column 33: FILTER clause must be a condition",
+        ),
         ("SELECT SUM(id) FILTER (WHERE COUNT(*) > 1) FROM t", "FILTER must not contain aggregate expression"),
-        ("SELECT GROUPING(id) FROM t", "column 8: GROUPING operator may only occur in an aggregate query"),
+        (
+            "SELECT GROUPING(id) FROM t",
+            "column 8 to line 1, column 19: GROUPING operator may only occur in an aggregate query",
+        ),
         (
             "SELECT GROUPING(name) FROM t GROUP BY id",
-            "column 17: Argument to GROUPING operator must be a grouped expression",
+            "column 17 to line 1, column 20: Argument to GROUPING operator must be a grouped expression",
         ),
         ("SELECT UPPER(DISTINCT name) FROM t", "DISTINCT/ALL not allowed with UPPER function"),
-        ("SELECT UPPER(name) FILTER (WHERE id > 1) FROM t", "column 8: FILTER must be applied to aggregate function"),
+        (
+            "SELECT UPPER(name) FILTER (WHERE id > 1) FROM t",
+            "column 8 to line 1, column 18: FILTER must be applied to aggregate function",
+        ),
         ("SELECT id FROM t UNION SELECT name, id FROM t", "Column count mismatch in UNION"),
         ("SELECT id FROM t INTERSECT SELECT name FROM t", "Type mismatch in column 1 of INTERSECT"),
     ],

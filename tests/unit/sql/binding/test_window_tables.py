@@ -53,7 +53,7 @@ def table_of(text: str, zone: str = "UTC") -> WindowTable:
         ),
         (
             "TABLE(HOP((SELECT * FROM clicks WHERE id > 1), DESCRIPTOR(ts), INTERVAL '1' SECOND, INTERVAL '5' SECOND))",
-            Windows("hop", 5_000, 1_000),
+            Windows("hop", 5_000, 1_000, is_from_last=True),
         ),
         (
             "TABLE(CUMULATE(TABLE clicks, DESCRIPTOR(pt), INTERVAL '1' MINUTE, INTERVAL '1' HOUR))",

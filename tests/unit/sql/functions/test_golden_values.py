@@ -476,7 +476,7 @@ JSON = [
     ("json_value", [DOCUMENT, "$.zzz"], None),
     ("json_value", ["no json", "$.a"], None),
     ("json_value", [DOCUMENT, "$.a.b[0]", TYPE("INT"), Word("NULL"), None, Word("NULL"), None], 1),
-    ("json_value", [DOCUMENT, "$.z", TYPE("STRING"), Word("DEFAULT"), "d", Word("NULL"), None], "d"),
+    ("json_value", [DOCUMENT, "lax $.z", TYPE("STRING"), Word("DEFAULT"), "d", Word("NULL"), None], "d"),
     ("json_value", ["no", "$.z", TYPE("STRING"), Word("NULL"), None, Word("DEFAULT"), "e"], "e"),
     ("json_query", [DOCUMENT, "$.a.b"], '[1,2.50,{"c":"x"}]'),
     ("json_query", [DOCUMENT, "$.a.t"], None),
@@ -488,7 +488,7 @@ JSON = [
     ),
     (
         "json_query",
-        [DOCUMENT, "$.z", TYPE("STRING"), Word("WITHOUT ARRAY"), Word("EMPTY OBJECT"), Word("NULL")],
+        [DOCUMENT, "lax $.z", TYPE("STRING"), Word("WITHOUT ARRAY"), Word("EMPTY OBJECT"), Word("NULL")],
         "{}",
     ),
     ("json_exists", ['{"a": true}', "$.a"], True),
@@ -521,4 +521,4 @@ def test_nested_value(name: str, arguments: list[Any], wanted: Any) -> None:
 
 def test_json_value_may_fail() -> None:
     with pytest.raises(ValueError, match="Empty result of JSON_VALUE function is not allowed"):
-        call("json_value", DOCUMENT, "$.z", TYPE("STRING"), Word("ERROR"), None, Word("NULL"), None)
+        call("json_value", DOCUMENT, "lax $.z", TYPE("STRING"), Word("ERROR"), None, Word("NULL"), None)

@@ -31,6 +31,7 @@ from funke.engine.types.row import RowKind
 from funke.engine.types.type_catalog import Types
 from funke.table import AggregateFunction, FunctionContext
 from funke.table.types import DataTypes
+from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
 from tests.unit.sql.operators.window_model import WindowModel
 
@@ -106,19 +107,39 @@ ROWS = st.lists(
 INPUT = st.lists(st.tuples(ROWS, st.integers(-50, 70)), max_size=6)
 
 
+IN_MEMORY = ("hashmap", "hashmap")
+
+
 @pytest.mark.parametrize(
-    ("windows", "is_partial"), [*((each, False) for each in WINDOWS), (WINDOWS[2], True), (WINDOWS[4], True)], ids=str
+    ("windows", "is_partial", "backends"),
+    [
+        *((each, False, IN_MEMORY) for each in WINDOWS),
+        (WINDOWS[2], True, IN_MEMORY),
+        (WINDOWS[4], True, IN_MEMORY),
+        # The second one goes on with the state of the first.
+        (WINDOWS[2], True, ("rocksdb", "rocksdb")),
+        (WINDOWS[3], False, ("rocksdb-without-cache", "hashmap")),
+        (WINDOWS[5], False, ("hashmap", "rocksdb-without-cache")),
+    ],
+    ids=str,
 )
 @settings(max_examples=12, deadline=None)
 @given(batches=INPUT, cut=st.integers(1, 30), parallelism=st.sampled_from([1, 2]), restart=st.booleans())
 def test_windows_are_those_of_a_row_by_row_model(
-    windows: Windows, is_partial: bool, batches: list[Any], cut: int, parallelism: int, restart: bool
+    windows: Windows,
+    is_partial: bool,
+    backends: tuple[str, str],
+    batches: list[Any],
+    cut: int,
+    parallelism: int,
+    restart: bool,
 ) -> None:
+    first, second = map(choice_of, backends)
     model, relation = WindowModel(windows), aggregation(windows)
     spec = WindowAggregate.of_entries(relation) if is_partial else WindowAggregate.of(relation)
     first_step = harness_of(PartialAggregate.of(relation)) if is_partial else None
     found: list[tuple[Any, ...]] = []
-    subtasks = [harness_of(spec, parallelism=parallelism, subtask=each) for each in range(parallelism)]
+    subtasks = [harness_of(spec, parallelism=parallelism, subtask=each, backend=first) for each in range(parallelism)]
     watermark = -100
     for place, (rows, reached) in enumerate(batches):
         for row in rows:
@@ -134,9 +155,11 @@ def test_windows_are_those_of_a_row_by_row_model(
         if restart and place == 1:
             found += [row for each in subtasks for row in results_of(each)]
             snapshots = [each.snapshot() for each in subtasks]
+            for each in subtasks:
+                each.close()
             parallelism = 3 - parallelism
             subtasks = [
-                harness_of(spec, parallelism=parallelism, subtask=each, restored=snapshots)
+                harness_of(spec, parallelism=parallelism, subtask=each, restored=snapshots, backend=second)
                 for each in range(parallelism)
             ]
     model.watermark(1 << 60)
@@ -150,6 +173,8 @@ def test_windows_are_those_of_a_row_by_row_model(
     assert sorted(found, key=str) == sorted(wanted, key=str)
     if not restart:
         assert sum(each.operator.metrics()["numLateRecordsDropped"] for each in subtasks) == model.late
+    for each in subtasks:
+        each.close()
 
 
 def entries_of(first_step: OperatorHarness | None, rows: list[Any]) -> list[ColumnBatch]:

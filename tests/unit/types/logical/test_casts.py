@@ -14,7 +14,7 @@ CHAR(3)       i i e e e e e e e e e e e e
 STRING        e i e e e e e e e e e e e e
 BOOLEAN       e e i . e e e e e e . . . .
 BYTES         e e . i . . . . . . . . . .
-DECIMAL(5,2)  e e . . i e e e i i . . . .
+DECIMAL(5,2)  e e e . i e e e i i . . . .
 TINYINT       e e e . i i i i i i . . . .
 INT           e e e . i e i i i i . . . .
 BIGINT        e e e . i e e i i i . . . .

@@ -106,7 +106,7 @@ def prepare_slot(connection: Any, slot: str) -> int:
         raise SourceError(f"changes can be read only with wal_level = logical, which the server has as {level}")
     known = _slot(connection, slot)
     if known is not None:
-        return _usable(slot, *known)
+        return _usable(slot, known)
     made = connection.execute("SELECT lsn::text FROM pg_create_logical_replication_slot(%s, 'pgoutput')", (slot,))
     position = log_position.from_text(made.fetchone()[0])
     _wait_for_others(connection)
@@ -122,7 +122,7 @@ def check_slot(connection: Any, slot: str, position: int) -> None:
     )
     if known is None:
         raise SourceError(f"the replication slot '{slot}' is gone. {told}")
-    confirmed = _usable(slot, *known, told=told)
+    confirmed = _usable(slot, known, told)
     if confirmed > position:
         raise SourceError(
             f"the replication slot '{slot}' has moved on to {log_position.to_text(confirmed)}: somebody else reads it, "
@@ -139,7 +139,8 @@ def _slot(connection: Any, slot: str) -> tuple[Any, ...] | None:
     return found
 
 
-def _usable(slot: str, plugin: str, is_own: bool, confirmed: str | None, status: str | None, told: str = "") -> int:
+def _usable(slot: str, known: tuple[Any, ...], told: str = "") -> int:
+    plugin, is_own, confirmed, status = known
     if plugin != "pgoutput" or not is_own:
         raise SourceError(f"the replication slot '{slot}' is one of another database or plugin ({plugin})")
     if status == "lost" or confirmed is None:

@@ -9,7 +9,8 @@ from funke.engine.config import flink_options as options
 from funke.engine.config import memory_options, reporters
 from funke.engine.config.all_options import all_options
 from funke.engine.config.config_option import ConfigOption
-from funke.engine.config.keys_without_effect import reason_without_effect
+from funke.engine.config.keys_without_effect import UNKNOWN, reason_without_effect
+from funke.engine.config.nearest_key import nearest_key
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 
@@ -55,12 +56,20 @@ def _reason(key: str, settings: Settings) -> str:
     if key.startswith(reporters.PREFIX):
         return _reason_of_reporter(key, settings)
     if option is None:
-        return "" if key in _READ_BY_KEY else reason_without_effect(key)
+        return "" if key in _READ_BY_KEY else _with_suggestion(key, reason_without_effect(key))
     try:
         value = settings.get(option)
     except ConfigurationError:  # whoever reads it says so
         return option.no_effect
     return "" if value == option.default else option.no_effect or _reason_here(option, value, settings)
+
+
+def _with_suggestion(key: str, reason: str) -> str:
+    """Of a key that nobody knows, what may have been meant; one of a program's own needs no reason."""
+    if reason not in ("", UNKNOWN):
+        return reason
+    meant = nearest_key(key)
+    return reason if meant is None else f"{UNKNOWN}; did you mean {meant}?"
 
 
 def _reason_of_reporter(key: str, settings: Settings) -> str:

@@ -42,6 +42,7 @@ from funke.engine.runtime.pipelined.messages import (
     TakeCheckpoint,
 )
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
+from funke.engine.runtime.pipelined.stack_samples import StackSamples
 from funke.engine.runtime.pipelined.task import Task
 from funke.engine.runtime.results import to_failure
 from funke.engine.runtime.router import Router, senders_to
@@ -110,6 +111,9 @@ class SlotLoop:
         self._passed = 0
         self._acked: set[int] = set()
         self._is_reading = True
+        # Whose block, or split, is worked on.
+        self._current: Task | None = None
+        self._samples = StackSamples(lambda: self._current)
         self._last_report = 0.0
         self._last_flush = 0.0
         self._last_tick = self._last_timers = self._last_debloat = 0.0
@@ -225,6 +229,7 @@ class SlotLoop:
         self._poll.register(self._bell, select.POLLIN)
         self._by_descriptor[self._bell.fileno()] = self._on_bell
         self._tell(Ready())
+        self._samples.start()
         while True:
             is_busy = self._turn()
             self._send(is_busy)
@@ -251,6 +256,7 @@ class SlotLoop:
 
     def _process(self, task: Task) -> None:
         channel, kind, content = task.take()
+        self._current = task
         started = time.perf_counter()
         if kind == BLOCK:
             task.subtask.gate.receive(channel.exchange_id, channel.upstream, content)
@@ -265,10 +271,12 @@ class SlotLoop:
         elif task.on_end():
             self._end(task)
         task.worked(started)
+        self._current = None
 
     def _read(self, task: Task) -> None:
         source = task.subtask.source
         assert source is not None
+        self._current = task
         started = time.perf_counter()
         reach("before-reading")
         task.subtask.chain.guarded_head(source.read)
@@ -278,6 +286,7 @@ class SlotLoop:
         if source.has_outcomes:
             self._report([task])
         task.subtask.busy_s += time.perf_counter() - started
+        self._current = None
 
     def _settle(self) -> bool:
         """Nothing waits: timers that are due fire, and what stands in buffers goes on its way."""
@@ -506,7 +515,8 @@ class SlotLoop:
         reports = []
         for task in tasks:
             busy_ms = task.subtask.busy_s * 1000
-            reports.append(replace(task.subtask.report(busy_ms), task_metrics=task.measure()))
+            measured = {**task.measure(), **self._samples.busiest_line(task)}
+            reports.append(replace(task.subtask.report(busy_ms), task_metrics=measured))
         self._tell(Reports(tuple(reports)))
 
     def fail(self, error: BaseException) -> None:
@@ -523,6 +533,7 @@ class SlotLoop:
 
     def close(self) -> None:
         """Closes all operators, whatever happens."""
+        self._samples.close()
         self._subtasks.close()
         self._bell.close()
         self._rope.close()

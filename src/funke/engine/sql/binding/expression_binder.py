@@ -105,7 +105,9 @@ class ExpressionBinder:
         found: BoundExpression
         found, fields = self._scope.find(name)
         for field in fields:
-            if not isinstance(found.type, RowType) or field not in found.type.names:
+            if not isinstance(found.type, RowType):
+                raise refused(f"Table '{name.parts[0]}' not found", name.place_of(0))
+            if field not in found.type.names:
                 raise refused(f"Column '{field}' not found in '{'.'.join(name.parts)}'", name.position)
             found = self._field(found, field, name)
         return found
@@ -143,7 +145,7 @@ class ExpressionBinder:
         arguments: list[BoundExpression] = []
         for condition, result in case.branches:
             if case.operand is not None:
-                condition = syntax.Call("=", (case.operand, condition), position=condition.position)
+                condition = syntax.Call("=", (case.operand, condition), position=case.position)
             arguments += [self.bind(condition), self.bind(result)]
         arguments.append(_NULL if case.otherwise is None else self.bind(case.otherwise))
         return self._call("case", arguments, case)

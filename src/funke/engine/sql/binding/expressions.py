@@ -86,6 +86,9 @@ class BoundFunction(BoundExpression):
     call: BoundCall
     arguments: tuple[BoundExpression, ...]
 
+    def as_argument(self) -> Argument:
+        return Argument(self.type, is_json=self.call.function.name in ("json_object", "json_array"))
+
 
 def column_of(expression: BoundExpression, repeated: RepeatedExpressions | None = None) -> ColumnGetter:
     """What computes an expression; made once, where it is used."""

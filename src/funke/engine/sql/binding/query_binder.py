@@ -41,6 +41,7 @@ from funke.engine.sql.functions.function import Function, Session
 from funke.engine.sql.functions.values import to_value, to_values
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
+from funke.engine.sql.syntax.position import Position
 from funke.engine.types.logical.atomic_types import BooleanType
 from funke.engine.types.logical.common_type import common_type
 
@@ -202,6 +203,8 @@ class QueryBinder:
         for name, column_names, each in query.tables:
             relation = inner.bind(each)
             names = column_names or tuple(column.name for column in relation.columns)
+            if len(names) != len(relation.columns):
+                raise refused("Number of columns must match number of query columns", each.position)
             known[name] = _renamed(relation, names)
         return inner
 
@@ -209,7 +212,7 @@ class QueryBinder:
         binder = ExpressionBinder(Scope(), self.session, self.find_function)
         rows = [[binder.bind(each) for each in row] for row in values.rows]
         if len({len(row) for row in rows}) > 1:
-            raise refused("Values must have the same number of columns in all rows", values.position)
+            raise refused("Values passed to VALUES operator must have compatible types", values.position)
         types = [common_type([row[place].type for row in rows]) for place in range(len(rows[0]))]
         if any(each is None for each in types):
             raise refused("Values passed to VALUES operator must have compatible types", values.position)
@@ -220,12 +223,13 @@ class QueryBinder:
         words = words_of(query)
         left, right = self.bind(query.left), self.bind(query.right)
         if len(left.columns) != len(right.columns):
-            raise refused(f"Column count mismatch in {words}", query.position)
+            raise refused(f"Column count mismatch in {words}", _items_place(query.right))
         columns: list[Column] = []
         for one, other in zip(left.columns, right.columns):
             found = common_type([one.type, other.type])
             if found is None:
-                raise refused(f"Type mismatch in column {len(columns) + 1} of {words}", query.position)
+                place = _item_place(query.left, len(columns))
+                raise refused(f"Type mismatch in column {len(columns) + 1} of {words}", place)
             # Flink takes the role of the left side for both; rows of a side that has none would have no event time.
             columns.append(Column(one.name, found, one.time if one.time is other.time else None))
         wanted = tuple(columns)
@@ -271,6 +275,23 @@ def _distinct(names: list[str]) -> list[str]:
         taken.add(found)
         names[place] = found
     return names
+
+
+def _items_place(query: queries.Query) -> Position | None:
+    """Where the columns of a query stand: from the first to the last."""
+    if isinstance(query, queries.SetOperation):
+        return _items_place(query.left)
+    places = [each.position for each in query.items] if isinstance(query, queries.Select) else []
+    first, last = (places[0], places[-1]) if places else (None, None)
+    return query.position if first is None or last is None else first.to(last.end or last)
+
+
+def _item_place(query: queries.Query, index: int) -> Position | None:
+    if isinstance(query, queries.SetOperation):
+        return _item_place(query.left, index)
+    if isinstance(query, queries.Select) and index < len(query.items):
+        return query.items[index].position
+    return query.position
 
 
 def _name_of(part: object) -> str:

@@ -36,7 +36,7 @@ class Scope:
         if len(parts) > 1 and any(column.table == parts[0] for column in self.columns):
             found = [i for i, column in enumerate(self.columns) if (column.table, column.name) == parts[:2]]
             if not found:
-                raise refused(f"Column '{parts[1]}' not found in table '{parts[0]}'", name.position)
+                raise refused(f"Column '{parts[1]}' not found in table '{parts[0]}'", name.place_of(1))
             return self._column(found[0]), parts[2:]
         found = [i for i, column in enumerate(self.columns) if column.name == parts[0]]
         if len(found) > 1:
@@ -44,7 +44,7 @@ class Scope:
         if found:
             return self._column(found[0]), parts[1:]
         if len(parts) > 1:
-            raise refused(f"Table '{parts[0]}' not found", name.position)
+            raise refused(f"Table '{parts[0]}' not found", name.place_of(0))
         similar = next((c.name for c in self.columns if c.name.lower() == parts[0].lower()), None)
         hint = "" if similar is None else f"; did you mean '{similar}'?"
         raise refused(f"Column '{parts[0]}' not found in any table{hint}", name.position)
@@ -64,5 +64,5 @@ class Scope:
 
 def refused(message: str, position: Position | None) -> SqlValidationError:
     """The error for something that was asked for and has no meaning, with its place if that is known."""
-    place = "" if position is None else f"At {position}: "
+    place = "" if position is None else f"{position.place}: "
     return SqlValidationError(f"SQL validation failed. {place}{message}")

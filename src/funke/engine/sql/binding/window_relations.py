@@ -23,6 +23,8 @@ class Windows:
     size_ms: int
     slide_ms: int = 0
     offset_ms: int = 0
+    # Whether a window takes in its last slice first: Flink's table function HOP does, its group window does not.
+    is_from_last: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 from funke.engine.errors import SqlValidationError
@@ -56,6 +57,7 @@ def bind_window_table(
             f"{to_sql_text(source.columns[place].type)}."
         )
     windows = windows_of(function.kind, function.sizes, function.offset)
+    windows = replace(windows, is_from_last=function.kind == "hop")
     if function.kind == "cumulate" and windows.size_ms % windows.slide_ms:
         raise SqlValidationError(
             "CUMULATE table function based aggregate requires maxSize must be an integral multiple of step, but got "

@@ -38,11 +38,10 @@ def number_body(operator: str, call: BoundCall) -> Callable[[Any, Any], Any]:
         compute = _DECIMALS[operator]
         wanted = [to_decimal_type(each) for each in call.types]
         return cast_values(call, wanted, lambda left, right: fitted(compute(left, right), result))
-    operands = common_type(call.types)
-    assert operands is not None
+    operands = _operand_type(call)
     if isinstance(operands, INTEGRAL):
         whole, bits = _INTEGERS[operator], BITS[type(result)]
-        return lambda left, right: wrapped(whole(left, right), bits)
+        return cast_values(call, [operands, operands], lambda left, right: wrapped(whole(left, right), bits))
     floating = _FLOATS[operator]
     body: Callable[[Any, Any], Any] = floating
     if isinstance(result, FloatType):
@@ -50,12 +49,18 @@ def number_body(operator: str, call: BoundCall) -> Callable[[Any, Any], Any]:
     return cast_values(call, [operands, operands], body)
 
 
+def _operand_type(call: BoundCall) -> DataType:
+    """The type that both operands are cast to: a decimal beside an integer whose type the result has is one too."""
+    found = common_type(call.types)
+    assert found is not None
+    return call.result if isinstance(found, DecimalType) and not isinstance(call.result, DecimalType) else found
+
+
 def number_kernel(operator: str, call: BoundCall) -> Callable[..., Any] | None:
     """Return an operation on two columns of numbers."""
     if isinstance(call.result, DecimalType):
         return _decimal_kernel(operator, call)
-    operands = common_type(call.types)
-    assert operands is not None
+    operands = _operand_type(call)
     if operator == "/" and isinstance(operands, INTEGRAL):
         return cast_columns(call.types, [operands, operands], _integer_quotient)
     if operator == "%":

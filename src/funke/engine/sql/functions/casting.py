@@ -10,7 +10,7 @@ from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.value_casts import CastError, value_cast
 from funke.engine.types.logical.casts import can_cast
 from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import is_nullable, with_nullable
+from funke.engine.types.logical.families import NUMERIC, TIMESTAMP, is_nullable, with_nullable
 
 __all__ = ["CASTING", "cast_columns", "cast_values"]
 
@@ -39,6 +39,9 @@ def _is_idle(source: DataType, target: DataType) -> bool:
 
 def _cast_type(arguments: Sequence[Argument]) -> DataType | None:
     source, target = arguments[0].type, arguments[1].value
+    if isinstance(source, TIMESTAMP) and isinstance(target, NUMERIC):
+        # Flink has taken it away: UNIX_TIMESTAMP says what is meant.
+        return None
     return with_nullable(target, is_nullable(source)) if can_cast(source, target) else None
 
 

@@ -72,7 +72,7 @@ def _at_type(arguments: Sequence[Argument]) -> DataType | None:
     whole: Any = arguments[0].type
     if isinstance(whole, ArrayType):
         return with_nullable(whole.element_type, True) if isinstance(arguments[1].type, (*INTEGRAL, NullType)) else None
-    if isinstance(whole, MapType):
+    if isinstance(whole, MapType) and common_type([whole.key_type, arguments[1].type]) is not None:
         return with_nullable(whole.value_type, True)
     return None
 
@@ -118,7 +118,7 @@ def _cardinality_body(call: BoundCall) -> Callable[..., Any]:
 def _element_type(arguments: Sequence[Argument]) -> DataType:
     array: Any = arguments[0].type
     element: DataType = array.element_type
-    return with_nullable(element, True)
+    return with_nullable(element, is_nullable(element) or is_nullable(array))
 
 
 def _element(items: list[Any]) -> Any:
@@ -168,8 +168,8 @@ def _intersect(left: list[Any], right: list[Any]) -> list[Any]:
 def _slice(items: list[Any], start: int, end: int | None = None) -> list[Any]:
     """From a place to another, both counted from 1, or from the end if negative."""
     first = start if start > 0 else len(items) + start + 1 if start < 0 else 1
-    last = len(items) if end is None else end if end > 0 else len(items) + end + 1 if end < 0 else 1
-    return items[max(first, 1) - 1 : max(last, 0)] if first <= last else []
+    last = len(items) if end is None else end if end >= 0 else len(items) + end + 1
+    return items[max(first, 1) - 1 : max(last or 1, 0)]
 
 
 def _sort(items: list[Any], is_ascending: bool = True, nulls_first: bool | None = None) -> list[Any]:
@@ -241,6 +241,11 @@ def _null_aware(name: str, forms: str, result: Any, body: Callable[..., Any], pu
         return None if items is None else body(items, *others)
 
     return Function((name,), forms, result, aware, is_strict=False, purpose=purpose)
+
+
+def _maybe_element(name: str, choose: Callable[..., Any], purpose: str) -> Function:
+    """An element of an array that may be empty."""
+    return Function((name,), "array", _element_type, _extreme(choose), may_give_null=True, purpose=purpose)
 
 
 COLLECTIONS: tuple[Function, ...] = (
@@ -334,8 +339,8 @@ COLLECTIONS: tuple[Function, ...] = (
         _sort,
         "The array sorted, ascending by default; NULLs come first then, else last.",
     ),
-    _function("array_max", "array", _element_type, _extreme(max), "The greatest element."),
-    _function("array_min", "array", _element_type, _extreme(min), "The least element."),
+    _maybe_element("array_max", max, "The greatest element."),
+    _maybe_element("array_min", min, "The least element."),
     _function(
         "array_join", "array, text, text?", _STRING, _join, "The texts of an array with a separator between them."
     ),

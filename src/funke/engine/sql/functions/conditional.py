@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
@@ -19,7 +20,7 @@ from funke.engine.types.logical.casts import are_comparable
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.common_type import common_type
 from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import CONSTRUCTED, is_nullable, with_nullable
+from funke.engine.types.logical.families import CONSTRUCTED, any_nullable, is_nullable, with_nullable
 
 __all__ = ["CONDITIONAL"]
 
@@ -35,6 +36,11 @@ def _case_type(arguments: Sequence[Argument]) -> DataType | None:
     if count < 3 or count % 2 == 0 or not all(isinstance(each, (BooleanType, NullType)) for each in conditions):
         return None
     return common_type([each.type for place, each in enumerate(arguments) if _is_value(place, count)])
+
+
+def _if_type(arguments: Sequence[Argument]) -> DataType | None:
+    found = _case_type(arguments)
+    return None if found is None else with_nullable(found, any_nullable(each.type for each in arguments))
 
 
 def _case_body(call: BoundCall) -> Callable[..., Any]:
@@ -93,6 +99,13 @@ def _coalesce_type(arguments: Sequence[Argument]) -> DataType | None:
     return None if found is None else with_nullable(found, all(is_nullable(each.type) for each in arguments))
 
 
+def _ifnull_type(arguments: Sequence[Argument]) -> DataType | None:
+    first = arguments[0].type
+    found = _coalesce_type(arguments)
+    # What is never NULL stays as it is.
+    return found if found is None or is_nullable(first) else first
+
+
 def _coalesce_body(call: BoundCall) -> Callable[..., Any]:
     casts = [_cast_or_null(each, call) for each in call.types]
 
@@ -137,6 +150,13 @@ def _nullif_kernel(call: BoundCall) -> Callable[..., Any] | None:
     return nullif
 
 
+def _is_above(one: Any, other: Any) -> bool:
+    """Whether a value is greater; NaN is above all other numbers."""
+    if isinstance(one, float) and math.isnan(one):
+        return not math.isnan(other)
+    return bool(one > other)
+
+
 def _extreme(name: str, is_better: Callable[[Any, Any], bool], kernel: Callable[..., Any], purpose: str) -> Function:
     def body(call: BoundCall) -> Callable[..., Any]:
         casts = [value_cast(each, call.result, call.session) for each in call.types]
@@ -159,13 +179,22 @@ def _extreme(name: str, is_better: Callable[[Any, Any], bool], kernel: Callable[
 
 CONDITIONAL: tuple[Function, ...] = (
     Function(
-        ("case", "if"),
+        ("case",),
         "any, any, any...",
         _case_type,
         body_for=_case_body,
         kernel_for=_case_kernel,
         is_strict=False,
         purpose="The value behind the first condition that is TRUE, else the last one.",
+    ),
+    Function(
+        ("if",),
+        "any, any, any",
+        _if_type,
+        body_for=_case_body,
+        kernel_for=_case_kernel,
+        is_strict=False,
+        purpose="The first value if the condition is TRUE, else the second.",
     ),
     Function(
         ("coalesce",),
@@ -179,7 +208,7 @@ CONDITIONAL: tuple[Function, ...] = (
     Function(
         ("ifnull",),
         "any, any",
-        _coalesce_type,
+        _ifnull_type,
         body_for=_coalesce_body,
         kernel_for=_coalesce_kernel,
         is_strict=False,
@@ -194,6 +223,6 @@ CONDITIONAL: tuple[Function, ...] = (
         is_strict=False,
         purpose="NULL if both are equal, else the first.",
     ),
-    _extreme("greatest", lambda a, b: a > b, pc.max_element_wise, "The greatest; NULL if one is NULL."),
-    _extreme("least", lambda a, b: a < b, pc.min_element_wise, "The least; NULL if one is NULL."),
+    _extreme("greatest", _is_above, pc.max_element_wise, "The greatest; NULL if one is NULL."),
+    _extreme("least", lambda one, other: _is_above(other, one), pc.min_element_wise, "The least; NULL if one is NULL."),
 )

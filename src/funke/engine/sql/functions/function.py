@@ -68,6 +68,8 @@ class Argument:
 
     type: DataType
     value: Any = NOT_CONSTANT
+    # Whether it is a text that another function has made as JSON.
+    is_json: bool = False
 
     @property
     def is_constant(self) -> bool:

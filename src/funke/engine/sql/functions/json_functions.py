@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import datetime
 import json
+import math
+import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -15,7 +17,7 @@ from funke.engine.sql.functions.value_casts import value_cast, value_text
 from funke.engine.types.logical.atomic_types import BooleanType, VarCharType
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import BINARY, LONGEST, NUMERIC, is_nullable, with_nullable
+from funke.engine.types.logical.families import APPROXIMATE, BINARY, LONGEST, NUMERIC, with_nullable
 from funke.engine.types.logical.row_type import RowType
 
 __all__ = ["JSON"]
@@ -84,16 +86,19 @@ def _value_body(call: BoundCall) -> Callable[..., Any]:
             (others[4] if len(others) > 4 else None),
         )
         document = _parse(text)
-        if document is _MISSING:
-            return instead(on_error, error_default, f"Invalid JSON: {text}")
         parsed = parse_path(path)
+        if document is _MISSING and not parsed.is_strict:
+            return instead(on_empty, empty_default, f"Invalid JSON: {text}")
+        if document is _MISSING or document is None:
+            return instead(on_error, error_default, f"Invalid JSON: {text}")
         try:
             found = parsed.find(document)
         except PathError as problem:
             return instead(on_error, error_default, str(problem))
-        if not found or (parsed.is_definite and found[0] is None):
+        is_scalar = parsed.is_definite and bool(found) and not isinstance(found[0], (dict, list, type(None)))
+        if (not found and parsed.is_definite) or not (is_scalar or parsed.is_strict):
             return instead(on_empty, empty_default, "Empty result of JSON_VALUE function is not allowed")
-        if not parsed.is_definite or isinstance(found[0], (dict, list)):
+        if not is_scalar:
             return instead(on_error, error_default, "Strict jsonpath mode requires scalar value")
         try:
             return cast(_scalar_text(found[0]))
@@ -127,9 +132,11 @@ def _query_body(call: BoundCall) -> Callable[..., Any]:
         document = _MISSING if text is None else _parse(text)
         if text is None or path is None:
             return None
-        if document is _MISSING:
-            return instead(on_error, f"Invalid JSON: {text}")
         parsed = parse_path(path)
+        if document is _MISSING and not parsed.is_strict:
+            return instead(on_empty, f"Invalid JSON: {text}")
+        if document is _MISSING or document is None:
+            return instead(on_error, f"Invalid JSON: {text}")
         try:
             found = parsed.find(document)
         except PathError as problem:
@@ -137,7 +144,9 @@ def _query_body(call: BoundCall) -> Callable[..., Any]:
         if not found and parsed.is_definite:
             return instead(on_empty, "Empty result of JSON_QUERY function is not allowed")
         value = _wrapped(found, parsed.is_definite, wrapper)
-        if not isinstance(value, (dict, list)):
+        if not (isinstance(value, (dict, list)) or parsed.is_strict):
+            return instead(on_empty, "Empty result of JSON_QUERY function is not allowed")
+        if not isinstance(value, list if gives_array else (dict, list)):
             return instead(on_error, "Strict jsonpath mode requires array or object value")
         if gives_array:
             return [None if each is None else _scalar_text(each) for each in value]
@@ -150,8 +159,8 @@ def _wrapped(found: list[Any], is_definite: bool, wrapper: str) -> Any:
     value = found[0] if is_definite else found
     if wrapper.startswith("WITHOUT"):
         return value
-    # CONDITIONAL wraps what is no array or object.
-    return value if "UNCONDITIONAL" not in wrapper and isinstance(value, (dict, list)) else [value]
+    # CONDITIONAL wraps what is no array.
+    return value if "UNCONDITIONAL" not in wrapper and isinstance(value, list) else [value]
 
 
 def _exists(text: str | None, path: str, on_error: str = "FALSE") -> bool | None:
@@ -159,9 +168,13 @@ def _exists(text: str | None, path: str, on_error: str = "FALSE") -> bool | None
         return None
     document = _parse(text)
     try:
-        if document is _MISSING:
+        if document is _MISSING or document is None:
             raise PathError(f"Invalid JSON: {text}")
-        return bool(parse_path(path).find(document))
+        parsed = parse_path(path)
+        found = parsed.find(document)
+        if parsed.is_strict and parsed.is_definite and found == [None]:
+            raise PathError(f"No results for path: {path}")
+        return bool(found)
     except PathError:
         if on_error.upper() == "ERROR":
             raise
@@ -188,6 +201,10 @@ def _is_json(kind: str, is_negated: bool) -> Callable[[str | None], bool]:
 
 def _json_form(data_type: Any, call: BoundCall) -> Callable[[Any], Any]:
     """Return what turns values of a type into what JSON has."""
+    if isinstance(data_type, APPROXIMATE):
+        text = value_text(data_type, call.session)
+        # A zero has no sign then.
+        return lambda value: Decimal(text(value + 0.0)) if math.isfinite(value) else text(value)
     if isinstance(data_type, (BooleanType, NullType, *NUMERIC)):
         return lambda value: value
     if isinstance(data_type, ArrayType):
@@ -203,7 +220,12 @@ def _json_form(data_type: Any, call: BoundCall) -> Callable[[Any], Any]:
     if isinstance(data_type, BINARY):
         return lambda value: base64.b64encode(value).decode()
     text = value_text(data_type, call.session)
-    return lambda value: value.isoformat() if isinstance(value, datetime.datetime) else text(value)
+    return lambda value: _iso_text(value) if isinstance(value, datetime.datetime) else text(value)
+
+
+def _iso_text(moment: datetime.datetime) -> str:
+    """A moment with as many digits of the second's fraction as it has."""
+    return re.sub(r"(\.\d*?)0+(?=[+-]|$)", r"\1", moment.isoformat())
 
 
 def _part(data_type: DataType, call: BoundCall) -> Callable[[Any], Any]:
@@ -216,9 +238,14 @@ def _string_body(call: BoundCall) -> Callable[..., Any]:
     return lambda value: _write(form(value))
 
 
+def _member(argument: Argument, call: BoundCall) -> Callable[[Any], Any]:
+    """What turns an argument into a part of JSON; one that is JSON itself is taken as it is."""
+    return _parse if argument.is_json else _part(argument.type, call)
+
+
 def _object_body(call: BoundCall) -> Callable[..., Any]:
-    """JSON_OBJECT (NULL | ABSENT, key, value, …); a value that is JSON already is taken as such by JSON()."""
-    forms = [_part(each, call) for each in call.types[2::2]]
+    """JSON_OBJECT (NULL | ABSENT, key, value, …)."""
+    forms = [_member(each, call) for each in call.arguments[2::2]]
 
     def json_object(on_null: str, *parts: Any) -> str:
         pairs = {key: form(value) for key, value, form in zip(parts[::2], parts[1::2], forms)}
@@ -229,7 +256,7 @@ def _object_body(call: BoundCall) -> Callable[..., Any]:
 
 
 def _array_body(call: BoundCall) -> Callable[..., Any]:
-    forms = [_part(each, call) for each in call.types[1:]]
+    forms = [_member(each, call) for each in call.arguments[1:]]
 
     def json_array(on_null: str, *values: Any) -> str:
         items = [form(each) for form, each in zip(forms, values)]
@@ -285,7 +312,7 @@ JSON: tuple[Function, ...] = (
     Function(
         ("json_exists",),
         "text, text, symbol?",
-        lambda arguments: with_nullable(_BOOLEAN, is_nullable(arguments[0].type) or len(arguments) > 2),
+        lambda arguments: _BOOLEAN,
         _exists,
         is_strict=False,
         purpose="Whether a path leads somewhere.",

@@ -42,9 +42,11 @@ class JsonPath:
     def find(self, document: Any) -> list[Any]:
         """Return all values that the path leads to."""
         found = [document]
+        is_definite = True
         for step in self.steps:
+            is_definite = is_definite and step.is_single
             following = [each for value in found for each in _follow(step, value)]
-            if self.is_strict and step.is_single and found and not following:
+            if self.is_strict and is_definite and not following:
                 raise PathError(f"No results for path: {step}")
             found = following
         return found
@@ -59,7 +61,7 @@ _STEP = re.compile(
 
 @lru_cache(maxsize=512)
 def parse_path(text: str) -> JsonPath:
-    """Return the path of a text; `lax` (the default) or `strict` may stand before it."""
+    """Return the path of a text; `lax` or `strict` (the default) may stand before it."""
     match = re.fullmatch(r"\s*(?:(lax|strict)\s+)?(\$.*?)\s*", text, re.IGNORECASE | re.DOTALL)
     if match is None:
         raise PathError(f"Illegal jsonpath spec '{text}', format of the spec should be: '<lax|strict> ${{expr}}'")
@@ -70,7 +72,7 @@ def parse_path(text: str) -> JsonPath:
             raise PathError(f"the JSON path '{text}' is not understood at '{rest[place:]}'")
         steps.append(_to_step(found))
         place = found.end()
-    return JsonPath(tuple(steps), (match[1] or "lax").lower() == "strict")
+    return JsonPath(tuple(steps), (match[1] or "strict").lower() == "strict")
 
 
 def _to_step(found: re.Match[str]) -> Step:

@@ -55,6 +55,11 @@ def _whole_type(arguments: Sequence[Argument]) -> DataType | None:
     return given
 
 
+def _square_root(value: float) -> float:
+    """As Java's power of a half: the root of -Infinity is Infinity."""
+    return math.inf if math.isinf(value) else math.sqrt(value) + 0.0
+
+
 def _round_type(arguments: Sequence[Argument]) -> DataType | None:
     digits = 0 if len(arguments) == 1 else arguments[1].value if arguments[1].is_constant else None
     return with_nullable(round_type(arguments[0].type, digits), any_nullable(each.type for each in arguments))
@@ -86,7 +91,8 @@ def _rounded_decimal(value: Decimal, digits: int, rounding: str) -> Decimal:
 
 
 def _rounded_float(value: float, digits: int, rounding: str) -> float:
-    return float(_rounded_decimal(from_float(value), digits, rounding)) if math.isfinite(value) else value
+    # A zero has no sign then.
+    return float(_rounded_decimal(from_float(value), digits, rounding)) + 0.0 if math.isfinite(value) else value
 
 
 def _floor_body(
@@ -252,7 +258,7 @@ MATHEMATICS: tuple[Function, ...] = (
     ),
     Function(("sign",), "number", like_argument(), body_for=_sign_body, purpose="1, 0 or -1."),
     _double("power", _power, "The first to the power of the second.", "number, number"),
-    _double("sqrt", math.sqrt, "The square root."),
+    _double("sqrt", _square_root, "The square root."),
     _double("ln", _log_base, "The natural logarithm."),
     _double("log10", _log10, "The logarithm to the base 10."),
     _double("log2", _log2, "The logarithm to the base 2."),

@@ -69,8 +69,11 @@ def _re2_text(pattern: re.Pattern[str], group: int | None) -> str | None:
     """Return the pattern for RE2, with a name for the group that is wanted; None if the results might differ."""
     if group is not None and not 0 <= group <= pattern.groups:
         return None
+    parsed = _parser.parse(pattern.pattern, re.ASCII)
+    if parsed.state.flags & (re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE):
+        return None
     try:
-        text = _sequence(_parser.parse(pattern.pattern, re.ASCII), group)
+        text = _sequence(parsed, group)
     except _DiffersError:
         return None
     return f"(?P<{_FOUND}>{text})" if group == 0 else text

@@ -34,7 +34,8 @@ def like_regex(pattern: str, escape: str = "") -> re.Pattern[str]:
         else:
             regex += {"%": ".*", "_": "."}.get(letter, re.escape(letter))
         place += 1
-    return re.compile(regex, re.DOTALL)
+    # With ESCAPE a mark stands for no end of a line.
+    return re.compile(regex) if escape else re.compile(regex, re.DOTALL)
 
 
 @lru_cache(maxsize=1024)

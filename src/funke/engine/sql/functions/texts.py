@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
-from funke.engine.sql.functions.type_rules import like_argument
+from funke.engine.sql.functions.type_rules import like_argument, nullable_like
 from funke.engine.types.logical.atomic_types import (
     BinaryType,
     BooleanType,
@@ -25,7 +25,7 @@ from funke.engine.types.logical.atomic_types import (
 )
 from funke.engine.types.logical.collection_types import ArrayType, MapType
 from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import BINARY, LONGEST, any_nullable, is_nullable, with_nullable
+from funke.engine.types.logical.families import BINARY, LONGEST, any_nullable, with_nullable
 
 __all__ = ["TEXTS"]
 
@@ -154,32 +154,44 @@ def _concat_ws_kernel(call: BoundCall) -> Callable[..., Any] | None:
 
 
 def _separator_type(arguments: Sequence[Argument]) -> DataType:
-    return with_nullable(_STRING, is_nullable(arguments[0].type))
+    return with_nullable(_STRING, any_nullable(each.type for each in arguments))
 
 
 def _pad(text: str, length: int, pad: str, is_left: bool) -> str | None:
-    if length < 0 or (not pad and length > len(text)):
+    # As Java counts: a character beyond the first 65536 is two.
+    units, fill = text.encode("utf-16-le"), pad.encode("utf-16-le")
+    missing = 2 * length - len(units)
+    if length < 0 or not pad:
         return None
-    missing = length - len(text)
     if missing <= 0:
-        return text[:length]
-    fill = (pad * (missing // len(pad) + 1))[:missing]
-    return fill + text if is_left else text + fill
+        return _from_units(units[: 2 * length])
+    fill = (fill * (missing // len(fill) + 1))[:missing]
+    return _from_units(fill + units if is_left else units + fill)
+
+
+def _from_units(units: bytes) -> str:
+    """The text of Java's characters; half of one is a question mark."""
+    return units.decode("utf-16-le", "surrogatepass").encode("utf-8", "replace").decode()
 
 
 def _position(part: Any, whole: Any, start: int = 1) -> int:
     return int(whole.find(part, max(start - 1, 0))) + 1
 
 
-def _instr(text: str, part: str, start: int = 1, occurrence: int = 1) -> int | None:
+def _instr(text: str, part: str, start: int = 1, occurrence: int = 1) -> int:
     """Where a part stands for the n-th time; from a negative start on, backwards."""
-    if start == 0 or occurrence <= 0:
-        return None
+    if occurrence <= 0:
+        raise ValueError("nthAppearance must be positive!")
+    if start == 0:
+        return 0
     is_forward = start > 0
     place = start - 2 if is_forward else len(text) + start + 1
     for _ in range(occurrence):
         if is_forward:
-            place = text.find(part, place + 1)
+            # Java finds nothing at the end, however far behind that it looks.
+            place = text.find(part, place + 1) if part else min(place + 1, len(text))
+        elif not part:
+            place = max(place - 1, 0)
         else:
             place = text.rfind(part, 0, place - 1 + len(part)) if place > 0 else -1
         if place < 0:
@@ -191,11 +203,13 @@ def _overlay(text: str, new: str, start: int, length: int | None = None) -> str:
     count = len(new) if length is None else length
     if start <= 0 or start > len(text):
         return text
-    return text[: start - 1] + new + text[start - 1 + max(count, 0) :]
+    # A part of a length below zero has nothing behind it.
+    return text[: start - 1] + new + (text[start - 1 + count :] if count >= 0 else "")
 
 
 def _initcap(text: str) -> str:
-    return re.sub(r"[^\W_]+", lambda match: match[0][:1].upper() + match[0][1:].lower(), text)
+    # Words are of ASCII; whatever else stands between them.
+    return re.sub(r"[0-9A-Za-z]+", lambda match: match[0][:1].upper() + match[0][1:].lower(), text)
 
 
 def _left(text: str, length: int) -> str:
@@ -256,16 +270,20 @@ def _hex(value: Any) -> str:
 
 def _unhex(text: str) -> bytes | None:
     try:
-        return bytes.fromhex(text.zfill(len(text) + len(text) % 2)) if not re.search(r"\s", text) else None
+        if re.search(r"\s", text):
+            return None
+        # Of an odd number of digits the first one counts as 0.
+        return bytes.fromhex("00" + text[1:]) if len(text) % 2 and int(text, 16) >= 0 else bytes.fromhex(text)
     except ValueError:
         return None
 
 
 def _split_index(text: str, separator: Any, index: int) -> str | None:
     mark = chr(separator) if isinstance(separator, int) else separator
-    if index < 0 or not mark or not text:
+    if index < 0 or not text:
         return None
-    parts = text.split(mark)
+    # Without a separator there are words.
+    parts = text.split(mark) if mark else re.split(r"\s", text)
     return parts[index] if index < len(parts) else None
 
 
@@ -313,12 +331,14 @@ def _split_index_kernel(call: BoundCall) -> Callable[..., Any] | None:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    if not separator:
+    if not separator or not text:
         return list(text)
     return text.split(separator)
 
 
 def _str_to_map(text: str, pair_mark: str = ",", key_mark: str = "=") -> dict[str, str | None]:
+    if not text:
+        return {}
     """Both marks are regular expressions, as in Java."""
     pairs: dict[str, str | None] = {}
     for each in re.split(pair_mark, text):
@@ -341,7 +361,7 @@ _URL_PARTS: dict[str, Callable[[urllib.parse.SplitResult], str | None]] = {
 
 def _parse_url(text: str, part: str, key: str | None = None) -> str | None:
     try:
-        url = urllib.parse.urlsplit(text)
+        url = urllib.parse.urlsplit(text.strip())
     except ValueError:
         return None
     if not url.scheme or part not in _URL_PARTS:
@@ -364,14 +384,40 @@ def _url_encode(text: str) -> str:
     return urllib.parse.quote_plus(text, safe="*").replace("~", "%7E")
 
 
-def _printf(template: str, *values: Any) -> str | None:
+_PRINTED = re.compile(r"%(?:(\d+)\$)?([-#+ 0,(]*)(\d+)?(?:\.(\d+))?(.?)", re.DOTALL)
+
+
+def _printf(template: str | None, *values: Any) -> str | None:
+    """As Java's formatter writes values; NULL if the template is none, or a value does not fit."""
+    if template is None:
+        return None
+    following = iter(values)
+
+    def printed(match: re.Match[str]) -> str:
+        place, flags, width, precision, letter = match.groups()
+        if letter and letter in "%n":
+            return "%" if letter == "%" else "\n"
+        if letter not in "sSdxXofeEgGcbB" or not letter:
+            raise ValueError(letter)
+        value = values[int(place) - 1] if place else next(following)
+        if value is None:
+            letter, value, flags = "s", "null", flags.replace("0", "")
+        elif letter in "dxXo" and (isinstance(value, bool) or not isinstance(value, int)):
+            raise TypeError(value)
+        elif letter in "bB":
+            letter, value = "s", str(value).lower()
+        text: str = f"%{flags.replace(',', '')}{width or ''}{'.' + precision if precision else ''}{letter}" % value
+        return text.upper() if letter in "SX" else text
+
     try:
-        return re.sub(r"%(\d+)\$", "%", template) % tuple(values)
-    except (TypeError, ValueError):
+        return _PRINTED.sub(printed, template)
+    except (TypeError, ValueError, IndexError, StopIteration):
         return None
 
 
-def _translate(text: str, source: str, target: str) -> str:
+def _translate(text: str | None, source: str | None, target: str | None) -> str | None:
+    if text is None or source is None or target is None:
+        return text
     table: dict[int, str | None] = {}
     for place, letter in enumerate(source):
         table.setdefault(ord(letter), target[place] if place < len(target) else None)
@@ -462,7 +508,14 @@ TEXTS: tuple[Function, ...] = (
         "The text with every occurrence of a part replaced.",
         _replace_kernel,
     ),
-    _function("translate", "text, text, text", _STRING, _translate, "The text with characters replaced one by one."),
+    Function(
+        ("translate",),
+        "text, text, text",
+        nullable_like(_STRING, 0),
+        _translate,
+        is_strict=False,
+        purpose="The text with characters replaced one by one; as it is if it is not said by which.",
+    ),
     _maybe(
         "split_index",
         "text, text/integer, integer",
@@ -525,7 +578,15 @@ TEXTS: tuple[Function, ...] = (
         lambda a, b: a.endswith(b),
         "Whether a text ends with another.",
     ),
-    _maybe("printf", "text, any...", _STRING, _printf, "The values in a template like C's."),
+    Function(
+        ("printf",),
+        "text, any...",
+        _STRING,
+        _printf,
+        is_strict=False,
+        may_give_null=True,
+        purpose="The values in a template like C's.",
+    ),
     Function(
         ("elt",),
         "integer, text...",

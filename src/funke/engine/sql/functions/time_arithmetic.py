@@ -66,7 +66,8 @@ def plus_interval(moment: DataType, interval: DataType, call: BoundCall) -> Call
     if is_months:
         return add_months
     if isinstance(call.result, DateType):
-        return lambda date, millis: date + datetime.timedelta(days=millis // _DAY_MS)
+        # Hours that make no whole day do not count, in either direction.
+        return lambda date, millis: date + datetime.timedelta(days=int(millis / _DAY_MS))
     if isinstance(moment, DateType):
         return lambda date, millis: _midnight(date) + datetime.timedelta(milliseconds=millis)
     return lambda value, millis: value + datetime.timedelta(milliseconds=millis)

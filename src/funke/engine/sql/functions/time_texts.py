@@ -11,6 +11,7 @@ from functools import lru_cache
 __all__ = [
     "format_pattern",
     "parse_date",
+    "parse_formatted",
     "parse_pattern",
     "parse_time",
     "parse_timestamp",
@@ -42,7 +43,8 @@ def parse_timestamp(text: str, digits: int = 9) -> datetime.datetime | None:
     match = _TIMESTAMP_TEXT.fullmatch(text)
     if match is None:
         return None
-    date = _date(match[1], match[2], match[3])
+    # Days end with the month.
+    date = _date(match[1], match[2], match[3]) or _last_of_month(match[1], match[2], match[3])
     time = datetime.time() if match[4] is None else _time(match[4], match[5], match[6], (match[7] or "")[:digits])
     return None if date is None or time is None else datetime.datetime.combine(date, time)
 
@@ -73,6 +75,12 @@ def _date(year: str, month: str | None, day: str | None) -> datetime.date | None
         return None
 
 
+def _last_of_month(year: str, month: str | None, day: str | None) -> datetime.date | None:
+    if not 29 <= int(day or 1) <= 31:
+        return None
+    return next((found for last in (30, 29, 28) if (found := _date(year, month, str(last))) is not None), None)
+
+
 def _time(hour: str, minute: str, second: str | None, fraction: str | None) -> datetime.time | None:
     try:
         return datetime.time(int(hour), int(minute), int(second or 0), int((fraction or "").ljust(6, "0")[:6]))
@@ -88,15 +96,53 @@ def format_pattern(moment: datetime.datetime, pattern: str, zone_name: str = "")
 
 
 def parse_pattern(text: str, pattern: str) -> datetime.datetime | None:
-    """Return the date and time that a text shows in a pattern of Java's formatters; None if it does not fit."""
+    """Return the date and time that a text begins with, as Java's SimpleDateFormat reads it; None if it does not fit.
+
+    Numbers that are too large go on: the 30th of February is the first of March.
+    """
     compiled, letters = _pattern_regex(pattern)
     match = compiled.match(text)
-    if match is None:
-        return None
-    found = {letter: match[number + 1] for number, letter in enumerate(letters)}
+    return None if match is None else _rolled(*_fields(letters, match))
+
+
+def parse_formatted(text: str, pattern: str) -> datetime.datetime | None:
+    """Return the date and time that a text is, as Java's DateTimeFormatter reads it: days end with the month.
+
+    A text that does not fit may be one that JDBC knows: 2024-1-2, 2024-1-2 3:4:5.6.
+    """
+    compiled, letters = _pattern_regex(pattern)
+    match = compiled.fullmatch(text)
+    fields = None if match is None else _fields(letters, match)
+    if fields is None or not 1 <= fields[1] <= 12 or not 1 <= fields[2] <= 31:
+        return _jdbc_moment(text.strip())
     try:
-        return _from_fields(found)
+        year, month, day, hour, minute, second, micros = fields
+        last = calendar.monthrange(year, month)[1]
+        return datetime.datetime(year, month, min(day, last), hour, minute, second, micros)
     except ValueError:
+        return None
+
+
+_JDBC = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?: (\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,9}))?)?")
+
+
+def _jdbc_moment(text: str) -> datetime.datetime | None:
+    match = _JDBC.fullmatch(text)
+    if match is None or not 1 <= int(match[2]) <= 12 or not 1 <= int(match[3]) <= 31:
+        return None
+    year, month, day, hour, minute, second = (int(each or 0) for each in match.groups()[:6])
+    return _rolled(year, month, day, hour, minute, second, int((match[7] or "").ljust(6, "0")[:6]))
+
+
+def _rolled(
+    year: int, month: int, day: int, hour: int, minute: int, second: int, micros: int
+) -> datetime.datetime | None:
+    """The moment of numbers that may be too large; None if Python has no such year."""
+    years, month = divmod(month - 1, 12)
+    try:
+        start = datetime.datetime(year + years, month + 1, 1)
+        return start + datetime.timedelta(day - 1, second, micros, 0, minute, hour)
+    except (ValueError, OverflowError):
         return None
 
 
@@ -178,7 +224,9 @@ def _pattern_regex(pattern: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
     return re.compile(regex), tuple(letters)
 
 
-def _from_fields(found: dict[str, str]) -> datetime.datetime:
+def _fields(letters: tuple[str, ...], match: re.Match[str]) -> tuple[int, int, int, int, int, int, int]:
+    """From the year down to microseconds."""
+    found = {letter: match[number + 1] for number, letter in enumerate(letters)}
     year_text = found.get("y", found.get("u", "1970"))
     year = int(year_text) + (2000 if len(year_text) == 2 else 0)
     month_text = found.get("M", "1").lower()
@@ -187,6 +235,4 @@ def _from_fields(found: dict[str, str]) -> datetime.datetime:
     if "h" in found or "K" in found:
         hour = int(found.get("h", found.get("K", "0"))) % 12 + (12 if found.get("a", "AM").upper() == "PM" else 0)
     micros = int(found.get("S", "").ljust(6, "0")[:6])
-    return datetime.datetime(
-        year, month, int(found.get("d", "1")), hour, int(found.get("m", "0")), int(found.get("s", "0")), micros
-    )
+    return (year, month, int(found.get("d", "1")), hour, int(found.get("m", "0")), int(found.get("s", "0")), micros)

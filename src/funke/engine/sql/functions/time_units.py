@@ -41,7 +41,7 @@ _PARTS: dict[str, Callable[[Any], int]] = {
     "HOUR": lambda moment: getattr(moment, "hour", 0),
     "MINUTE": lambda moment: getattr(moment, "minute", 0),
     "SECOND": lambda moment: getattr(moment, "second", 0),
-    "MILLISECOND": lambda moment: getattr(moment, "second", 0) * 1000 + getattr(moment, "microsecond", 0) // 1000,
+    "MILLISECOND": lambda moment: getattr(moment, "microsecond", 0) // 1000,
     "MICROSECOND": lambda moment: getattr(moment, "second", 0) * 1_000_000 + getattr(moment, "microsecond", 0),
     "EPOCH": lambda moment: (_moment(moment) - _EPOCH) // datetime.timedelta(seconds=1),
 }
@@ -79,8 +79,11 @@ def ceil_to(moment: Any, unit: str) -> Any:
     """Return the start of the next unit, or the moment itself if it is one."""
     if isinstance(moment, datetime.time):
         return ceil_to(datetime.datetime.combine(_EPOCH, moment), unit).time()
-    start = _floor(_moment(moment), unit)
-    if start != _moment(moment):
+    whole = _moment(moment)
+    # What is less than a millisecond does not count.
+    whole = whole.replace(microsecond=whole.microsecond // 1000 * 1000)
+    start = _floor(whole, unit)
+    if start != whole:
         is_long = unit in MONTHS
         start = add_months(start, MONTHS[unit]) if is_long else start + MILLIS[unit] * _MILLISECOND
     return start if isinstance(moment, datetime.datetime) else start.date()
@@ -111,8 +114,15 @@ def difference(unit: str, first: Any, second: Any) -> int:
 
 
 def _months_between(start: datetime.datetime, end: datetime.datetime) -> int:
+    """As Flink counts: by dates, and one less if it ends on the same day at an earlier time; backwards, too."""
+    months = _months_of_dates(start.date(), end.date())
+    is_earlier = add_months(start.date(), months) == end.date() and end.timetz() < start.timetz()
+    return months - 1 if is_earlier else months
+
+
+def _months_of_dates(start: datetime.date, end: datetime.date) -> int:
     if end < start:
-        return -_months_between(end, start)
+        return -_months_of_dates(end, start)
     months = (end.year - start.year) * 12 + end.month - start.month
     return months - 1 if add_months(start, months) > end else months
 

@@ -6,7 +6,6 @@ import datetime
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,7 +13,13 @@ import pyarrow.compute as pc
 from funke.engine.sql.functions.decimals import to_whole, wrapped
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.time_arithmetic import plus_interval
-from funke.engine.sql.functions.time_texts import format_pattern, parse_date, parse_pattern, parse_timestamp
+from funke.engine.sql.functions.time_texts import (
+    format_pattern,
+    parse_date,
+    parse_formatted,
+    parse_pattern,
+    parse_timestamp,
+)
 from funke.engine.sql.functions.time_units import (
     MILLIS,
     MONTHS,
@@ -23,6 +28,7 @@ from funke.engine.sql.functions.time_units import (
     part_of_days,
     part_of_months,
 )
+from funke.engine.sql.functions.time_zones import zone_of
 from funke.engine.sql.functions.values import from_values
 from funke.engine.types.logical.atomic_types import BigIntType, BooleanType, IntType, VarCharType
 from funke.engine.types.logical.data_type import DataType
@@ -106,7 +112,8 @@ def _part_function(name: str, unit: str, purpose: str) -> Function:
 
 
 def _date_format_body(call: BoundCall) -> Callable[..., Any]:
-    local = _local(call.types[0], call)
+    is_text = isinstance(call.types[0], CHARACTER)
+    local = (lambda text: parse_pattern(text, _SECOND)) if is_text else _local(call.types[0], call)
 
     def date_format(value: Any, pattern: str) -> str | None:
         moment = local(value)
@@ -148,7 +155,7 @@ def _to_date(text: str, pattern: str | None = None) -> datetime.date | None:
 
 
 def _to_timestamp(text: str, pattern: str | None = None) -> datetime.datetime | None:
-    return parse_timestamp(text, 3) if pattern is None else parse_pattern(text, pattern)
+    return parse_timestamp(text, 3) if pattern is None else parse_formatted(text, pattern)
 
 
 def _to_timestamp_ltz(*arguments: Any) -> datetime.datetime | None:
@@ -170,7 +177,9 @@ def _to_timestamp_ltz(*arguments: Any) -> datetime.datetime | None:
 
 def _instant_of_text(text: str, pattern: str | None = None, zone: str = "UTC") -> datetime.datetime | None:
     moment = _to_timestamp(text, pattern)
-    return None if moment is None else moment.replace(tzinfo=ZoneInfo(zone)).astimezone(_UTC)
+    if moment is None and pattern is None:
+        raise ValueError(f"Text '{text}' could not be parsed")
+    return None if moment is None else moment.replace(tzinfo=zone_of(zone)).astimezone(_UTC)
 
 
 def _to_timestamp_ltz_kernel(call: BoundCall) -> Callable[..., Any] | None:
@@ -255,7 +264,7 @@ def _convert_tz(text: str, source: str, target: str) -> str | None:
     moment = parse_pattern(text, _SECOND)
     if moment is None:
         return None
-    return format_pattern(moment.replace(tzinfo=ZoneInfo(source)).astimezone(ZoneInfo(target)), _SECOND)
+    return format_pattern(moment.replace(tzinfo=zone_of(source)).astimezone(zone_of(target)), _SECOND)
 
 
 def _overlaps_body(call: BoundCall) -> Callable[..., Any]:
@@ -270,6 +279,12 @@ def _overlaps_body(call: BoundCall) -> Callable[..., Any]:
         return bool(b >= c and d >= a)
 
     return overlaps
+
+
+def _overlaps_type(arguments: Sequence[Argument]) -> DataType | None:
+    types = [each.type for each in arguments]
+    kinds = {type(each) for each in types if not _is_interval(each)}
+    return with_nullable(_BOOLEAN, any_nullable(types)) if len(kinds) == 1 else None
 
 
 def _is_interval(data_type: DataType) -> bool:
@@ -390,7 +405,7 @@ TIMES: tuple[Function, ...] = (
     Function(
         ("overlaps",),
         "datetime, datetime/interval, datetime, datetime/interval",
-        _BOOLEAN,
+        _overlaps_type,
         body_for=_overlaps_body,
         purpose="Whether two spans of time meet.",
     ),

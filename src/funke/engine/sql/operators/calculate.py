@@ -76,8 +76,11 @@ class CalculateOperator(FunctionsOperator):
 
 
 def as_schema(batch: ColumnBatch, schema: Any) -> ColumnBatch:
-    """The same rows with the types of a table: streams know timestamps and decimals of one size each."""
-    return batch if batch.data.schema == schema else batch.with_data(batch.data.cast(schema, safe=False))
+    """The same rows with the names and types of a table: streams know timestamps and decimals of one size each."""
+    if batch.data.schema == schema:
+        return batch
+    # Tables that are put together have the names of the first.
+    return batch.with_data(batch.data.rename_columns(schema.names).cast(schema, safe=False))
 
 
 def schema_of(columns: Sequence[Column]) -> Any:

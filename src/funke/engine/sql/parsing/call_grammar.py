@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.parsing.expression_grammar import ExpressionGrammar
@@ -85,7 +86,7 @@ class CallGrammar(ExpressionGrammar):
         self.expect("(")
         found = _FORMS[token.key](self, token.key.lower(), place)
         self.expect(")")
-        return self._with_aggregation(found)
+        return self._with_aggregation(replace(found, position=self.span(place)))
 
     # Plain calls
 
@@ -107,7 +108,7 @@ class CallGrammar(ExpressionGrammar):
             argument_names=names,
             within_group=order_by,
             path=() if path == (name,) else path,
-            position=place,
+            position=self.span(place),
         )
         return self._with_aggregation(found)
 

@@ -29,9 +29,15 @@ class Cursor:
 
     def position(self, token: Token | None = None) -> Position:
         """The line and column of a token, of the current one by default."""
-        start = (token or self.token).start
-        line = bisect_right(self._line_starts, start)
-        return Position(line, start - self._line_starts[line - 1] + 1)
+        return self._position_of((token or self.token).start)
+
+    def _position_of(self, index: int) -> Position:
+        line = bisect_right(self._line_starts, index)
+        return Position(line, index - self._line_starts[line - 1] + 1)
+
+    def span(self, start: Position) -> Position:
+        """The place from a start to the end of the token that was taken last."""
+        return start.to(self._position_of(self.before().end - 1))
 
     def ahead(self, distance: int = 1) -> Token:
         """The token that many places behind the current one."""

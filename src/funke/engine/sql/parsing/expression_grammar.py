@@ -6,6 +6,7 @@ The precedences are Calcite's, which are Flink's; an operator of a higher one bi
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from funke.engine.errors import SqlParserError
 from funke.engine.sql.parsing.interval_literals import to_interval, to_interval_type
@@ -34,6 +35,7 @@ from funke.engine.sql.syntax.expressions import (
     ScalarQuery,
     WindowBound,
 )
+from funke.engine.sql.syntax.position import Position
 from funke.engine.sql.syntax.queries import Query
 
 __all__ = ["ExpressionGrammar"]
@@ -74,23 +76,31 @@ class ExpressionGrammar(TypeGrammar):
     def _infix(self, read: _Read, left: Expression, precedence: int) -> Expression:
         operator, following = self.token, self.ahead()
         try:
-            return read(self, left, precedence)
+            return self._whole(read(self, left, precedence))
         except SqlParserError:
             if self.token is following:
                 self.refuse_pair(operator, following)
             raise
+
+    def _whole(self, found: Expression) -> Expression:
+        """An expression that ends with the token that was taken last."""
+        return found if found.position is None else replace(found, position=self.span(found.position))
 
     def _operand(self) -> Expression:
         key = self.token.key
         if key == "NOT":
             place = self.position()
             self.advance()
-            return Call("not", (self.expression(_NOT),), position=place)
+            return self._whole(Call("not", (self.expression(_NOT),), position=place))
         if key in ("-", "+"):
             place = self.position()
             self.advance()
-            return Call(key, (self.expression(_SIGN),), position=place)
-        return self._with_parts(self._primary())
+            return self._whole(_signed(key, self.expression(_SIGN), place))
+        found = self._primary()
+        if found.position is not None and found.position.end is None:
+            # What stands in parentheses has its end already.
+            found = self._whole(found)
+        return self._with_parts(found) if self.at_any("[", ".") else found
 
     def _with_parts(self, found: Expression) -> Expression:
         """`a[1]`, `f(x).b`: an element of a collection or a field of a row."""
@@ -98,9 +108,11 @@ class ExpressionGrammar(TypeGrammar):
             if self.accept("["):
                 found = Call("at", (found, self.expression()), position=found.position)
                 self.expect("]")
+                found = self._whole(found)
             elif self.accept("."):
                 place = self.position()
                 found = Call("get", (found, string_literal(self.identifier(), place)), position=found.position)
+                found = self._whole(found)
             else:
                 return found
 
@@ -270,10 +282,11 @@ class ExpressionGrammar(TypeGrammar):
         if self.token.key in RESERVED_WORDS or self._at_call():
             return self.call()
         place = self.position()
-        parts = [self.identifier()]
+        parts, places = [self.identifier()], [self.span(place)]
         while self.token.key == "." and self.ahead().key != "*":
             parts.append(self.behind(self.advance(), self.identifier))
-        return Name(tuple(parts), position=place)
+            places.append(self.span(self.position(self.before())))
+        return Name(tuple(parts), position=place, places=tuple(places))
 
     def _at_call(self) -> bool:
         distance = 1
@@ -412,6 +425,15 @@ class ExpressionGrammar(TypeGrammar):
             return WindowBound(distance=number_literal("0"))
         distance = None if self.accept("UNBOUNDED") else self.expression(_RANGE + 1)
         return WindowBound(self.expect_any("PRECEDING", "FOLLOWING") == "PRECEDING", distance)
+
+
+def _signed(sign: str, operand: Expression, place: Position) -> Expression:
+    """A sign before an operand; the lowest integer is a constant, though its opposite is none of that type."""
+    if sign == "-" and isinstance(operand, Literal) and operand.value in (2**31, 2**63):
+        lowest = number_literal(str(operand.value - 1))
+        assert lowest is not None
+        return replace(lowest, value=-int(operand.value), position=place)
+    return Call(sign, (operand,), position=place)
 
 
 _Read = Callable[[ExpressionGrammar, Expression, int], Expression]

@@ -59,7 +59,8 @@ def _whole_literal(value: int, position: Position | None) -> Literal | None:
 
 def string_literal(text: str, position: Position | None = None) -> Literal:
     """A text is CHAR of its length."""
-    length = len(text)
+    # As Java counts: a character beyond the first 65536 is two.
+    length = len(text) + sum(each > "\uffff" for each in text)
     kind = _STRING_TYPES[length] if length < len(_STRING_TYPES) else CharType(length, False)
     return Literal(text, kind, position=position)
 

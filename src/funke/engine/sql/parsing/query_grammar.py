@@ -91,7 +91,8 @@ class QueryGrammar(RelationGrammar):
         if self.at("SELECT"):
             return self._select()
         if self.accept("VALUES"):
-            return Values(self.separated(self._values_row), position=place)
+            rows = self.separated(self._values_row)
+            return Values(rows, position=self.span(place))
         if self.accept("TABLE"):
             return Select((Star(),), self.table_reference(), position=place)
         self.expect("(")
@@ -133,7 +134,7 @@ class QueryGrammar(RelationGrammar):
             return self._table_star(place)
         operand = self.expression()
         name = self.alias()
-        return operand if name is None else Alias(operand, (name,), position=place)
+        return operand if name is None else Alias(operand, (name,), position=self.span(place))
 
     def _at_table_star(self) -> bool:
         distance = 1
@@ -145,8 +146,10 @@ class QueryGrammar(RelationGrammar):
 
     def _table_star(self, place: Position) -> Star:
         parts = [self.identifier()]
+        place = self.span(place)
         while self.accept(".") and not self.accept("*"):
             parts.append(self.identifier())
+            place = self.span(place)
         return Star(tuple(parts), position=place)
 
     def _window(self) -> tuple[str, OverWindow]:

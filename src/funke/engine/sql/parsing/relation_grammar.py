@@ -111,6 +111,7 @@ class RelationGrammar(PatternGrammar):
         """A table by its path, with OPTIONS."""
         place = self.position()
         path = self.path()
+        place = self.span(place)
         return TableRef(path, self.option_hints(), position=place)
 
     def _lateral(self) -> Relation:
@@ -131,6 +132,7 @@ class RelationGrammar(PatternGrammar):
         self.expect("UNNEST", "(")
         operand = self.expression()
         self.expect(")")
+        place = self.span(place)
         return Unnest(operand, self.accept("WITH", "ORDINALITY"), position=place)
 
     def _in_parentheses(self) -> Relation:

@@ -36,7 +36,7 @@ from funke.engine.sql.operators.opened_functions import functions_in
 from funke.engine.sql.spark_plans.carried_columns import is_comparable, is_key
 from funke.engine.types.logical.sql_text import to_sql_text
 
-__all__ = ["PlanChoice", "exchanges_in"]
+__all__ = ["PlanChoice", "exchanges_in", "spark_parts"]
 
 _MODES = ("auto", "spark", "slots")
 # Steps that make rows meet; all others look at one row after the other.
@@ -90,6 +90,15 @@ class PlanChoice:
         inner = relation.input if isinstance(relation, FinalRows) else relation
         for each in inputs_of(inner):
             yield from self._hindrances(each)
+
+
+def spark_parts(relation: Relation) -> Iterator[SparkRows]:
+    """The parts of a query that Spark computes."""
+    if isinstance(relation, SparkRows):
+        yield relation
+    else:
+        for each in inputs_of(relation):
+            yield from spark_parts(each)
 
 
 def exchanges_in(relation: Relation) -> Iterator[Relation]:

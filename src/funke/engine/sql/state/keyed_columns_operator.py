@@ -11,7 +11,27 @@ from funke.engine.state.backend_choice import create_backend
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.snapshot.native_files import LocalFile
 
-__all__ = ["KeyedColumnsOperator"]
+__all__ = ["KeyedColumnsOperator", "create_columns", "is_in_memory"]
+
+
+def is_in_memory(context: OperatorContext) -> bool:
+    """Whether keyed state is in the memory of the slot."""
+    return context.task.is_batch or context.task.backend.name == "hashmap"
+
+
+def create_columns(layout: ColumnLayout, context: OperatorContext) -> KeyedColumns:
+    """The keyed state of an operator, in the backend of the job."""
+    task = context.task
+    if is_in_memory(context):
+        return HeapColumns(layout, task.max_parallelism, task.clock.now_ms)
+    # Not at the top: a slot starts faster without what its job does not use.
+    from funke.engine.sql.state.backend_columns import BackendColumns
+    from funke.engine.state.rocksdb.backend import RocksDBBackend
+
+    folder = task.backend.folder_for(task.job_id, context.operator_id, task.subtask, task.attempt)
+    backend = create_backend(task.backend, task.max_parallelism, task.clock.now_ms, folder)
+    assert isinstance(backend, RocksDBBackend)
+    return BackendColumns(layout, backend, task.clock.now_ms)
 
 
 class KeyedColumnsOperator(Operator):
@@ -28,18 +48,7 @@ class KeyedColumnsOperator(Operator):
 
     def setup(self, context: OperatorContext) -> None:
         super().setup(context)
-        task, layout = context.task, self.layout()
-        if task.is_batch or task.backend.name == "hashmap":
-            self.state = HeapColumns(layout, task.max_parallelism, task.clock.now_ms)
-            return
-        # Not at the top: a slot starts faster without what its job does not use.
-        from funke.engine.sql.state.backend_columns import BackendColumns
-        from funke.engine.state.rocksdb.backend import RocksDBBackend
-
-        folder = task.backend.folder_for(task.job_id, context.operator_id, task.subtask, task.attempt)
-        backend = create_backend(task.backend, task.max_parallelism, task.clock.now_ms, folder)
-        assert isinstance(backend, RocksDBBackend)
-        self.state = BackendColumns(layout, backend, task.clock.now_ms)
+        self.state = create_columns(self.layout(), context)
 
     def end_epoch(self) -> None:
         self.state.prune()

@@ -9,6 +9,7 @@ from funke.engine.flink_exceptions import CatalogException, JavaException, Table
 from funke.engine.sql.catalog.catalog import Catalog
 from funke.engine.sql.catalog.in_memory_catalog import InMemoryCatalog
 from funke.engine.sql.catalog.objects import CatalogDatabase
+from funke.engine.sql.catalog.spark_catalog import SparkCatalog
 from funke.engine.sql.connectors.jdbc.postgres_catalog import PostgresCatalog
 from funke.engine.sql.statements.catalog_definition import CatalogDefinition
 from funke.engine.sql.statements.function_statements import drop_function
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 _IN_MEMORY = "generic_in_memory"
+_SPARK = "spark"
 
 
 def create_database(session: TableSession, statement: syntax.CreateDatabase) -> Outcome:
@@ -60,7 +62,7 @@ def create_catalog(session: TableSession, statement: syntax.CreateCatalog) -> Ou
     if statement.if_not_exists and session.catalogs.get_catalog(statement.name) is not None:
         return OK
     options = dict(statement.options)
-    session.catalogs.register(statement.name, new_catalog(statement.name, options))
+    session.catalogs.register(statement.name, new_catalog(session, statement.name, options))
     session.catalog_definitions[statement.name] = CatalogDefinition(options, statement.comment or "")
     return OK
 
@@ -78,7 +80,7 @@ def alter_catalog(session: TableSession, statement: syntax.AlterCatalog) -> Outc
     return OK
 
 
-def new_catalog(name: str, options: dict[str, str]) -> Catalog:
+def new_catalog(session: TableSession, name: str, options: dict[str, str]) -> Catalog:
     """Make the catalog that options describe."""
     listed = "\n".join(f"'{key}'='{value}'" for key, value in masked(options).items())
     told = f"Unable to create catalog '{name}'.\n\nCatalog options are:\n{listed}"
@@ -111,7 +113,10 @@ def new_catalog(name: str, options: dict[str, str]) -> Catalog:
         )
     if kind == _JDBC:
         return _jdbc_catalog(name, options, told)
-    return InMemoryCatalog(name, options.get(_DATABASE, "default"))
+    database = options.get(_DATABASE, "default")
+    if kind == _SPARK:
+        return SparkCatalog(name, database, options.get(_CATALOG, "spark_catalog"), session.settings.to_map)
+    return InMemoryCatalog(name, database)
 
 
 def _jdbc_catalog(name: str, options: dict[str, str], told: str) -> Catalog:
@@ -167,8 +172,11 @@ def _caused(told: str, error: JavaException) -> ValidationException:
 _TYPE = "type"
 _DATABASE = "default-database"
 _JDBC = "jdbc"
+# The catalog among those that Spark is configured with.
+_CATALOG = "catalog"
 # By type: the options that a catalog must have, and those that it may have.
 _OPTIONS = {
     _IN_MEMORY: (frozenset[str](), frozenset({_DATABASE})),
     _JDBC: (frozenset({_DATABASE, "username", "password", "base-url"}), frozenset[str]()),
+    _SPARK: (frozenset[str](), frozenset({_CATALOG, _DATABASE})),
 }

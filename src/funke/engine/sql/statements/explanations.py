@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from funke.engine.config import flink_options as options
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
@@ -14,6 +15,7 @@ from funke.engine.sql.binding.expressions import (
     BoundFunction,
     BoundSymbol,
 )
+from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -29,8 +31,9 @@ from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
 from funke.engine.sql.changelog.node_text import node_text
+from funke.engine.sql.spark_plans.plan_choice import PlanChoice, exchanges_in, spark_parts
 from funke.engine.sql.statements.insert_plans import plan_insert
-from funke.engine.sql.statements.job_plans import planned_insert, planned_rows
+from funke.engine.sql.statements.job_plans import plan_choice, planned_insert, planned_rows
 from funke.engine.sql.statements.outcome import InsertPlan, Outcome, text_outcome
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.syntax import statements as syntax
@@ -65,13 +68,14 @@ def explain_statement(session: TableSession, statement: syntax.Explain) -> Outco
 
 def explain_relation(session: TableSession, relation: Relation, details: Sequence[str] = ()) -> str:
     """The plan of a query."""
-    return _sections([_Plan(relation)], [_Plan(planned_rows(session, relation))], details)
+    planned = [_Plan(planned_rows(session, relation))]
+    return _sections([_Plan(relation)], planned, details) + _batch_section(session, planned)
 
 
 def explain_inserts(session: TableSession, plans: Sequence[InsertPlan], details: Sequence[str] = ()) -> str:
     """The plan of rows for tables."""
-    planned = [planned_insert(session, each) for each in plans]
-    return _sections(_with_sinks(plans), _with_sinks(planned), details)
+    planned = _with_sinks([planned_insert(session, each) for each in plans])
+    return _sections(_with_sinks(plans), planned, details) + _batch_section(session, planned)
 
 
 def _with_sinks(plans: Sequence[InsertPlan]) -> list[_Plan]:
@@ -100,6 +104,28 @@ def _sections(asked: Sequence[_Plan], planned: Sequence[_Plan], details: Sequenc
         ("Optimized Execution Plan", planned, _Style(is_infix=True)),
     )
     return "\n".join(f"== {title} ==\n{_trees(plans, style)}" for title, plans, style in sections)
+
+
+def _batch_section(session: TableSession, plans: Sequence[_Plan]) -> str:
+    """In batch mode: what Spark computes, and why slots compute the rest."""
+    if session.is_streaming:
+        return ""
+    choice = plan_choice(session)
+    lines = [line for each in plans for line in _computed_by(choice, each.relation)]
+    return "\n".join(["\n== Batch Execution ==", *(lines or ["slots: no rows have to meet"]), ""])
+
+
+def _computed_by(choice: PlanChoice, relation: Relation) -> Iterator[str]:
+    style = _Style(is_infix=True)
+    for part in spark_parts(relation):
+        yield f"Spark: {_title(part.input, style)}"
+    for each in exchanges_in(relation):
+        reason = choice.hindrance(each) or f"{options.BATCH_PLAN.key} is '{choice.mode}'"
+        yield f"slots: {_title(each, style)}, because {reason}"
+
+
+def _title(relation: Relation, style: _Style) -> str:
+    return _lines(relation.input if isinstance(relation, FinalRows) else relation, style)[0]
 
 
 def _trees(plans: Sequence[_Plan], style: _Style) -> str:

@@ -87,6 +87,9 @@ def _target_names(
     for name in (*statement.columns, *fixed):
         if name not in persisted:
             raise refused(f"Unknown target column '{name}'", statement.position)
+    repeated = next((name for name in statement.columns if statement.columns.count(name) > 1), None)
+    if repeated is not None:
+        raise refused(f"Target column '{repeated}' is assigned more than once", statement.position)
     if not statement.columns:
         return tuple(name for name in persisted if name not in fixed) if fixed else None
     if len(statement.columns) != count:

@@ -152,24 +152,25 @@ def _with_watermark(
             f"Invalid column name '{name}' for rowtime attribute in watermark declaration. "
             f"Available columns are: [{', '.join(each.name for each in columns)}]"
         )
-    _require_rowtime(found)
+    _require_rowtime(found.type, "time field")
     scope = Scope(tuple(ScopeColumn(each.name, each.type, None, each.time) for each in columns))
     expression = written_expression(schema.watermark.expression)
     if isinstance(expression, syntax.Call) and expression.name == "source_watermark":
         data_type = found.type
     else:
         data_type = ExpressionBinder(scope, binder.session, binder.find_function).bind(expression).type
+        _require_rowtime(data_type, "watermark expression")
     rowtime = replace(found, time=TimeAttribute.ROWTIME)
     changed = [rowtime if each is found else each for each in columns]
     return changed, ResolvedWatermark(name, expression, data_type)
 
 
-def _require_rowtime(column: ResolvedColumn) -> None:
-    data_type = column.type
+def _require_rowtime(data_type: DataType, what: str) -> None:
     if not isinstance(data_type, (TimestampType, LocalZonedTimestampType)) or data_type.precision > 3:
         raise ValidationException(
-            "Invalid data type of time field for watermark definition. The field must be of type TIMESTAMP(p) or "
-            f"TIMESTAMP_LTZ(p), the supported precision 'p' is from 0 to 3, but the time field type is "
+            f"Invalid data type of {what.removeprefix('watermark ')} for watermark definition. The field must be of "
+            f"type TIMESTAMP(p) or TIMESTAMP_LTZ(p), the supported precision 'p' is from 0 to 3, but the {what} "
+            "type is "
             f"{to_sql_text(data_type)}"
         )
 

@@ -20,12 +20,12 @@ from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session
+from funke.engine.sql.functions.time_zones import zone_of
 from funke.engine.sql.functions.user_aggregates import as_aggregate
 from funke.engine.sql.functions.user_scalars import as_scalar
 from funke.engine.sql.statements.catalog_definition import CatalogDefinition
 from funke.engine.sql.statements.function_loading import load_function
 from funke.engine.sql.statements.table_relations import relation_of
-from funke.engine.sql.statements.time_zones import zone_of
 from funke.engine.sql.syntax.expressions import Call, Expression
 from funke.engine.sql.syntax.queries import Query
 from funke.engine.sql.syntax.user_function import UserFunction

@@ -96,8 +96,11 @@ def _create_as(session: TableSession, identifier: Identifier, statement: syntax.
     check_table(session, table)
     session.catalogs.create_table(identifier, table, False)
     names = tuple(each.name for each in relation.columns)
+    # The catalog may know more of it: Spark's says how it is written.
+    made = session.catalogs.get(identifier)
+    assert isinstance(made, CatalogTable)
     try:
-        return Inserts((plan_rows(session, identifier, table, relation, names),))
+        return Inserts((plan_rows(session, identifier, made, relation, names),))
     except (JavaException, UnsupportedFeatureError):
         # What cannot be written is not there either.
         session.catalogs.drop_table(identifier, True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from funke.engine.errors import SqlValidationError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.catalog.objects import CatalogView, Identifier, SchemaDefinition
@@ -19,6 +20,12 @@ __all__ = ["alter_view", "create_view", "schema_of_relation"]
 
 def create_view(session: TableSession, statement: syntax.CreateView) -> Outcome:
     identifier = session.catalogs.qualify(statement.path)
+    repeated = next((name for name in statement.columns if statement.columns.count(name) > 1), None)
+    if repeated is not None:
+        place = statement.position
+        raise SqlValidationError(
+            f"SQL validation failed. A column with the same name `{repeated}` has been defined at {place}."
+        )
     view = _view(session, statement.query, statement.text, statement.columns, statement.comment or "")
     if statement.is_temporary:
         session.catalogs.create_temporary(identifier, view, statement.if_not_exists)

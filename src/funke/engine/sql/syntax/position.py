@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 __all__ = ["Position"]
 
@@ -13,6 +13,17 @@ class Position:
 
     line: int
     column: int
+    # Of the last character, where that is known.
+    end: Position | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"line {self.line}, column {self.column}"
+
+    def to(self, end: Position) -> Position:
+        """The same place, up to another one."""
+        return replace(self, end=end)
+
+    @property
+    def place(self) -> str:
+        """The place as messages say it: a point, or from where to where."""
+        return f"At {self}" if self.end is None or self.end == self else f"From {self} to {self.end}"

@@ -28,16 +28,22 @@ def arithmetic_type(operator: str, left: DataType, right: DataType) -> DataType 
     """
     if not (isinstance(left, NUMERIC) and isinstance(right, NUMERIC)):
         return None
+    if operator == "%" and isinstance(left, EXACT) and isinstance(right, EXACT) and not (_scale(left) or _scale(right)):
+        # Whole numbers, whatever their types are: that of the divisor.
+        return like_nullable(right, left, right)
     has_decimal = isinstance(left, DecimalType) or isinstance(right, DecimalType)
     if has_decimal and isinstance(left, EXACT) and isinstance(right, EXACT):
         return like_nullable(_DECIMAL_RULES[operator](to_decimal_type(left), to_decimal_type(right)), left, right)
     if operator == "%":
-        is_exact = isinstance(left, EXACT) and isinstance(right, EXACT)
-        return like_nullable(right, left, right) if is_exact else None
+        return None
     if isinstance(left, APPROXIMATE) and isinstance(right, APPROXIMATE):
         # FLOAT + DOUBLE is FLOAT in Flink: neither counts as wider.
         return like_nullable(left, left, right)
     return common_type([left, right])
+
+
+def _scale(data_type: DataType) -> int:
+    return data_type.scale if isinstance(data_type, DecimalType) else 0
 
 
 def round_type(data_type: DataType, digits: int | None) -> DataType:

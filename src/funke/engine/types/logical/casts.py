@@ -52,7 +52,7 @@ _MOMENTS: Kinds = (TimestampType, LocalZonedTimestampType)
 _RULES: dict[type[DataType], tuple[Kinds, Kinds]] = {
     CharType: ((CharType,), (*PREDEFINED, *CONSTRUCTED, RawType)),
     VarCharType: (CHARACTER, (*PREDEFINED, *CONSTRUCTED, RawType)),
-    BooleanType: ((BooleanType,), (*CHARACTER, *INTEGRAL)),
+    BooleanType: ((BooleanType,), (*CHARACTER, *INTEGRAL, DecimalType)),
     BinaryType: ((BinaryType,), (*CHARACTER, VarBinaryType, RawType)),
     VarBinaryType: (BINARY, (*CHARACTER, RawType)),
     DecimalType: (NUMERIC, (*CHARACTER, BooleanType, *_MOMENTS)),

@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import os
 import select
+import shutil
 import sys
 import termios
 import tty
@@ -70,7 +71,8 @@ class LiveView:
                 return False
 
     def _draw(self) -> None:
-        width, height = os.get_terminal_size(sys.stdout.fileno())
+        # Terminals that do not know their size have one all the same.
+        width, height = shutil.get_terminal_size()
         with self._lock:
             # The frame has four lines, the last line of the screen says what to do.
             shown = self._rows.first(max(1, height - 5))

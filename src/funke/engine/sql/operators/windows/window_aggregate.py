@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.errors import StateError
 from funke.engine.formats.column_types import to_type_info
-from funke.engine.operators.operator import TaskInfo
+from funke.engine.operators.operator import OperatorContext, TaskInfo
 from funke.engine.sql.binding.relations import BoundAggregate, Column
 from funke.engine.sql.binding.window_relations import WindowAggregation, Windows, WindowTime
 from funke.engine.sql.changelog.change_kinds import has_retractions
@@ -19,16 +20,21 @@ from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
+from funke.engine.sql.operators.windows.backend_slices import BackendSlices, SliceEntries
 from funke.engine.sql.operators.windows.block_parts import blocks_of_parts, parts_of_blocks
 from funke.engine.sql.operators.windows.key_codes import slice_codes
 from funke.engine.sql.operators.windows.open_sessions import OpenSessions
 from funke.engine.sql.operators.windows.partial_aggregate import entries_of, partial_columns
-from funke.engine.sql.operators.windows.slice_store import SliceStore
+from funke.engine.sql.operators.windows.slice_store import HeapSlices, SliceStore
 from funke.engine.sql.operators.windows.slices import AttachedWindows, Slices
 from funke.engine.sql.operators.windows.time_column import with_times
 from funke.engine.sql.operators.windows.window_operator import WindowOperator
 from funke.engine.sql.operators.windows.window_results import WindowResults
+from funke.engine.sql.state.keyed_columns import KeyedColumns
+from funke.engine.sql.state.keyed_columns_operator import create_columns, is_in_memory
+from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["WindowAggregate", "WindowAggregateOperator"]
@@ -125,7 +131,22 @@ class _SliceOperator(WindowAggregateOperator):
     def __init__(self, spec: WindowAggregate, slices: Slices | AttachedWindows, keys: tuple[int, ...]) -> None:
         super().__init__(spec, keys)
         self._slices = slices
-        self._store = SliceStore(self._aggregates)
+        self._store: SliceStore = HeapSlices(self._aggregates)
+        self._entry_types = [spec.inputs[each].type for each in keys]
+        self._entries = SliceEntries(self._aggregates, self._entry_types)
+        # Where slices are, if not in memory.
+        self._state: KeyedColumns | None = None
+
+    def setup(self, context: OperatorContext) -> None:
+        super().setup(context)
+        if self._is_in_backend and not is_in_memory(context):
+            self._state = create_columns(self._entries.layout, context)
+            self._store = BackendSlices(self._aggregates, self._entries, self._entry_types, self._state)
+
+    @property
+    def _is_in_backend(self) -> bool:
+        """Whether a backend may hold the state: keys are those that rows are sent by."""
+        return True
 
     def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
         batch, ends = self._on_time(*self._with_slices(as_schema(batch, self._input), now_ms))
@@ -191,12 +212,64 @@ class _SliceOperator(WindowAggregateOperator):
         """The results of a window as rows."""
         raise NotImplementedError
 
+    # State
+
     def blocks(self) -> Iterator[tuple[Any, AggregateBlock]]:
-        return self._store.blocks()
+        return ((end, self._store.merged([end])) for end in self._store.ends())
 
     def restore_blocks(self, blocks: Iterable[tuple[Any, AggregateBlock]]) -> None:
         for slice_end, block in blocks:
             self._store.add(slice_end, block)
+
+    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
+        return super().snapshot_keyed() if self._state is None else self._state.snapshot_parts()
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        every = list(parts)
+        super().restore_keyed(every)
+        self.restore_blocks(self._entries.blocks_of_parts(every))
+
+    def snapshot(self) -> OperatorStateSnapshot:
+        """Beside the time, the slices that a backend's files do not tell of."""
+        found = super().snapshot()
+        ends = [] if self._state is None else self._store.ends()
+        return replace(found, unions={**found.unions, "slices": ends})
+
+    def restore(self, state: OperatorStateSnapshot) -> None:
+        super().restore(state)
+        if isinstance(self._store, BackendSlices):
+            self._store.add_ends(state.unions.get("slices", ()))
+
+    def end_epoch(self) -> None:
+        if self._state is not None:
+            self._state.prune()
+
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        if self._state is not None:
+            self._state.prepare_snapshot(checkpoint_id)
+
+    def native_files(self) -> tuple[LocalFile, ...]:
+        return () if self._state is None else self._state.native_files()
+
+    def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
+        if self._state is None:
+            raise StateError("state in memory cannot read files of another state backend; start from a savepoint")
+        self._state.restore_native(folders, groups)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        if self._state is not None:
+            self._state.notify_checkpoint_complete(checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        if self._state is not None:
+            self._state.notify_checkpoint_aborted(checkpoint_id)
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            if self._state is not None:
+                self._state.close()
 
 
 class SliceWindowOperator(_SliceOperator):
@@ -207,6 +280,7 @@ class SliceWindowOperator(_SliceOperator):
     def __init__(self, spec: WindowAggregate, windows: Windows) -> None:
         super().__init__(spec, Slices(windows), spec.keys)
         self._is_cumulative = windows.kind == "cumulate"
+        self._is_from_last = windows.is_from_last
 
     def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
         timed, stamps = self.timed(batch, now_ms)
@@ -214,7 +288,7 @@ class SliceWindowOperator(_SliceOperator):
 
     def _window(self, end: int) -> AggregateBlock:
         ends = self._store.ends_between(self._slices.start_of(end), end)
-        block = self._store.merged(ends)
+        block = self._store.merged(ends[::-1] if self._is_from_last else ends)
         if self._is_cumulative:
             # The next window begins with the same slices.
             self._store.replace(ends, block)
@@ -250,6 +324,11 @@ class AttachedWindowOperator(_SliceOperator):
         assert spec.window_columns is not None
         start, self._end = spec.window_columns
         super().__init__(spec, AttachedWindows(), (*spec.keys, start))
+
+    @property
+    def _is_in_backend(self) -> bool:
+        # Starts of windows are part of its keys.
+        return False
 
     def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
         return batch, np.asarray(batch.data.column(self._end).view(pa.int64()))

@@ -1,0 +1,31 @@
+"""Finds the option that somebody may have meant who has mistyped a key."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+
+from funke.engine.config.all_options import all_options
+
+__all__ = ["nearest_key"]
+
+# Keys of programs and of other systems are no slips.
+_FOREIGN = ("spark.", "s3.", "fs.", "hadoop.", "hive.", "kafka.")
+_CLOSE = 0.88
+
+
+def nearest_key(key: str, closeness: float = _CLOSE) -> str | None:
+    """The known key that is most like an unknown one; None when none is close.
+
+    >>> nearest_key("paralellism.default"), nearest_key("execution.checkpoint.interval"), nearest_key("my.own.key")
+    ('parallelism.default', 'execution.checkpointing.interval', None)
+    """
+    if key.startswith(_FOREIGN):
+        return None
+    found = difflib.get_close_matches(key, _known_keys(), 1, closeness)
+    return found[0] if found else None
+
+
+@functools.cache
+def _known_keys() -> tuple[str, ...]:
+    return tuple(key for option in all_options() for key in option.keys)

@@ -1,0 +1,100 @@
+"""What holds a job up: one operator and why, as a sentence, from the figures of its view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from funke.engine.jobs.views.back_pressure import Diagnosis, PressureStatus
+from funke.engine.jobs.views.job_view import JobView, VertexView
+
+__all__ = ["Bottleneck", "find_bottleneck"]
+
+# A subtask with so many times the records of an even share has too many.
+_SKEWED = 1.5
+_IS_BUSY = 0.9
+_IS_IDLE = 0.5
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """The vertex that holds up those before it."""
+
+    vertex_id: int
+    sentence: str
+    # The user's line at which it spends its time, if one stands out.
+    user_line: str | None = None
+    # How much of the records its fullest subtask has, from 0 to 1, if that is more than its share.
+    skew: float | None = None
+
+
+def find_bottleneck(view: JobView) -> Bottleneck | None:
+    """The root of backpressure; None when nobody waits for anybody."""
+    pressed = {vertex.id for vertex in view.vertices if _is_pressed(vertex)}
+    roots = [vertex for vertex in view.vertices if vertex.pressure and vertex.pressure.diagnosis is Diagnosis.ROOT]
+    # Those before the root wait; a busy vertex that nobody waits for holds up nobody.
+    holding = [vertex for vertex in roots if any(before in pressed for before in _before(view, vertex))]
+    if not holding:
+        return None
+    root = max(holding, key=lambda vertex: vertex.pressure.busy if vertex.pressure else 0.0)
+    skew, (line, share) = _skew(view, root), _busiest_line(view, root)
+    waiting = [vertex.name for vertex in view.vertices if vertex.id in pressed]
+    parts = [
+        f'"{root.name}" is the bottleneck: {_busy(root)}, {_names(waiting)} {"wait" if len(waiting) > 1 else "waits"}'
+    ]
+    if skew is not None:
+        parts.append(f"one of its {root.parallelism} subtasks has {skew:.0%} of the records: its keys are skewed")
+    if line:
+        parts.append(f"{share:.0%} of its time it is at {line}")
+    elif _is_sink(root) and not _is_busy(root):
+        parts.append("it waits for what it writes to")
+    return Bottleneck(root.id, ". ".join(f"{part[0].upper()}{part[1:]}" for part in parts) + ".", line or None, skew)
+
+
+def _is_pressed(vertex: VertexView) -> bool:
+    return vertex.pressure is not None and vertex.pressure.status is not PressureStatus.OK
+
+
+def _before(view: JobView, vertex: VertexView) -> Iterator[int]:
+    yield from (edge.source_vertex for edge in view.edges if edge.target_vertex == vertex.id)
+
+
+def _busy(vertex: VertexView) -> str:
+    shares = [each.pressure.busy for each in vertex.subtasks if each.pressure is not None]
+    lowest, highest = min(shares, default=0.0), max(shares, default=0.0)
+    if highest >= _IS_BUSY and lowest < _IS_IDLE:
+        return f"busy {lowest:.0%} to {highest:.0%}"
+    return f"busy {highest:.0%}"
+
+
+def _is_busy(vertex: VertexView) -> bool:
+    return vertex.pressure is not None and vertex.pressure.busy >= _IS_BUSY
+
+
+def _is_sink(vertex: VertexView) -> bool:
+    return "Sink" in vertex.operators[-1].name
+
+
+def _names(names: list[str]) -> str:
+    shown = [f'"{name}"' for name in names[:3]]
+    return ", ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _skew(view: JobView, vertex: VertexView) -> float | None:
+    """The share of the records that go to the fullest subtask, by rate while they come; None if that is even."""
+    if vertex.parallelism < 2:
+        return None
+    measured = view.metrics.operators.get(vertex.operators[0].id, {})
+    for name in ("numRecordsInPerSecond", "numRecordsIn"):
+        counts = [float(figures.get(name, 0)) for figures in measured.values()]
+        if sum(counts) > 0 and len(counts) == vertex.parallelism:
+            share = max(counts) / sum(counts)
+            return share if share >= min(0.95, _SKEWED / vertex.parallelism) else None
+    return None
+
+
+def _busiest_line(view: JobView, vertex: VertexView) -> tuple[str, float]:
+    """Of the subtask that is busiest."""
+    tasks = view.metrics.tasks.get(vertex.id, {})
+    busiest = max(tasks.values(), key=lambda figures: figures.get("busyTimeMsPerSecond", 0.0), default={})
+    return str(busiest.get("busiestLine", "")), float(busiest.get("busiestLineShare", 0.0))

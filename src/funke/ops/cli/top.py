@@ -1,0 +1,86 @@
+"""`funke top`: running jobs and how busy their operators are, in a table that is drawn again and again."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from funke.engine.jobs.views.bottleneck import find_bottleneck
+from funke.engine.jobs.views.job_view import JobView, VertexView
+from funke.ops.cli.job_commands import home_of, new_parser
+from funke.ops.metrics.job_figures import task_figures
+from funke.ops.rest.job_directory import JobDirectory
+
+__all__ = ["show_top", "top_table"]
+
+_PAUSE_S = 1.0
+_UNITS = ("", "k", "M", "G", "T")
+
+
+def show_top(arguments: list[str]) -> None:
+    """Draw the table until somebody has seen enough."""
+    parser = new_parser("top", "shows running jobs and how busy their operators are")
+    parser.add_argument("--once", action="store_true", help="draw it once, for scripts")
+    given = parser.parse_args(arguments)
+    directory, console = JobDirectory(home_of(given.properties)), Console()
+    if given.once:
+        console.print(top_table(directory))
+        return
+    with Live(top_table(directory), console=console, auto_refresh=False, screen=console.is_terminal) as live:
+        while True:
+            time.sleep(_PAUSE_S)
+            live.update(top_table(directory), refresh=True)
+
+
+def top_table(directory: JobDirectory) -> Group:
+    """The table at this moment, and what is to be said about it."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("job / operators", overflow="ellipsis", no_wrap=True, min_width=24)
+    for name in ("status", "par", "busy", "pressed", "in/s", "out/s"):
+        table.add_column(name, justify="left" if name == "status" else "right", no_wrap=True)
+    said: list[Text] = []
+    running = [job for job in directory.all() if job.is_driven and not job.seen.status.is_globally_terminal_state()]
+    for job in running:
+        view = job.view()
+        table.add_row(f"[bold]{_escaped(view.name)}[/] {view.job_id[:8]}", view.status.name, str(view.parallelism))
+        for vertex in view.vertices:
+            table.add_row(*_vertex_row(view, vertex))
+        found = find_bottleneck(view)
+        text = found.sentence if found is not None else f"waits for {view.waiting_for}" if view.waiting_for else ""
+        if text:
+            said.append(Text(f"{view.name}: {text}", style="yellow"))
+    if not running:
+        return Group(Text("No running jobs."))
+    return Group(table, *said)
+
+
+def _vertex_row(view: JobView, vertex: VertexView) -> list[str]:
+    figures = [task_figures(view, vertex, each.subtask) for each in vertex.subtasks]
+    pressure = vertex.pressure
+    busy = f"{pressure.busy:.0%}" if pressure is not None else ""
+    pressed = f"{pressure.status.name} {pressure.ratio:.0%}" if pressure is not None else ""
+    rates = [
+        short_number(sum(float(each.get(name, 0.0)) for each in figures))
+        for name in ("numRecordsInPerSecond", "numRecordsOutPerSecond")
+    ]
+    return [f"  {_escaped(vertex.name)}", "", str(vertex.parallelism), busy, pressed, *rates]
+
+
+def short_number(number: float) -> str:
+    """A number in a few characters.
+
+    >>> short_number(0), short_number(950.4), short_number(1_234_567)
+    ('0', '950', '1.2M')
+    """
+    unit = 0
+    while number >= 1000 and unit < len(_UNITS) - 1:
+        number, unit = number / 1000, unit + 1
+    return f"{number:.1f}{_UNITS[unit]}" if unit and number < 100 else f"{number:.0f}{_UNITS[unit]}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("[", "\\[")

@@ -1,0 +1,56 @@
+// What broke?
+import { html } from "../view.js";
+import { now, useData } from "../data.js";
+import { href } from "../router.js";
+import { Answer, Empty, Shown } from "../parts.js";
+import { cause, exceptionSentence, lineOf, messageOf } from "../sentences.js";
+import { ago, moment } from "../words.js";
+
+const JAVA = /^\s+at [\w.$/]+\(|^\s+\.\.\. \d+ more|^Caused by: (java|org|scala|py4j)\.|^(java|org|scala|py4j)\.[\w.$]+(Exception|Error)/;
+
+export function ExceptionsPage({ job, path }) {
+  const answer = useData(`${path}/exceptions`);
+  return html`<${Shown} of=${answer}>${({ exceptionHistory: { entries, truncated } }) => html`
+    <${Answer} ...${exceptionSentence(entries, now())} />
+    ${entries.length ? groups(entries).map((group) => html`<${Failure} key=${group[0].timestamp} group=${group} job=${job} />`) : html`<${Empty} title="No failures" text="When a function raises, its line, its message and its stack stand here, also after the job has been restarted." />`}
+    ${truncated ? html`<p class="note">There were more before; the last ${entries.length} are kept.</p>` : null}
+  `}<//>`;
+}
+
+// The same failure again and again is told once.
+function groups(entries) {
+  const found = [];
+  for (const each of entries) {
+    const last = found.at(-1);
+    if (last && cause(last[0]) === cause(each)) last.push(each);
+    else found.push([each]);
+  }
+  return found;
+}
+
+function Failure({ group, job }) {
+  const [failure] = group;
+  const line = lineOf(failure);
+  const own = (failure["user-line"] ?? "").replace(/:\d+$/, "").split(/[/\\]/).pop();
+  const lines = failure.stacktrace.split("\n");
+  const python = lines.filter((each) => !JAVA.test(each));
+  const java = lines.filter((each) => JAVA.test(each));
+  const message = messageOf(failure);
+  // The line that Python names, and the source below it.
+  const isOwn = (index) => Boolean(own) && [python[index], /^\s+File /.test(python[index - 1] ?? "") ? python[index - 1] : ""].some((each) => each.includes(own));
+  return html`<article class="failure">
+    <div class="failure-head"><b title=${moment(failure.timestamp)}>${ago(failure.timestamp, now())}</b>
+      ${line ? html`<span>your line <b class="mono">${line}</b></span>` : null}
+      ${failure.operator ? html`<span>in <b>${failure.operator}</b></span>` : null}
+      ${failure.taskName ? html`<span>task <b>${failure.taskName}</b></span>` : null}
+      ${failure.endpoint ? html`<span>on <b>${failure.endpoint}</b></span>` : null}
+      ${failure.attempt !== undefined ? html`<span>attempt <b>${failure.attempt}</b></span>` : null}
+      ${group.length > 1 ? html`<span><b>${group.length} times</b>, first at ${moment(group.at(-1).timestamp)}</span>` : null}
+      ${failure["operator-id"] ? html`<a href=${href(["jobs", job.jid, "graph"], { vertex: vertexOf(job, failure) })}>show in the graph</a>` : null}</div>
+    <p class="said">${message}</p>
+    ${python.length > 1 || python[0] !== message ? html`<pre class="trace" tabindex="0" role="region" aria-label="Python's stack">${python.map((each, index) => html`<span key=${index} class=${isOwn(index) ? "own" : /^\s+File /.test(each) ? "theirs" : ""}>${each}${"\n"}</span>`)}</pre>` : null}
+    ${java.length ? html`<details><summary>Java's stack, ${java.length} lines</summary><pre class="trace" tabindex="0" role="region" aria-label="Java's stack">${java.join("\n")}</pre></details>` : null}
+  </article>`;
+}
+
+const vertexOf = (job, failure) => job.vertices.find((vertex) => vertex.id === failure["operator-id"] || failure.taskName?.startsWith(vertex.name))?.id ?? "";

@@ -1,0 +1,58 @@
+// The panel beside the graph: one vertex with its subtasks, operators, watermarks, metrics and flame graph.
+import { html } from "../view.js";
+import { now, useData, useOffers } from "../data.js";
+import { href, pick } from "../router.js";
+import { Icon, Section, Share, Shown, Status, Table } from "../parts.js";
+import { nameOf, skewOf } from "../sentences.js";
+import { byteRate, coarse, count, isNumber, percent, plural, rate, watermark } from "../words.js";
+import { Flame } from "../flame.js";
+import { Load } from "../load.js";
+
+export function VertexPanel({ job, path, node, figures, isLive }) {
+  const detail = useData(path);
+  const marks = useData(`${path}/watermarks`).value ?? [];
+  const late = useData(`${path}/metrics?get=${lateNames(node.parallelism)}`).value ?? [];
+  return html`<aside class="side" aria-label=${`Vertex ${nameOf(node)}`} tabindex="0">
+    <div class="side-head"><h2>${figures.vertex?.name ?? nameOf(node)}</h2><button type="button" class="quiet icon-button" onClick=${() => pick({ vertex: "" })} aria-label="Close" title="Close (Esc)"><${Icon} name="close" /></button></div>
+    ${isLive ? html`<${Load} load=${figures.load} />
+    <dl class="facts"><div><dt>Takes</dt><dd class="num">${rate(figures.recordsIn)} <span class="small muted">${isNumber(figures.bytesIn) ? byteRate(figures.bytesIn) : ""}</span></dd></div><div><dt>Sends</dt><dd class="num">${rate(figures.recordsOut)} <span class="small muted">${isNumber(figures.bytesOut) ? byteRate(figures.bytesOut) : ""}</span></dd></div></dl>` : null}
+    <${Shown} of=${detail}>${(vertex) => html`<${Subtasks} vertex=${vertex} pressure=${figures.pressure} marks=${marks} late=${late} isLive=${isLive} /><${Operators} vertex=${vertex} node=${node} />`}<//>
+    <${Section} title="Metrics"><p><a href=${href(["jobs", job.jid, "metrics"], { vertex: node.id })}>Choose charts of this vertex</a></p><//>
+    ${isLive ? html`<${FlameSection} path=${path} />` : null}
+  </aside>`;
+}
+
+const lateNames = (parallelism) => Array.from({ length: Math.min(64, parallelism) }, (_, i) => `${i}.numLateRecordsDropped`).join(",");
+const ofSubtask = (entries, subtask) => { const text = entries.find((each) => each.id.split(".")[0] === String(subtask))?.value; return text === undefined ? undefined : Number(text); };
+
+function Subtasks({ vertex, pressure, marks, late, isLive }) {
+  const taken = vertex.subtasks.map((each) => each.metrics["read-records"] || each.metrics["write-records"] || 0);
+  const most = Math.max(1, ...taken);
+  const total = taken.reduce((sum, each) => sum + each, 0);
+  const skew = skewOf(taken);
+  const hasLate = late.some((each) => Number(each.value) > 0);
+  const load = (subtask) => pressure?.subtasks?.find((each) => each.subtask === subtask.subtask);
+  const isSource = vertex.subtasks.every((each) => !each.metrics["read-records"]);
+  const columns = [
+    { label: "#", isNumber: true, show: (each) => each.subtask },
+    ...(vertex.subtasks.every((each) => each.status === "RUNNING") ? [] : [{ label: "State", kind: "tight", show: (each) => html`<${Status} state=${each.status} />` }]),
+    { label: isSource ? "Sent" : "Taken", title: "records since the start, against the most of a subtask", show: (each) => { const own = taken[each.subtask] ?? 0; return html`<span title=${`${own} records, ${percent(total ? own / total : 0)} of all`}><${Share} part=${own / most} text=${count(own)} /></span>`; } },
+    ...(isLive && pressure?.status === "ok" ? [
+      { label: "Busy", show: (each) => html`<${Share} kind="busy" part=${load(each)?.busyRatio} text=${percent(load(each)?.busyRatio)} />` },
+      ...(pressure.subtasks.some((each) => each.ratio > 0.005) ? [{ label: "Backp.", title: "backpressured", show: (each) => html`<${Share} kind="back" part=${load(each)?.ratio} text=${percent(load(each)?.ratio)} />` }] : [])] : []),
+    ...(marks.length ? [{ label: "Watermark", isNumber: true, show: (each) => { const mark = ofSubtask(marks, each.subtask); return isNumber(mark) ? html`<span title=${watermark(mark)}>${mark > 9e15 ? "end" : `−${coarse(Math.max(0, now() - mark))}`}</span>` : "–"; } }] : []),
+    ...(hasLate ? [{ label: "Late", isNumber: true, show: (each) => count(ofSubtask(late, each.subtask)) }] : []),
+    { label: "Where", kind: "tight", show: (each) => html`<span class="muted">${each.endpoint}${isNumber(each.slot) ? ` · slot ${each.slot}` : ""}${each.attempt ? ` · attempt ${each.attempt}` : ""}</span>` },
+  ];
+  const even = skew && skew.factor >= 1.5 ? `${percent(skew.share)} of the records go to subtask ${skew.subtask}` : skew ? "evenly spread" : "";
+  return html`<${Section} title=${plural(vertex.subtasks.length, "subtask")} aside=${even}><${Table} isGrid label="Subtasks" rows=${vertex.subtasks} keyOf=${(each) => each.subtask} columns=${columns} /><//>`;
+}
+
+const Operators = ({ vertex, node }) => vertex.operators?.length ? html`<${Section} title="Chain" aside=${`${node.inputs?.map((each) => each.ship_strategy.toLowerCase()).join(", ") || "source"} · max parallelism ${vertex.maxParallelism}`}><ul class="operators">${vertex.operators.map((each) => html`<li key=${each.id}><span>${each.name}${each.uid ? html` <code>uid ${each.uid}</code>` : null}</span>${each["user-line"] ? html`<code>${each["user-line"].split(/[/\\]/).pop()}</code>` : null}</li>`)}</ul><//>` : null;
+
+function FlameSection({ path }) {
+  const isOffered = useOffers("/jobs/{jobid}/vertices/{vertexid}/flamegraph");
+  const flame = useData(isOffered ? `${path}/flamegraph?type=FULL` : null);
+  const data = flame.value?.data;
+  return html`<${Section} title="Where its functions spend their time">${data?.value ? html`<${Flame} data=${data} />` : html`<p class="note">${!isOffered || flame.error ? "Stacks are not sampled by this service." : "No samples yet."}</p>`}<//>`;
+}

@@ -1,0 +1,225 @@
+// The first line of every page: from what the service tells to one sentence that answers the page's question.
+import { ago, bytes, chainParts, coarse, count, duration, isNumber, list, percent, plural, quoted, short } from "./words.js";
+import { isEnded, stateWord } from "./parts.js";
+
+const LOW = 0.1;
+const NO_INTERVAL = 9e15;
+
+const sentence = (level, text, more) => ({ level, text, more });
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+// What needs somebody
+
+// `seen`: checkpoints, checkpoint settings and failures of jobs, by job id, as far as they are known.
+export function needs(job, seen, now) {
+  const { checkpoints, settings, failures } = seen ?? {};
+  const last = failures?.exceptionHistory?.entries?.[0];
+  if (job.state === "FAILED") return now - job["end-time"] < 86_400_000 ? `failed ${ago(job["end-time"], now)}${last ? `: ${cause(last)}` : ""}` : null;
+  if (isEnded(job.state)) return null;
+  if (job.state === "SUSPENDED") return "has lost its driver; “funke recover” goes on with it";
+  if (job["waiting-for"]) return `waits for ${job["waiting-for"]}`;
+  if (job.state === "RESTARTING" || job.state === "FAILING") return `is ${stateWord(job.state)}${last ? `: ${cause(last)}` : ""}`;
+  const recent = recentFailures(failures, now);
+  const late = checkpointLate(job, checkpoints, settings, now);
+  if (late) return late;
+  if (recent.length) return `was restarted ${times(recent.length)} in the last 10 min: ${cause(recent[0])}`;
+  return null;
+}
+
+const recentFailures = (failures, now) => (failures?.exceptionHistory?.entries ?? []).filter((each) => now - each.timestamp < 600_000);
+const times = (number) => (number === 1 ? "once" : number === 2 ? "twice" : `${number} times`);
+
+export function cause(failure) {
+  const name = failure.exceptionName?.split(".").pop() || "an error";
+  const first = messageOf(failure);
+  const where = failure.operator ? ` in ${quoted(failure.operator)}` : failure.taskName ? ` in ${quoted(failure.taskName)}` : "";
+  const line = lineOf(failure);
+  const what = first && !first.startsWith(name) ? `${name}: ${first}` : first || name;
+  return `${line ? `${line} raised ` : ""}${short(what, 120)}${where}`;
+}
+
+export function lineOf(failure) {
+  const found = /([^/\\\s]+:\d+)\s*$/.exec(failure["user-line"] ?? "");
+  return found ? found[1] : failure["user-line"] || null;
+}
+
+// The exception's own words: the line that names it, or else the first one.
+export function messageOf(failure) {
+  const name = failure.exceptionName?.split(".").pop();
+  const lines = (failure.stacktrace ?? "").split("\n").map((line) => line.trim()).filter(Boolean);
+  const own = name && lines.findLast((line) => line.startsWith(`${name}:`) || line === name || line.includes(`.${name}:`));
+  return own ? own.slice(own.indexOf(name)) : lines[0] ?? "";
+}
+
+function checkpointLate(job, checkpoints, settings, now) {
+  const interval = settings?.interval;
+  if (!checkpoints || !isNumber(interval) || interval >= NO_INTERVAL || job.state !== "RUNNING") return null;
+  const last = checkpoints.latest?.completed;
+  const since = last?.latest_ack_timestamp ?? job["start-time"];
+  if (now - since < Math.max(3 * interval, 60_000)) return null;
+  const why = checkpoints.latest?.failed?.failure_message;
+  const isNewer = (checkpoints.latest?.failed?.trigger_timestamp ?? 0) > since;
+  return `has not completed a checkpoint for ${coarse(now - since)}${why && isNewer ? `, ${short(why.split("\n")[0], 120)}` : ""}`;
+}
+
+// What runs and fails comes before what has ended; what only waits comes last.
+const urgency = (job) => ({ FAILING: 0, RESTARTING: 1, RUNNING: 2, SUSPENDED: 2, FAILED: 3 })[job.state] ?? 4;
+
+export function overviewSentence(jobs, seenByJob, now) {
+  if (!jobs.length) return sentence("none", "No job has run here yet.");
+  const running = jobs.filter((job) => !isEnded(job.state));
+  const troubled = jobs.map((job) => ({ job, why: needs(job, seenByJob[job.jid], now) })).filter((each) => each.why).sort((a, b) => urgency(a.job) - urgency(b.job));
+  const runs = running.length ? `${plural(running.length, "job")} ${running.length === 1 ? "runs" : "run"}` : "No job runs";
+  if (!troubled.length) return sentence(running.length ? "good" : "none", running.length ? `${runs}, nothing needs you.` : `${runs}; ${plural(jobs.length, "job")} ended.`);
+  const [{ job, why }] = troubled;
+  const others = troubled.length > 1 ? ` Also ${list(troubled.slice(1, 5).map((each) => each.job.name))}${troubled.length > 5 ? " …" : ""}.` : "";
+  const level = troubled.some((each) => ["FAILED", "FAILING"].includes(each.job.state)) ? "bad" : "warn";
+  return sentence(level, `${runs}, ${troubled.length} ${troubled.length === 1 ? "needs" : "need"} you: ${job.name} ${why}.${others}`.replace(/\.\.$/, "."));
+}
+
+export function jobsSentence(jobs, shown, now) {
+  if (!jobs.length) return sentence("none", "No job has run here yet.");
+  const by = (state) => jobs.filter((job) => job.state === state).length;
+  const running = jobs.filter((job) => !isEnded(job.state)).length;
+  const words = [[running, "running"], [by("FINISHED"), "finished"], [by("CANCELED"), "cancelled"], [by("FAILED"), "failed"]].filter(([number]) => number).map(([number, word]) => `${number} ${word}`);
+  const newest = jobs.reduce((last, job) => (job["start-time"] > last["start-time"] ? job : last));
+  const part = shown.length === jobs.length ? "" : ` ${shown.length} shown.`;
+  return sentence(by("FAILED") ? "warn" : running ? "good" : "none", `${plural(jobs.length, "job")}: ${list(words)}. The newest is ${newest.name}, started ${ago(newest["start-time"], now)}.${part}`);
+}
+
+// Graph
+
+// `loads`: by vertex id {busy, most, back, idle, parts (records per subtask), isMeasured}.
+export function graphSentence(job, nodes, loads, now) {
+  if (isEnded(job.state)) return endedSentence(job, now);
+  if (job["waiting-for"]) return sentence("warn", `Not begun yet: waits for ${job["waiting-for"]}.`);
+  if (job.state === "SUSPENDED") return sentence("warn", "Suspended: its driver is gone. “funke recover” goes on from the last checkpoint.");
+  if (job.state !== "RUNNING") return sentence("warn", `${capital(stateWord(job.state))} since ${coarse(now - (job.timestamps?.[job.state] || now))}.`);
+  const known = nodes.filter((node) => loads[node.id]?.isMeasured);
+  if (!known.length) return sentence("busy", `Runs for ${coarse(now - job["start-time"])}; how busy its subtasks are is not measured yet.`);
+  const pressed = known.filter((node) => loads[node.id].mostBack > LOW);
+  const root = rootOf(known, nodes, loads, pressed);
+  if (!pressed.length) return unpressed(root, loads);
+  const load = loads[root.id];
+  const before = pressed.filter((node) => node !== root);
+  const upstream = ancestors(root, nodes);
+  const waiting = before.filter((node) => upstream.has(node.id));
+  const who = waiting.length && waiting.length === upstream.size ? "everything before it waits" : waiting.length ? `${list(waiting.map((node) => quoted(nameOf(node))))} ${waiting.length === 1 ? "waits" : "wait"} for it` : "it is held up itself";
+  return sentence("warn", `${quoted(nameOf(root))} is the bottleneck: busy ${percent(load.most)}, ${who}.${skewSentence(load)}`);
+}
+
+function unpressed(root, loads) {
+  const load = loads[root.id];
+  if (load.most < 0.05) return sentence("good", `Nothing waits; there is little to do: the busiest, ${quoted(nameOf(root))}, is busy ${percent(load.most)} of its time.`);
+  const close = load.most >= 0.9 ? " It is close to its limit." : "";
+  return sentence(close ? "warn" : "good", `Nothing waits. The busiest is ${quoted(nameOf(root))}, busy ${percent(load.most)} of its time.${close}${skewSentence(load)}`);
+}
+
+// Flink's rule: pressed ones are held up by those behind them; the first busy one that is not pressed is the cause.
+function rootOf(known, nodes, loads, pressed) {
+  const free = known.filter((node) => loads[node.id].mostBack <= LOW);
+  const behind = free.filter((node) => [...ancestors(node, nodes)].some((id) => pressed.some((each) => each.id === id)));
+  const candidates = behind.length ? behind : free.length ? free : known;
+  return candidates.reduce((most, node) => (loads[node.id].most > loads[most.id].most ? node : most));
+}
+
+export function ancestors(node, nodes) {
+  const byId = new Map(nodes.map((each) => [each.id, each]));
+  const found = new Set();
+  const walk = (each) => { for (const { id } of each?.inputs ?? []) if (!found.has(id)) { found.add(id); walk(byId.get(id)); } };
+  walk(node);
+  return found;
+}
+
+export function skewOf(parts) {
+  const total = (parts ?? []).reduce((sum, each) => sum + each, 0);
+  if (!total || parts.length < 2) return null;
+  const most = Math.max(...parts);
+  return { share: most / total, subtask: parts.indexOf(most), factor: most / (total / parts.length) };
+}
+
+function skewSentence(load) {
+  const skew = skewOf(load.parts);
+  return skew && skew.factor >= 1.5 ? ` ${percent(skew.share)} of its records go to subtask ${skew.subtask}.` : "";
+}
+
+// A vertex is called by the first operator of its chain, whose id it has.
+export const nameOf = (node) => { const parts = chainParts(node.description ?? ""); return short(parts[0] ?? node.id, 40); };
+
+function endedSentence(job, now) {
+  const read = (job.vertices ?? []).reduce((sum, vertex) => sum + (vertex.metrics?.["read-records"] ?? 0), 0);
+  const words = { FINISHED: "Finished", CANCELED: "Was cancelled", FAILED: "Failed" };
+  const level = { FINISHED: "good", CANCELED: "none", FAILED: "bad" }[job.state];
+  return sentence(level, `${words[job.state]} ${ago(job["end-time"], now)} after ${duration(job.duration)}${read ? `; its operators took ${count(read)} records` : ""}.`);
+}
+
+// Checkpoints
+
+export function checkpointSentence(job, checkpoints, settings, now) {
+  const last = checkpoints.latest?.completed;
+  const savepoint = checkpoints.latest?.savepoint;
+  const isOn = isNumber(settings?.interval) && settings.interval < NO_INTERVAL && settings.interval > 0;
+  if (isEnded(job.state)) return endedCheckpoints(checkpoints, last, savepoint, job);
+  if (!isOn && !last && !savepoint) return sentence("warn", "Checkpointing is off: a failure loses everything since the start.", "Set execution.checkpointing.interval to change that.");
+  if (!last && !savepoint) return sentence("none", `No checkpoint is complete yet; one is due every ${duration(settings?.interval)}. A failure now repeats everything since the start.`);
+  const newest = [last, savepoint].filter(Boolean).reduce((a, b) => (a.id > b.id ? a : b));
+  const late = checkpointLate(job, checkpoints, settings, now);
+  const what = newest.is_savepoint ? "savepoint" : "checkpoint";
+  const repeats = coarse(now - newest.trigger_timestamp);
+  if (late) return sentence("warn", `${capital(late.replace(/^has not/, "no").replace("no completed a checkpoint", "no checkpoint completed"))}. A failure now repeats ${repeats} of work.`);
+  return sentence("good", `Last ${what} ${ago(newest.latest_ack_timestamp, now)}, ${bytes(newest.state_size)} in ${duration(newest.end_to_end_duration)}. A failure now repeats at most ${repeats}.`);
+}
+
+function endedCheckpoints(checkpoints, last, savepoint) {
+  const newest = [last, savepoint].filter(Boolean).sort((a, b) => b.id - a.id)[0];
+  if (!newest) return sentence("none", "The job has ended and left no checkpoint.");
+  return sentence("none", `The job has ended; its last ${newest.is_savepoint ? "savepoint" : "checkpoint"} holds ${bytes(newest.state_size)}.`, "A new run can start from it if it was kept.");
+}
+
+// Exceptions
+
+export function exceptionSentence(entries, now) {
+  if (!entries.length) return sentence("good", "Nothing broke.");
+  const [first] = entries;
+  const same = entries.filter((each) => cause(each) === cause(first));
+  const span = same.length > 1 ? `, ${times(same.length)} in ${coarse(Math.max(60_000, now - same.at(-1).timestamp))}` : `, ${ago(first.timestamp, now)}`;
+  const others = entries.length - same.length;
+  return sentence(now - first.timestamp < 600_000 ? "bad" : "warn", `${cause(first)}${span}.${others ? ` ${plural(others, "other failure")} before.` : ""}`);
+}
+
+// Timeline
+
+export function timelineSentence(job, restarts, failures, now) {
+  const begun = `${duration(job.duration)}`;
+  const last = failures?.[0];
+  const again = restarts ? ` Restarted ${times(restarts)}${last ? `, the last time ${ago(last.timestamp, now)}` : ""}.` : " Never restarted.";
+  if (isEnded(job.state)) return sentence(job.state === "FAILED" ? "bad" : "none", `${capital(stateWord(job.state))} ${ago(job["end-time"], now)} after ${begun}.${again}`);
+  return sentence(restarts ? "warn" : "good", `${capital(stateWord(job.state))}, started ${ago(job["start-time"], now)}.${again}`);
+}
+
+// State
+
+export function stateSentence(total, largest, growth, at, now) {
+  if (total === null) return sentence("none", "What it remembers is not known yet: no checkpoint is complete.");
+  if (total === 0) return sentence("good", "It remembers nothing.");
+  const most = largest ? `, ${percent(largest.bytes / total)} of it in ${largest.name}` : "";
+  const moves = growth === null ? "" : Math.abs(growth) < total / 100 ? " It stays that size." : growth > 0 ? ` It grows by ${bytes(growth)} per hour.` : ` It shrinks by ${bytes(-growth)} per hour.`;
+  return sentence(growth !== null && growth > total / 2 ? "warn" : "good", `It remembers ${bytes(total)}${most}.${moves}`, at ? `As of ${ago(at, now)}.` : undefined);
+}
+
+// Workers
+
+export function workersSentence(workers, overview) {
+  if (!workers.length) return sentence("none", "No worker runs: none is needed while no job does.");
+  const slots = workers.reduce((sum, each) => sum + each.slotsNumber, 0);
+  const hosts = new Set(workers.map(hostOf)).size;
+  const free = overview?.["slots-available"];
+  const room = isNumber(free) && overview["slots-total"] > 0 ? ` ${free ? `${free} of ${overview["slots-total"]} slots are free.` : `All ${overview["slots-total"]} slots are taken: a further job waits.`}` : "";
+  return sentence(free === 0 && overview?.["slots-total"] > 0 ? "warn" : "good", `${plural(workers.length, "worker")} on ${plural(hosts, "host")} ${workers.length === 1 ? "has" : "have"} ${plural(slots, "slot")}.${room}`);
+}
+export const hostOf = (worker) => / on (.+)$/.exec(worker.path ?? "")?.[1] ?? (worker.path?.includes("/") ? worker.id : worker.path ?? worker.id);
+
+// Metrics
+
+export const metricsSentence = (picked, known) => (known ? picked ? sentence("none", `${plural(picked, "chart")} of ${plural(known, "metric")}; the address keeps the pick.`) : sentence("none", `${plural(known, "metric")} to choose from: pick some, the address keeps the pick.`) : sentence("none", "Nothing is measured yet."));
+

@@ -1,0 +1,136 @@
+"""Runs any query over tables that are lists of rows, without Spark: its plan is the one that a job would run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.graph.operations import ColumnOperator
+from funke.engine.sql.binding.correlations import Correlation
+from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.query_binder import QueryBinder
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    Calculation,
+    Column,
+    Constants,
+    Expansion,
+    Limit,
+    Relation,
+    Scan,
+    Sort,
+    UnionAll,
+)
+from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.operators.aggregate import Aggregate
+from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.correlate import Correlate
+from funke.engine.sql.operators.expand import Expand
+from funke.engine.sql.operators.final_rows import KeepFinalRows
+from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
+from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
+from funke.engine.sql.operators.windows.partial_aggregate import PartialAggregate, can_be_partial
+from funke.engine.sql.operators.windows.session_table import AddSessions
+from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
+from funke.engine.sql.operators.windows.window_table import AddWindows
+from funke.engine.sql.parsing import parse
+from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.syntax.statements import QueryStatement
+from funke.engine.types.columns.column_batch import ColumnBatch
+from tests.harness.operator_harness import OperatorHarness, Watermark
+from tests.harness.sql_changelogs import Change, batch_of, changes_of, inserts
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+class SmallTable:
+    """A table of a test: its rows come in batches of some size, and event time stands still until all have come."""
+
+    def __init__(self, columns: Sequence[Column], rows: Rows) -> None:
+        self.columns = tuple(columns)
+        self.rows = rows
+
+    def batches(self, columns: Sequence[Column], size: int) -> Iterator[ColumnBatch]:
+        """The columns that a plan reads."""
+        names = [each.name for each in self.columns]
+        places = [names.index(each.name) for each in columns]
+        time = next((place for place, each in enumerate(self.columns) if each.time is TimeAttribute.ROWTIME), None)
+        for start in range(0, len(self.rows), size):
+            rows = self.rows[start : start + size]
+            batch = batch_of(inserts([tuple(row[place] for place in places) for row in rows]), columns)
+            if time is not None:
+                moments = pa.array([row[time] for row in rows], pa.timestamp("ms"))
+                batch = ColumnBatch(batch.data, np.asarray(moments.cast(pa.int64())), batch.kinds)
+            yield batch
+
+
+def planned(
+    text: str, tables: Mapping[str, SmallTable], is_streaming: bool = True, settings: Mapping[str, str] | None = None
+) -> Relation:
+    """The plan that a job of a session would run."""
+    (statement,) = parse(text)
+    assert isinstance(statement, QueryStatement)
+    scans = {(name,): Scan(table.columns, table, (name,)) for name, table in tables.items()}
+    session: Any = SimpleNamespace(is_streaming=is_streaming, settings=settings or {})
+    return planned_rows(session, QueryBinder(scans.get).bind(statement.query))
+
+
+def changes_from(relation: Relation, size: int) -> list[Change]:
+    """All changes that a plan emits, if its tables come in batches of a size."""
+    found = _elements(relation, size)
+    return [change for each in found if isinstance(each, ColumnBatch) for change in changes_of(each, relation)]
+
+
+def _elements(relation: Any, size: int) -> Iterator[Any]:
+    """Everything that comes out of a relation: batches and watermarks."""
+    if isinstance(relation, Scan):
+        yield from relation.table.batches(relation.columns, size)
+    elif isinstance(relation, Constants):
+        yield batch_of(inserts(relation.rows), relation.columns)
+    elif isinstance(relation, UnionAll):
+        for each in relation.inputs:
+            yield from (found for found in _elements(each, size) if isinstance(found, ColumnBatch))
+    else:
+        elements = _elements(relation.input, size)
+        for create in _OPERATORS[type(relation)](relation):
+            elements = _through(OperatorHarness(ColumnOperator(create), keeps_columns=True), elements)
+        yield from elements
+
+
+def _through(harness: OperatorHarness, elements: Iterator[Any]) -> Iterator[Any]:
+    """What an operator makes of batches and watermarks, and of the end."""
+    for element in elements:
+        if isinstance(element, Watermark):
+            harness.watermark(element.timestamp)
+        elif isinstance(element, ColumnBatch):
+            harness.operator.process_columns(element)
+        yield from harness.elements()
+    harness.end_input()
+    yield from harness.elements()
+    harness.close()
+
+
+def _window_aggregates(relation: WindowAggregation) -> list[Any]:
+    if can_be_partial(relation):
+        return [PartialAggregate.of(relation), WindowAggregate.of_entries(relation)]
+    return [WindowAggregate.of(relation)]
+
+
+# As funke/table/relation_streams.py has them.
+_OPERATORS: dict[type[Relation], Any] = {
+    Calculation: lambda relation: [Calculate.of(relation)],
+    Correlation: lambda relation: [Correlate.of(relation)],
+    Expansion: lambda relation: [Expand.of(relation)],
+    Aggregation: lambda relation: [Aggregate.of(relation)],
+    FinalRows: lambda relation: [KeepFinalRows(relation.columns, relation.otherwise)],
+    Sort: lambda relation: [SortRows(relation.columns, relation.keys, relation.offset, relation.limit)],
+    Limit: lambda relation: [LimitRows(relation.columns, relation.offset, relation.limit)],
+    OverAggregation: lambda relation: [OverAggregate.of(relation)],
+    WindowAggregation: _window_aggregates,
+    WindowTable: lambda relation: [(AddSessions if relation.windows.kind == "session" else AddWindows).of(relation)],
+}

@@ -1,0 +1,76 @@
+"""Who holds a job up, and why: a slow function with its line, a skewed key, a sink that waits."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+from funke.engine.graph.execution_graph import ExecutionState
+from funke.engine.jobs.views.back_pressure import Diagnosis, PressureView, status_of, together
+from funke.engine.jobs.views.bottleneck import find_bottleneck
+from funke.engine.jobs.views.job_view import EdgeView, JobView, MetricsView, OperatorView, SubtaskView, VertexView
+from funke.engine.types.job_status import JobStatus
+
+
+def pressure(busy: float, ratio: float = 0.0, diagnosis: Diagnosis = Diagnosis.FINE) -> PressureView:
+    return PressureView(status_of(ratio), ratio, busy, 0.0, 0.0, ratio > 0, diagnosis)
+
+
+def vertex(number: int, name: str, *pressures: PressureView) -> VertexView:
+    subtasks = tuple(SubtaskView(each, 0, ExecutionState.RUNNING, pressure=one) for each, one in enumerate(pressures))
+    operator = OperatorView(str(number), name)
+    return VertexView(number, name, (operator,), len(pressures), 128, subtasks=subtasks, pressure=together(pressures))
+
+
+def view(*vertices: VertexView, metrics: MetricsView | None = None) -> JobView:
+    edges = tuple(
+        EdgeView(one.id, str(one.id), two.id, str(two.id), "HASH") for one, two in itertools.pairwise(vertices)
+    )
+    return JobView("j", "job", JobStatus.RUNNING, vertices=vertices, edges=edges, metrics=metrics or MetricsView())
+
+
+PRESSED = pressure(0.04, 0.96, Diagnosis.PRESSED)
+ROOT = pressure(0.97, 0.0, Diagnosis.ROOT)
+SOURCE = vertex(1, "Source: orders", PRESSED)
+
+
+def test_nobody_waits() -> None:
+    assert find_bottleneck(JobView("j", "job", JobStatus.CREATED)) is None
+    assert find_bottleneck(view(vertex(1, "Source", pressure(0.5)), vertex(2, "Map", pressure(0.5)))) is None
+    # A busy one that holds up nobody is none.
+    assert find_bottleneck(view(vertex(1, "Source", pressure(0.5)), vertex(2, "Map", ROOT))) is None
+
+
+def test_a_slow_function_and_its_line() -> None:
+    tasks = {2: {0: {"busyTimeMsPerSecond": 970.0, "busiestLine": "job.py:12 in slow", "busiestLineShare": 0.93}}}
+    found = find_bottleneck(view(SOURCE, vertex(2, "enrich", ROOT), metrics=MetricsView(tasks=tasks)))
+    assert found is not None and (found.vertex_id, found.user_line, found.skew) == (2, "job.py:12 in slow", None)
+    assert found.sentence == (
+        '"enrich" is the bottleneck: busy 97%, "Source: orders" waits. 93% of its time it is at job.py:12 in slow.'
+    )
+
+
+def test_only_the_root_is_named_and_not_those_that_it_presses() -> None:
+    middle = vertex(2, "Map", pressure(0.3, 0.7, Diagnosis.PRESSED))
+    found = find_bottleneck(view(SOURCE, middle, vertex(3, "enrich", ROOT), vertex(4, "Sink: out", pressure(0.01))))
+    assert found is not None and found.vertex_id == 3
+    assert '"Source: orders", "Map" wait.' in found.sentence
+
+
+def test_a_skewed_key() -> None:
+    operators = {"2": {0: {"numRecordsIn": 900, "numRecordsInPerSecond": 90.0}, 1: {"numRecordsIn": 100}}}
+    operators["2"][1]["numRecordsInPerSecond"] = 10.0
+    skewed = vertex(2, "count", ROOT, pressure(0.1))
+    found = find_bottleneck(view(SOURCE, skewed, metrics=MetricsView(operators=operators)))
+    assert found is not None and found.skew == 0.9
+    assert "busy 10% to 97%" in found.sentence
+    assert "One of its 2 subtasks has 90% of the records: its keys are skewed." in found.sentence
+    even = {"2": {0: {"numRecordsIn": 50}, 1: {"numRecordsIn": 50}}}
+    found = find_bottleneck(view(SOURCE, skewed, metrics=MetricsView(operators=even)))
+    assert found is not None and found.skew is None
+
+
+def test_a_sink_that_waits() -> None:
+    sink = vertex(2, "Sink: pg", replace(pressure(0.2, 0.0, Diagnosis.ROOT), in_usage=1.0))
+    found = find_bottleneck(view(SOURCE, sink))
+    assert found is not None and found.sentence.endswith("It waits for what it writes to.")

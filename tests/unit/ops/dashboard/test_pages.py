@@ -1,0 +1,260 @@
+"""Every page in a browser: what its first line says, at two widths and in two themes, without errors or barriers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from funke.ops.rest.guard import Access
+from tests.unit.ops.dashboard.browser import Browser, started_browser
+from tests.unit.ops.dashboard.recorded_service import RecordedService, recorded_service
+from tests.unit.ops.dashboard.shown_jobs import all_jobs, job_id
+
+# Left for whoever has changed the pages to look at.
+SHOTS = Path(__file__).parents[4] / "artifacts" / "dashboard"
+_LOG = """2026-11-16 12:00:01,204 INFO  funke.service: listening on 127.0.0.1:8081
+2026-11-16 12:00:03,110 INFO  funke.service: job orders has been submitted
+2026-11-16 12:00:05,871 WARNING funke.config: 'taskmanager.network.sort-shuffle' has no effect here
+2026-11-16 12:00:09,002 ERROR funke.service: job sensors failed: KeyError: 'price'
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with started_browser(tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def service(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecordedService]:
+    folder = tmp_path_factory.mktemp("service")
+    (folder / "service.log").write_text(_LOG * 12)
+    (folder / "programs").mkdir(mode=0o700)
+    (folder / "programs" / f"{'a' * 32}_orders.py").write_text("print(1)\n")
+    with recorded_service(folder, all_jobs()) as found:
+        browser.open(f"{found.url}/")
+        yield found
+
+
+def _of(name: str, page: str = "") -> str:
+    return f"jobs/{job_id(name)}/{page}"
+
+
+_ENRICH = next(view for view in all_jobs() if view.name == "orders").vertices[2].operators[0].id
+_BOTTLENECK = (
+    r"“enrich” is the bottleneck: busy 97 %, “Source: orders” waits for it\. 62 % of its records go to subtask 0\."
+)
+PAGES = {
+    "overview": ("", r"5 jobs run, 4 need you: sensors is restarting: orders\.py:42 raised KeyError: 'price' in .+"),
+    "jobs": (
+        "jobs",
+        r"8 jobs: 5 running, 1 finished, 1 cancelled and 1 failed\. The newest is backfill-2026, .+ ago\.",
+    ),
+    "graph": (_of("orders"), _BOTTLENECK),
+    "vertex": (_of("orders", f"graph?vertex={_ENRICH}"), _BOTTLENECK),
+    "ended": (_of("export-invoices"), r"Failed 4 h.* ago after 2 h; its operators took 80 k records\."),
+    "waiting": (_of("backfill-2026"), r"Not begun yet: waits for 4 slots: 0 of 12 are free\."),
+    "checkpoints": (
+        _of("orders", "checkpoints?checkpoint=408"),
+        r"Last checkpoint .+ ago, 216 MB in 2 s\. A failure now repeats at most .+\.",
+    ),
+    "checkpoints-late": (
+        _of("clicks-to-sessions", "checkpoints"),
+        r"No checkpoint completed for 1\d min, sink \"pg\" holds the epoch: .+\. A failure now repeats 1\d min .+",
+    ),
+    "exceptions": (_of("sensors", "exceptions"), r"orders\.py:42 raised KeyError: 'price' in “parse”, 3 times in .+\."),
+    "timeline": (_of("sensors", "timeline"), r"Restarting, started .+ ago\. Restarted 3 times, the last time .+ ago\."),
+    "state": (
+        _of("orders", "state"),
+        r"It remembers 180 MB, 78 % of it in “window-contents” of “sum_by_region”\. It grows by 60 MB per hour\.",
+    ),
+    "state-by-slot": (_of("top-bids", "state"), r"It remembers 14 MB, 67 % of it in slot 1\."),
+    "metrics": (_of("orders", "metrics"), r"4 charts of \d+ metrics; the address keeps the pick\."),
+    "sql": (_of("top-bids", "sql"), r"1 statement became 5 relational operators in 2 vertices\."),
+    "no-sql": (_of("orders", "sql"), r"This job is not a query: its graph was made with the DataStream API\."),
+    "job-configuration": (
+        _of("orders", "configuration"),
+        r"Parallelism 4, checkpoints every 1 min, state in rocksdb; 10 settings in all\.",
+    ),
+    "workers": (
+        f"workers?worker=worker-1-{job_id('orders')[:12]}",
+        r"8 workers on 2 hosts have 10 slots\. 3 of 13 slots are free\.",
+    ),
+    "logs": ("logs", r"1 file; service\.log was written last, .+ ago\."),
+    "configuration": ("configuration", r"The service has 4 settings of its own; everything else has its default\."),
+    "submit": ("submit", r"1 program can be run; the newest is orders\.py, sent .+ ago\."),
+}
+# What else a page must show.
+SHOWN = {
+    "vertex": ("to_euro", "orders.py:36", "4 subtasks", "118 M", "enrich orders.py:35"),
+    "exceptions": ("your line", "return Order(", "Java's stack, 3 lines"),
+    "checkpoints": ("Checkpoint 408", "rocksdb", "exactly once"),
+    "state": ("window-contents", "2.3 M"),
+    "metrics": ("numRecordsInPerSecond", "412 k/s"),
+    "sql": ("GroupWindowAggregate", "INSERT INTO"),
+    "job-configuration": ("region", "******"),
+    "workers": ("Network buffers",),
+    "logs": ("KeyError: 'price'",),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page(browser: Browser, service: RecordedService, name: str) -> None:
+    address, wanted = PAGES[name]
+    browser.show(1440, "light")
+    browser.go(address)
+    browser.wait(f"'{wanted}'", lambda: re.fullmatch(wanted, browser.first_line()))
+    browser.wait("what the page shows", lambda: all(text in browser.text() for text in SHOWN.get(name, ())))
+    browser.screenshot(SHOTS / f"{name}-1440-light.png")
+    barriers = browser.accessibility()
+    browser.show(1440, "dark")
+    browser.screenshot(SHOTS / f"{name}-1440-dark.png")
+    browser.show(390, "light")
+    browser.screenshot(SHOTS / f"{name}-390-light.png")
+    assert browser.run("return document.documentElement.scrollWidth") <= 390, "wider than a phone"
+    browser.show(390, "dark")
+    browser.screenshot(SHOTS / f"{name}-390-dark.png")
+    barriers += browser.accessibility("color-contrast", "scrollable-region-focusable")
+    assert barriers == []
+    assert browser.console_errors() == []
+
+
+def test_barriers_would_be_found(browser: Browser, service: RecordedService) -> None:
+    browser.run("const each = document.createElement('button'); each.id = 'mute'; document.body.append(each)")
+    assert any("button-name" in each for each in browser.accessibility("button-name"))
+    browser.run("document.getElementById('mute').remove()")
+
+
+WORDS = [
+    ("count(0)", "0"),
+    ("count(1234567)", "1.2 M"),
+    ("rate(412000)", "412 k/s"),
+    ("bytes(999999)", "1 MB"),
+    ("bytes(210e6)", "210 MB"),
+    ("percent(0.974)", "97 %"),
+    ("duration(1300)", "1.3 s"),
+    ("duration(840000)", "14 min"),
+    ("duration(95 * 60000)", "1 h 35 min"),
+    ("ago(1000, 5400)", "4 s ago"),
+    ("list(['a', 'b', 'c'])", "a, b and c"),
+    ("chainParts('Source: a<br/>+- Map')[1]", "Map"),
+]
+
+
+def test_numbers_are_told_as_people_do(browser: Browser, service: RecordedService) -> None:
+    names = "count, rate, bytes, percent, duration, ago, list, chainParts"
+    cases = ", ".join(expression for expression, _ in WORDS)
+    script = f"const {{{names}}} = await import('/dashboard/words.js'); return [{cases}]"
+    assert browser.run(script) == [wanted for _, wanted in WORDS]
+
+
+def test_keys(browser: Browser, service: RecordedService) -> None:
+    browser.show(1440, "light")
+    browser.go("")
+    browser.run("document.activeElement.blur()")
+    browser.keys("g", "j")
+    browser.wait("the list of jobs", lambda: browser.address() == "#/jobs")
+    browser.run("document.querySelector('tbody tr').focus()")
+    browser.keys(Browser.DOWN)
+    assert browser.run("return [...document.querySelectorAll('tbody tr')].indexOf(document.activeElement)") == 1
+    browser.keys(Browser.ENTER)
+    browser.wait("a job", lambda: browser.address().startswith("#/jobs/"))
+    browser.run("document.activeElement.blur()")
+    browser.keys("/", "o", "r", "d", "e", "r", "s", Browser.ENTER)
+    browser.wait("the job that was looked for", lambda: browser.address() == f"#/jobs/{job_id('orders')}")
+    browser.click(".node", "enrich")
+    browser.wait("its panel", lambda: "4 subtasks" in browser.text())
+    assert f"vertex={_ENRICH}" in browser.address()
+    browser.keys(Browser.ESCAPE)
+    browser.wait("no panel", lambda: not browser.run("return Boolean(document.querySelector('.side'))"))
+
+
+def test_the_theme_can_be_switched(browser: Browser, service: RecordedService) -> None:
+    browser.show(1440, "light")
+    browser.go("")
+    paper = "return getComputedStyle(document.documentElement).backgroundColor"
+    light = browser.run(paper)
+    browser.click("[aria-label^='Theme']")
+    browser.click("[aria-label^='Theme']")
+    browser.wait("the dark theme", lambda: browser.run(paper) != light)
+    browser.click("[aria-label^='Theme']")
+    browser.wait("the theme of the system", lambda: browser.run(paper) == light)
+
+
+def _told(service: RecordedService, name: str) -> list[tuple[str, Any]]:
+    return service.jobs[name].told
+
+
+def test_a_savepoint(browser: Browser, service: RecordedService) -> None:
+    browser.show(1440, "light")
+    browser.go(_of("orders"))
+    browser.click("button", "Savepoint")
+    browser.wait("what will happen", lambda: "The job goes on while its state is written" in browser.text())
+    assert f"funke savepoint {job_id('orders')}" in browser.text()
+    browser.screenshot(SHOTS / "savepoint-1440-light.png")
+    assert browser.accessibility() == []
+    browser.click("dialog button", "Take savepoint")
+    browser.wait("its path", lambda: "file:///var/funke/savepoints/savepoint-409" in browser.text())
+    browser.click("dialog button", "Close")
+    assert _told(service, "orders") == [("savepoint", (None, "go on"))]
+    assert browser.console_errors() == []
+
+
+def test_stop_and_cancel(browser: Browser, service: RecordedService) -> None:
+    browser.go(_of("top-bids"))
+    browser.click("button", "Stop")
+    browser.click("dialog button", "Stop job")
+    browser.wait("the outcome", lambda: "its savepoint is complete" in browser.text())
+    browser.click("dialog button", "Close")
+    browser.click(".actions button", "Cancel")
+    browser.wait("a warning", lambda: "Work since the last checkpoint is lost" in browser.text())
+    browser.click("dialog button", "Cancel job")
+    browser.wait("the outcome", lambda: "is being cancelled" in browser.text())
+    browser.click("dialog button", "Close")
+    assert _told(service, "top-bids") == [("savepoint", (None, "stop")), ("cancel", None)]
+
+
+def test_a_program_is_run(browser: Browser, service: RecordedService) -> None:
+    browser.go("submit")
+    browser.click("td button", "Run")
+    browser.click("dialog button", "Run")
+    browser.wait("its job", lambda: browser.address() == f"#/jobs/{job_id('orders')}")
+    [arguments] = service.programs.submitted
+    assert arguments[0].endswith("_orders.py")
+
+
+def test_a_job_that_is_not_there(browser: Browser, service: RecordedService) -> None:
+    browser.go(f"jobs/{'0' * 32}")
+    browser.wait("that it is not there", lambda: "Not there" in browser.text())
+    assert all("404" in each for each in browser.console_errors())
+
+
+def test_nothing_yet_then_silence(browser: Browser, tmp_path: Path) -> None:
+    browser.show(1440, "light")
+    with recorded_service(tmp_path, []) as empty:
+        browser.open(f"{empty.url}/")
+        browser.wait("the first line", lambda: browser.first_line() == "No job has run here yet.")
+        assert "funke run -d -py job.py" in browser.text()
+        browser.screenshot(SHOTS / "empty-1440-light.png")
+        assert browser.accessibility() == []
+        assert browser.console_errors() == []
+        empty.stop()
+        browser.wait("that it is silent", lambda: "Last heard from the service" in browser.text())
+        browser.screenshot(SHOTS / "stale-1440-light.png")
+        assert browser.first_line() == "No job has run here yet.", "what was seen stays"
+    browser.console_errors()
+
+
+def test_a_token_is_asked_for(browser: Browser, tmp_path: Path) -> None:
+    with recorded_service(tmp_path, all_jobs(), Access("open-sesame")) as guarded:
+        browser.open(f"{guarded.url}/#/jobs")
+        browser.wait("a field", lambda: "This service asks for a token" in browser.text())
+        assert browser.first_line() == ""
+        browser.fill("[aria-label=Token]", "open-sesame")
+        browser.click("button", "Use it")
+        browser.wait("the jobs", lambda: browser.first_line().startswith("8 jobs"))
+    browser.console_errors()

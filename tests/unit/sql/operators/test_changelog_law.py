@@ -1,0 +1,239 @@
+"""The law of changelogs, for queries of every operator: what comes out is what comes of one row at a time.
+
+However the input is cut into batches, the changes are the same and in the same order (those of windows that close
+together, in any order); dealt out by key, they are the same changes; and what they leave is what one batch leaves.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from funke.engine.graph.operations import ColumnOperator
+from funke.engine.operators.operator import MAX_WATERMARK
+from funke.engine.sql.binding.correlations import Correlation
+from funke.engine.sql.binding.query_binder import QueryBinder
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    Calculation,
+    Column,
+    Expansion,
+    Relation,
+    Scan,
+)
+from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS
+from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer
+from funke.engine.sql.operators.aggregate import Aggregate
+from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.correlate import Correlate
+from funke.engine.sql.operators.expand import Expand
+from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
+from funke.engine.sql.operators.windows.partial_aggregate import PartialAggregate, can_be_partial
+from funke.engine.sql.operators.windows.session_table import AddSessions
+from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
+from funke.engine.sql.operators.windows.window_table import AddWindows
+from funke.engine.sql.parsing import parse
+from funke.engine.sql.rules.unused_columns import without_unused
+from funke.engine.sql.syntax.statements import QueryStatement
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.logical.sql_text import from_sql_text
+from tests.harness.operator_harness import OperatorHarness, Watermark
+from tests.harness.sql_changelogs import Change, batch_of, changes_of, folded
+
+COLUMNS = (
+    Column("k", from_sql_text("INT")),
+    Column("name", from_sql_text("STRING")),
+    Column("v", from_sql_text("BIGINT")),
+    Column("ts", from_sql_text("TIMESTAMP(3)"), TimeAttribute.ROWTIME),
+)
+EPOCH = datetime.datetime(2024, 1, 1)
+EPOCH_MS = int(EPOCH.replace(tzinfo=datetime.timezone.utc).timestamp() * 1000)
+SECOND = "INTERVAL '1' SECOND"
+FRAME = "OVER (PARTITION BY k ORDER BY ts {} BETWEEN {} PRECEDING AND CURRENT ROW)"
+
+# Queries whose rows may be taken back, then those of rows that stay.
+CHANGING = {
+    "calculate": "SELECT k, v + 1, UPPER(name) FROM t WHERE v > 0",
+    "groups": "SELECT k, COUNT(*), SUM(v), MAX(name), COUNT(DISTINCT v) FROM t GROUP BY k",
+    "conditions": "SELECT k, MIN(v) FROM t GROUP BY k HAVING COUNT(*) < 3",
+    "sets": "SELECT k, name, COUNT(*) FROM t GROUP BY GROUPING SETS ((k, name), (k))",
+    "groups of groups": "SELECT c, COUNT(*) FROM (SELECT k, COUNT(*) AS c FROM t GROUP BY k) GROUP BY c",
+    "distinct": "SELECT DISTINCT k, name FROM t",
+    "unnest": "SELECT k, e FROM t CROSS JOIN UNNEST(ARRAY[v, v + 1]) AS u (e)",
+}
+STAYING = {
+    "rows of windows": f"""
+        SELECT k, v, window_start FROM TABLE(HOP(TABLE t, DESCRIPTOR(ts), {SECOND}, INTERVAL '2' SECOND))
+    """,
+    "rows of sessions": f"""
+        SELECT k, v, window_end FROM TABLE(SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), {SECOND}))
+    """,
+    "frames of rows": f"SELECT k, v, SUM(v) {FRAME.format('ROWS', 1)} FROM t",
+    "frames of time": f"SELECT k, v, COUNT(name) {FRAME.format('RANGE', SECOND)} FROM t",
+    "all before": f"SELECT k, v, MAX(v) {FRAME.format('RANGE', 'UNBOUNDED')} FROM t",
+    "windows": f"SELECT k, COUNT(*), SUM(v) FROM t GROUP BY k, TUMBLE(ts, {SECOND})",
+    "sessions": f"SELECT k, MIN(name), SUM(v) FROM t GROUP BY k, SESSION(ts, {SECOND})",
+    "growing windows": f"""
+        SELECT k, window_end, COUNT(DISTINCT v) FROM
+        TABLE(CUMULATE(TABLE t, DESCRIPTOR(ts), {SECOND}, INTERVAL '3' SECOND)) GROUP BY k, window_start, window_end
+    """,
+}
+IN_ORDER = {*CHANGING, "rows of windows"}
+# All rows of a key of these stay together, whatever else does.
+BY_KEY = {*CHANGING, *STAYING} - {"groups of groups"}
+
+OPERATORS: dict[type[Relation], Callable[[Any], list[Any]]] = {
+    Calculation: lambda relation: [Calculate.of(relation)],
+    Expansion: lambda relation: [Expand.of(relation)],
+    Correlation: lambda relation: [Correlate.of(relation)],
+    Aggregation: lambda relation: [Aggregate.of(relation)],
+    OverAggregation: lambda relation: [OverAggregate.of(relation)],
+    WindowTable: lambda relation: [(AddSessions if relation.windows.kind == "session" else AddWindows).of(relation)],
+    WindowAggregation: lambda relation: (
+        [PartialAggregate.of(relation), WindowAggregate.of_entries(relation)]
+        if can_be_partial(relation)
+        else [WindowAggregate.of(relation)]
+    ),
+}
+
+
+class Query:
+    """The operators of a query over the table t."""
+
+    def __init__(self, text: str, has_changes: bool, is_folded: bool = False) -> None:
+        (statement,) = parse(text)
+        assert isinstance(statement, QueryStatement)
+        scan = Scan(COLUMNS, None, ("t",), ALL_KINDS if has_changes else INSERTS)
+        bound = QueryBinder({("t",): scan}.get).bind(statement.query)
+        self.relation = for_consumer(without_unused(bound), ALL_KINDS, ChangeSettings(is_folded))
+
+    def run(self, elements: Iterable[Any]) -> list[Any]:
+        """The changes that come out of batches and watermarks, and the watermarks."""
+        found: list[Any] = []
+        for each in _through(self.relation, elements):
+            found += changes_of(each, self.relation) if isinstance(each, ColumnBatch) else [each]
+        return found
+
+
+query_of = cache(Query)
+
+
+def _through(relation: Any, elements: Iterable[Any]) -> Iterable[Any]:
+    if isinstance(relation, Scan):
+        return elements
+    elements = _through(relation.input, elements)
+    for create in OPERATORS[type(relation)](relation):
+        harness = OperatorHarness(ColumnOperator(create), keeps_columns=True)
+        for each in elements:
+            if isinstance(each, ColumnBatch):
+                harness.operator.process_columns(each)
+            else:
+                harness.watermark(each.timestamp)
+        elements = harness.elements()
+    return elements
+
+
+def batches_of(steps: list[Any], size: int) -> list[Any]:
+    """Changes in batches of so many at most, which no watermark stands in."""
+    found: list[Any] = []
+    waiting: list[Change] = []
+
+    def send() -> None:
+        if waiting:
+            batch = batch_of(waiting, COLUMNS)
+            found.append(batch.with_timestamps(np.asarray(batch.data.column(3).view("int64"))))
+            waiting.clear()
+
+    for each in [*steps, Watermark(MAX_WATERMARK)]:
+        if isinstance(each, Watermark):
+            send()
+            found.append(each)
+        else:
+            waiting.append(each)
+            if len(waiting) == size:
+                send()
+    return found
+
+
+def settled(name: str, elements: list[Any]) -> list[Any]:
+    """What closes together has no order."""
+    if name in IN_ORDER:
+        return elements
+    found: list[Any] = []
+    for each in elements:
+        if isinstance(each, Watermark):
+            found.append(each)
+        elif found and isinstance(found[-1], list):
+            found[-1] = sorted([*found[-1], each], key=repr)
+        else:
+            found.append([each])
+    return found
+
+
+ROWS = st.tuples(st.integers(1, 3), st.sampled_from([None, "a", "b"]), st.none() | st.integers(-2, 3))
+
+
+@st.composite
+def steps_of(draw: st.DrawFn, has_changes: bool) -> list[Any]:
+    """Rows that come and go, with watermarks among them."""
+    steps: list[Any] = []
+    present: list[Any] = []
+    watermark = EPOCH_MS - 1
+    for row in draw(st.lists(ROWS, max_size=14)):
+        ahead_ms = draw(st.integers(0, 40)) * 100
+        if has_changes and present and draw(st.booleans()):
+            steps.append((draw(st.sampled_from(["-U", "-D"])), present.pop(draw(st.integers(0, len(present) - 1)))))
+            continue
+        whole = (*row, EPOCH + datetime.timedelta(milliseconds=ahead_ms))
+        steps.append(("+I", whole))
+        present.append(whole)
+        if draw(st.integers(0, 3)) == 0:
+            watermark = max(watermark, EPOCH_MS + ahead_ms - 500)
+            steps.append(Watermark(watermark))
+    return steps
+
+
+def check(name: str, text: str, has_changes: bool, steps: list[Any], size: int) -> None:
+    query = query_of(text, has_changes)
+    one_by_one = query.run(batches_of(steps, 1))
+    assert settled(name, query.run(batches_of(steps, size))) == settled(name, one_by_one)
+    if name in BY_KEY:
+        parts = [[each for each in steps if isinstance(each, Watermark) or each[1][0] % 2 == part] for part in (0, 1)]
+        dealt = [change for part in parts for change in query.run(batches_of(part, size))]
+        assert _changes(dealt) == _changes(one_by_one)
+    in_one = query_of(text, has_changes, is_folded=True).run(batches_of(steps, 100))
+    assert _left(in_one) == _left(one_by_one)
+
+
+def _changes(elements: list[Any]) -> list[Any]:
+    return sorted((each for each in elements if not isinstance(each, Watermark)), key=repr)
+
+
+def _left(elements: list[Any]) -> list[Any]:
+    return folded([each for each in elements if not isinstance(each, Watermark)])
+
+
+LAW = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@pytest.mark.parametrize("name", CHANGING)
+@LAW
+@given(steps=steps_of(True), size=st.integers(2, 15))
+def test_changes_of_rows_that_come_and_go(name: str, steps: list[Any], size: int) -> None:
+    check(name, CHANGING[name], True, steps, size)
+
+
+@pytest.mark.parametrize("name", [*CHANGING, *STAYING])
+@LAW
+@given(steps=steps_of(False), size=st.integers(2, 15))
+def test_changes_of_rows_that_stay(name: str, steps: list[Any], size: int) -> None:
+    check(name, {**CHANGING, **STAYING}[name], False, steps, size)

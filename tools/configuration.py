@@ -1,0 +1,87 @@
+"""Writes docs/configuration.md from the table of options.
+
+python tools/configuration.py            write the page
+python tools/configuration.py --check    say whether it is as it should be
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from funke.engine.config import flink_options, memory_options, rest_options, rocksdb_options
+from funke.engine.config.config_option import ConfigOption
+from funke.engine.config.memory_model import size_text
+from funke.engine.config.option_values import format_value
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
+HEAD = """\
+# Configuration
+
+Every option that is known, made from the table that the engine reads (`tools/configuration.py`). Flink's other
+options are accepted, and whoever sets one is told that it has no effect and why; so are options that are known and
+have none here. A key that nobody knows but that looks like one of these is named with the key that may have been meant.
+
+Options come from `config.yaml` (in `FUNKE_CONF_DIR` or `FLINK_CONF_DIR`), then from `-D key=value`, then from the
+program; the last one wins. Durations are written like `10 s`, sizes like `64 mb`, lists with semicolons or as YAML,
+maps as `a:1,b:2`. How options work together is told in [Operating jobs](operations.md), [State](state.md) and
+[Security](security.md).
+"""
+SECTIONS: tuple[tuple[str, Any], ...] = (
+    ("Jobs", flink_options),
+    ("Memory", memory_options),
+    ("RocksDB", rocksdb_options),
+    ("The service", rest_options),
+)
+
+
+def main(arguments: list[str]) -> int:
+    page = to_markdown()
+    if arguments == ["--check"]:
+        if PAGE.read_text(encoding="utf-8") != page:
+            print("docs/configuration.md is not up to date; run tools/configuration.py")
+            return 1
+        return 0
+    PAGE.write_text(page, encoding="utf-8")
+    return 0
+
+
+def to_markdown() -> str:
+    """The page."""
+    parts = [HEAD]
+    for title, module in SECTIONS:
+        options = [each for each in vars(module).values() if isinstance(each, ConfigOption)]
+        if module is rocksdb_options:
+            options += rocksdb_options.TUNING
+        parts.append(f"\n## {title}\n\n{_table(options)}\n")
+    return "".join(parts)
+
+
+def _table(options: Iterable[ConfigOption[Any]]) -> str:
+    rows = ["| key | values | default | meaning |", "|---|---|---|---|"]
+    for option in sorted(options, key=lambda each: each.key):
+        rows.append(f"| `{option.key}` | {option.kind} | {_default(option)} | {_meaning(option)} |")
+    return "\n".join(rows)
+
+
+def _default(option: ConfigOption[Any]) -> str:
+    if option.default is None or option.default in ([], {}):
+        return ""
+    if option.kind == "size":
+        return size_text(option.default)
+    return f"`{format_value(option.default)}`"
+
+
+def _meaning(option: ConfigOption[Any]) -> str:
+    parts = [option.description]
+    if option.no_effect:
+        parts.append(f"**No effect**: {option.no_effect}.")
+    if option.older_keys:
+        parts.append("Also: " + ", ".join(f"`{key}`" for key in option.older_keys) + ".")
+    return " ".join(parts).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
