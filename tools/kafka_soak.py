@@ -58,7 +58,8 @@ def job(servers: str) -> StreamExecutionEnvironment:
 
 
 def disturb(broker: BrokerProcess, chance: random.Random, is_over: threading.Event) -> None:
-    while not is_over.wait(chance.uniform(3, 8)):
+    # Clients wait up to ten seconds before they try to connect again.
+    while not is_over.wait(chance.uniform(10, 25)):
         pause = chance.uniform(0.5, 5)
         print(f"the broker is gone for {pause:.1f} s", flush=True)
         broker.stop()
