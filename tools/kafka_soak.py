@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import signal
 import sys
 import threading
 import time
@@ -57,7 +58,8 @@ def job(servers: str) -> StreamExecutionEnvironment:
 
 
 def disturb(broker: BrokerProcess, chance: random.Random, is_over: threading.Event) -> None:
-    while not is_over.wait(chance.uniform(3, 8)):
+    # Clients wait up to ten seconds before they try to connect again.
+    while not is_over.wait(chance.uniform(10, 25)):
         pause = chance.uniform(0.5, 5)
         print(f"the broker is gone for {pause:.1f} s", flush=True)
         broker.stop()
@@ -93,6 +95,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
+    # Whoever ends this must not leave a broker behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     SnapshotTaker.start = write_at_once  # type: ignore[method-assign,assignment]
     broker, is_over = BrokerProcess(), threading.Event()
     count = options.seconds * RATE * 2

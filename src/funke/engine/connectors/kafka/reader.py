@@ -131,7 +131,8 @@ class KafkaSplitReader(SplitReader):
             own["client.id"] = given.get("client.id") or f"{prefix}-{uuid.uuid4().hex[:8]}"
             # A consumer needs a group, whether anybody asks for it or not.
             own["group.id"] = given.get("group.id") or own["client.id"]
-            own["auto.offset.reset"] = _RESETS[given.get("auto.offset.reset") or self._source.starting.reset]
+            reset = given.get("auto.offset.reset") or self._source.starting.reset
+            own["auto.offset.reset"] = _RESETS.get(reset.lower(), "earliest")
             own["enable.auto.commit"] = given.get("enable.auto.commit", "false")
             own["enable.partition.eof"] = self._source.stopping is not None
             self._consumer = Consumer(given.consumer(**own), logger=client_logger())
@@ -364,4 +365,4 @@ class KafkaSplitReader(SplitReader):
             consumer.close()
 
 
-_RESETS = {"earliest": "earliest", "latest": "latest", "none": "error"}
+_RESETS = {"latest": "latest", "largest": "latest", "none": "error"}
