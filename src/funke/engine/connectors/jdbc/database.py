@@ -191,7 +191,9 @@ def database_of(url: str, user: str | None = None, password: str | None = None) 
     """
     matched = re.match(r"jdbc:(\w+):(.*)", url, re.DOTALL)
     if matched is None:
-        raise ConfigurationError(f"{hide_passwords(url)!r} is no JDBC URL; one looks like jdbc:postgresql://host:5432/database")
+        raise ConfigurationError(
+            f"{hide_passwords(url)!r} is no JDBC URL; one looks like jdbc:postgresql://host:5432/database"
+        )
     system, rest = matched[1].lower(), matched[2]
     if system == "postgresql":
         return PostgresDatabase(_postgres_settings(rest, user, password))
