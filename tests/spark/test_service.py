@@ -1,9 +1,8 @@
-"""The service with a real job: submitted, watched, explained, found again by the next service, stopped."""
+"""The service with a real job: submitted, watched, and what holds it up explained."""
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -63,9 +62,7 @@ def eventually(what: Callable[[], Any], limit_s: float = 150) -> Any:
     return found
 
 
-def test_a_job_from_its_submission_to_its_savepoint(
-    home: ServiceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_job_is_submitted_and_explained(home: ServiceFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["start-cluster", "-Drest.port=0"]) == 0
     assert main(["run", "-d", "-p", "2", "job.py"]) == 0
     job_id = capsys.readouterr().out.partition("submitted with JobID ")[2].split()[0]
@@ -79,21 +76,3 @@ def test_a_job_from_its_submission_to_its_savepoint(
 
     found = eventually(explained)
     assert '"slow one' in found["sentence"] and found["user-line"].startswith("job.py:11 in slow")
-    source, slow = httpx.get(url_of(home) + job).json()["vertices"][:2]
-    assert source["metrics"]["write-records"] > 0 and slow["metrics"]["accumulated-busy-time"] > 0
-    text = httpx.get(url_of(home) + "/metrics").text
-    assert "flink_taskmanager_job_task_busyTimeMsPerSecond{" in text
-
-    # The service dies; the job goes on, and is found again.
-    first = home.address()
-    assert first is not None
-    os.kill(first.pid, signal.SIGKILL)
-    assert main(["start-cluster", "-Drest.port=0"]) == 0
-    assert httpx.get(url_of(home) + job + "/status").json() == {"status": "RUNNING"}
-
-    begun = httpx.post(url_of(home) + job + "/stop", json={"targetDirectory": str(tmp_path / "savepoints")}).json()
-    path = f"{job}/savepoints/{begun['request-id']}"
-    eventually(lambda: httpx.get(url_of(home) + path).json()["status"]["id"] == "COMPLETED")
-    location = httpx.get(url_of(home) + path).json()["operation"]["location"]
-    assert os.path.exists(f"{location}/_metadata")
-    eventually(lambda: httpx.get(url_of(home) + job + "/status").json()["status"] == "FINISHED")
