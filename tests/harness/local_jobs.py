@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
@@ -40,6 +41,9 @@ class LocalEnvironment:
 
 class LocalStream:
     """Elements in order: batches, and watermarks between them."""
+
+    # There is no graph, and so there are no operators to be named.
+    _env = SimpleNamespace(_last_id=0, _nodes=SimpleNamespace(nodes={}))
 
     def __init__(self, elements: list[Any]) -> None:
         self.elements = elements
