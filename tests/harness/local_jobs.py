@@ -30,7 +30,10 @@ def rows_of(batch: Any, relation: Relation) -> list[tuple[Any, ...]]:
 
 
 class LocalEnvironment:
-    """As much of an environment as relations need to become streams."""
+    """As much of an environment as relations need to become streams; there is no graph with operators to be named."""
+
+    _last_id = 0
+    _nodes = SimpleNamespace(nodes={})
 
     def _add_source(self, source: Any, name: str, output_type: Any, watermarks: Any = None) -> LocalStream:
         return LocalStream(list(_read(source)))
@@ -42,8 +45,7 @@ class LocalEnvironment:
 class LocalStream:
     """Elements in order: batches, and watermarks between them."""
 
-    # There is no graph, and so there are no operators to be named.
-    _env = SimpleNamespace(_last_id=0, _nodes=SimpleNamespace(nodes={}))
+    _env = LocalEnvironment()
 
     def __init__(self, elements: list[Any]) -> None:
         self.elements = elements

@@ -259,6 +259,8 @@ QUERY = (
 
 def all_jobs() -> list[JobView]:
     """Every job that the pages are shown with, the oldest first."""
+    global NOW
+    NOW = int(time.time() * 1000)  # not when the file was loaded, which may be minutes ago
     ages = tuple(10_000 * n + 4_000 for n in reversed(range(9)))
     orders = job("orders", ORDERS, checkpoints=checkpoints(ages, 180 * MB))
     orders.metrics.tasks[2][0].update(busiestLine="orders.py:35 in enrich", busiestLineShare=0.69)

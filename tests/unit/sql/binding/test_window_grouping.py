@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,7 +65,7 @@ def shown(relation: Relation) -> list[tuple[str, str, TimeAttribute | None]]:
 )
 def test_groups_are_windows(text: str, windows: Windows, keys: int) -> None:
     node = node_of(bound(text), WindowAggregation)
-    assert (node.windows, len(node.keys)) == (windows, keys)
+    assert (node.windows, len(node.keys)) == (replace(windows, is_table_function="TABLE(" in text), keys)
     assert node.input.columns[node.time.column].time is not None
 
 
@@ -109,7 +110,7 @@ def test_the_time_of_a_window_is_time_again() -> None:
         f"SELECT window_end, SUM(n) FROM TABLE(TUMBLE(({inner}), DESCRIPTOR(t), INTERVAL '1' MINUTE)) "
         "GROUP BY window_start, window_end"
     )
-    assert node_of(outer, WindowAggregation).windows == Windows("tumble", 60_000)
+    assert node_of(outer, WindowAggregation).windows == Windows("tumble", 60_000, is_table_function=True)
 
 
 def test_the_functions_of_group_windows() -> None:
