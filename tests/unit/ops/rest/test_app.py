@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from funke.engine.jobs.records.job_record import OwnedRecord
 from funke.engine.types.job_status import JobStatus
+from funke.ops.rest import job_directory
 from funke.ops.rest.app import make_app
 from funke.ops.rest.cluster_state import Cluster, LogFolder
 from funke.ops.rest.guard import Access
@@ -312,13 +313,14 @@ def test_bodies_have_a_limit(client: TestClient, job: OwnedRecord) -> None:
     assert client.post(path, content=iter([b" " * (1 << 20)] * 2)).status_code == 413
 
 
-def test_many_jobs_are_listed_at_once(client: TestClient, home: str) -> None:
+def test_many_jobs_are_read_once(client: TestClient, home: str, monkeypatch: pytest.MonkeyPatch) -> None:
     running = [submit(home) for _ in range(5)]
     _copy(ended(home, JobStatus.FINISHED), 99)
     try:
         assert len(client.get("/jobs/overview").json()["jobs"]) == 105
-        best = min(_timed(client) for _ in range(10))
-        assert best < 0.02, f"{best * 1000:.1f} ms"
+        monkeypatch.setattr(job_directory, "read_record", None)
+        monkeypatch.setattr(job_directory, "recorded_view", None)
+        assert len(client.get("/jobs/overview").json()["jobs"]) == 105
     finally:
         for each in running:
             each.release()
@@ -333,13 +335,6 @@ def _copy(owned: OwnedRecord, times: int) -> None:
         copy.mkdir(mode=0o700)
         for file in folder.glob("*.json"):
             (copy / file.name).write_text(file.read_text().replace(owned.job_id, job_id))
-
-
-def _timed(client: TestClient) -> float:
-    """By this process's own time: others may be busy as well."""
-    started = time.process_time()
-    assert client.get("/jobs/overview").status_code == 200
-    return time.process_time() - started
 
 
 def test_the_document_describes_every_path(client: TestClient) -> None:
