@@ -111,6 +111,6 @@ class Route:
     body: Any = None
     query: tuple[Parameter, ...] = ()
     status: int = 200
-    # A request changes something, or shows what not everybody may see.
+    # Its body is a file, which may be long.
     is_upload: bool = False
     media_type: str = "application/json"

@@ -134,14 +134,13 @@ def _group_metadata(sink: KafkaSink, group: str) -> Any:
 
 
 @dataclass
-class _Open:
-    """A transaction of this writer, which is written or waits."""
+class _Waiting:
+    """A transaction of this writer that waits for its commit."""
 
     producer: TransactionalProducer
-    topic: str | None = None
-    written: WrittenTransaction | None = None
+    written: WrittenTransaction
     # With which checkpoint it is committed; None for the last one.
-    checkpoint_id: int | None = None
+    checkpoint_id: int | None
 
 
 class _StagedWriter(SinkWriter):
@@ -191,7 +190,7 @@ class StagingWriter(_StagedWriter):
 
     def prepare_commit(self) -> list[Any]:
         written = self._stage((self._id,))
-        return [] if written is None else [replace(written, is_awaited=True)]
+        return [] if written is None else [written.awaited()]
 
 
 class TransactionWriter(_StagedWriter):
@@ -204,7 +203,7 @@ class TransactionWriter(_StagedWriter):
         self._free = [TransactionalProducer(sink, next(self._ids)) for _ in range(2)]
         self._all = [producer.id for producer in self._free]
         self._current: TransactionalProducer | None = None
-        self._waiting: list[_Open] = []
+        self._waiting: list[_Waiting] = []
         self._checkpoint_id: int | None = None
         self._has_ended = False
 
@@ -241,20 +240,19 @@ class TransactionWriter(_StagedWriter):
             assert written is not None
             producer.mark(written.place, written.number, self._metadata)
             number = None if self._has_ended else self._checkpoint_id
-            self._waiting.append(_Open(producer, written=written, checkpoint_id=number))
+            self._waiting.append(_Waiting(producer, written, number))
         return [each.written for each in self._waiting]
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Commits what the checkpoint and those before it hold."""
         while self._waiting and self._is_covered(self._waiting[0], checkpoint_id):
             done = self._waiting[0]
-            assert done.written is not None
             done.producer.commit()
             self._waiting.pop(0)
             self._free.append(done.producer)
             done.written.staged.delete()
 
-    def _is_covered(self, waiting: _Open, checkpoint_id: int) -> bool:
+    def _is_covered(self, waiting: _Waiting, checkpoint_id: int) -> bool:
         return self._has_ended if waiting.checkpoint_id is None else waiting.checkpoint_id <= checkpoint_id
 
     @property

@@ -259,7 +259,3 @@ class JobView:
     def state_counts(self) -> Counter[ExecutionState]:
         """How many subtasks are in each state."""
         return sum((vertex.state_counts for vertex in self.vertices), Counter())
-
-    def operator_names(self) -> dict[str, str]:
-        """Names of operators by id."""
-        return {operator.id: operator.name for vertex in self.vertices for operator in vertex.operators}

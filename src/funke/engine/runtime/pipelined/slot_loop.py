@@ -3,7 +3,7 @@
 Whatever happens is a turn of the loop: a block is processed, a source reads a little, a timer fires, an order of the
 driver's is carried out. Deeper levels come first, sources read while those behind them have room. Nothing in it waits,
 except for all of that together: blocks without credit stay in their queues, and sockets are written when they can be.
-There are no other threads that could hold the interpreter when a block arrives.
+No other thread holds the interpreter for longer than a sample of the stack takes.
 """
 
 from __future__ import annotations
