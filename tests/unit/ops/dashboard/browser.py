@@ -35,8 +35,13 @@ class Browser:
         self._driver.get(url)
 
     def go(self, address: str) -> None:
-        """To another page of what is open."""
-        self.run("location.hash = '#/' + arguments[0]", address)
+        """To another page of what is open, which is no longer the one before."""
+        script = (
+            "const next = '#/' + arguments[0]; if (location.hash === next) return;"
+            "const changed = new Promise((resolve) => addEventListener('hashchange', resolve, {once: true}));"
+            "location.hash = next; await changed; await new Promise((resolve) => setTimeout(resolve))"
+        )
+        self.run(script, address)
 
     def address(self) -> str:
         return str(self.run("return location.hash"))

@@ -223,8 +223,8 @@ def test_stop_and_cancel(browser: Browser, service: RecordedService) -> None:
     browser.click("button", "Stop")
     browser.click("dialog button", "Stop job")
     browser.wait("the outcome", lambda: "its savepoint is complete" in browser.text())
-    browser.click("dialog button", "Close")
-    browser.click(".actions button", "Cancel")
+    at_once = "document.querySelector('dialog .primary').click(); await new Promise((resolve) => setTimeout(resolve));"
+    browser.run(at_once + "document.querySelector('.actions .danger').click()")
     browser.wait("a warning", lambda: "Work since the last checkpoint is lost" in browser.text())
     browser.click("dialog button", "Cancel job")
     browser.wait("the outcome", lambda: "is being cancelled" in browser.text())

@@ -143,8 +143,12 @@ export const Share = ({ part, text, kind = "" }) => html`<span class="share ${ki
 
 export function Dialog({ title, onClose, children, isWide }) {
   const dialog = useRef(null);
+  const isTold = useRef(false);
   useEffect(() => { dialog.current?.showModal(); }, []);
-  return html`<dialog ref=${dialog} class=${isWide ? "wide" : ""} aria-labelledby="dialog-title" onClose=${onClose} onClick=${(event) => event.target === dialog.current && dialog.current.close()}>
-    <div class="dialog-body"><h2 id="dialog-title">${title}</h2>${children(() => dialog.current?.close())}</div>
+  // The browser's own event comes a moment later, when the next dialog may be open already: it must not close that one.
+  const tell = () => { if (!isTold.current) { isTold.current = true; onClose(); } };
+  const close = () => { dialog.current?.close(); tell(); };
+  return html`<dialog ref=${dialog} class=${isWide ? "wide" : ""} aria-labelledby="dialog-title" onClose=${tell} onClick=${(event) => event.target === dialog.current && close()}>
+    <div class="dialog-body"><h2 id="dialog-title">${title}</h2>${children(close)}</div>
   </dialog>`;
 }
