@@ -250,6 +250,21 @@ def test_splits_without_an_end_are_read_side_by_side() -> None:
     assert [split and split.id for split in report.rests] == ["a", "c"]
 
 
+def test_no_partition_is_overtaken_by_one_that_is_read_before_it() -> None:
+    reader = Partitions()
+    source, received = operator(reader, WatermarkSpec("bounded", 0))
+    source.take(ReadOrder(1, 0, tuple(Split(name, None, is_last=True) for name in "ab")))
+    reader.queues["b"] += [(["b1"], [100])]
+    source.read()
+    source.end_epoch()
+    assert received.marks == []
+    reader.queues["a"] += [(["a1"], [50]), (["end"], None)]
+    while source.is_reading:
+        source.read()
+    source.end_epoch()
+    assert received.marks == [99]
+
+
 def test_a_source_that_is_ahead_of_its_group_waits() -> None:
     reader = Partitions()
     source, _ = operator(reader, WatermarkSpec("bounded", 0))

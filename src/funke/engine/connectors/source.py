@@ -134,6 +134,9 @@ class SplitEnumerator(ABC):
         """How long the driver may wait before it asks again when nothing was there."""
         return 50
 
+    def note(self, checkpoint_id: int) -> None:
+        """A checkpoint begins, for which `snapshot` is called next."""
+
     def snapshot(self) -> Any:
         """The position after everything that was polled, for a checkpoint."""
         return None

@@ -119,8 +119,8 @@ class SourceOperator(Operator):
         self._has_read = self._has_read or bool(order.splits)
         self._is_over = order.is_over
         for split in order.splits:
-            # Before any is read, so that none is overtaken.
-            if not split.is_last:
+            # Before any is read, so that none is overtaken; not those that are read one after the other.
+            if not split.is_last or self._reader.is_concurrent:
                 self._marks.register(split.id)
         skips = order.skips or (0,) * len(order.splits)
         self._waiting.extend(_Reading(split, skip) for split, skip in zip(order.splits, skips, strict=True))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -10,13 +12,16 @@ import pytest
 
 from funke.datastream import StreamExecutionEnvironment
 from funke.engine.connectors.collect_sink import CollectSink
+from funke.engine.connectors.sink import WriterContext
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.catalog.objects import Identifier
 from funke.engine.sql.connectors.table_factories import create_table_sink, create_table_source
 from funke.engine.sql.connectors.table_factory import TableContext
 from funke.engine.sql.stream_types import row_type_of
-from funke.engine.types.logical.atomic_types import BigIntType, IntType, VarCharType
+from funke.engine.types.logical.atomic_types import BigIntType, IntType, VarBinaryType, VarCharType
+from funke.engine.types.logical.collection_types import MapType
+from funke.engine.types.logical.time_types import LocalZonedTimestampType
 from funke.engine.types.row import Row, RowKind
 from tests.harness.stream_threads import run_stream
 
@@ -88,6 +93,65 @@ def test_csv_and_raw_values(kafka: KafkaBroker) -> None:
     topic = new_topic(kafka)
     kafka.produce(topic, ["1,a,5", "2,b,6"])
     assert [tuple(row) for row in rows_of(table(kafka, topic, format="csv"))] == [(1, "a", 5), (2, "b", 6)]
+
+
+class ByNumber:
+    """Rows with an odd id go to partition 1."""
+
+    def open(self, parallel_instance_id: int, parallel_instances: int) -> None:
+        pass
+
+    def partition(self, record: Any, key: Any, value: Any, target_topic: str, partitions: list[int]) -> int:
+        assert partitions == [0, 1] and target_topic.startswith("table-") and int.from_bytes(key, "big") == record[0]
+        return int(record[0]) % 2
+
+
+def test_keys_of_raw_values_of_avro_metadata_and_a_partitioner_of_the_program(kafka: KafkaBroker) -> None:
+    topic = new_topic(kafka, 2)
+    options = {
+        "key_format": "raw",
+        "key_fields": "id",
+        "value_format": "avro",
+        "value_fields__include": "EXCEPT_KEY",
+        "sink_partitioner": f"{__name__}.ByNumber",
+    }
+    context = table(kafka, topic, **options)
+    extra = (Column("at", LocalZonedTimestampType(3)), Column("hs", MapType(TEXT, VarBinaryType(2**31 - 1))))
+    at = datetime(2020, 1, 2, 3, 4, 5, 678000, timezone.utc)
+    rows = [Row(1, "a", 5, at, {"h": b"x"}), Row(2, None, 6, None, None), Row(3, "c", None, at, {})]
+    write(context, rows, ("timestamp", "headers"), extra)
+    found = sorted(kafka.records(topic, 3), key=lambda message: message.key())
+    assert [message.key() for message in found] == [bytes([0, 0, 0, 0, 0, 0, 0, number]) for number in (1, 2, 3)]
+    assert [message.partition() for message in found] == [1, 0, 1]
+    assert found[0].timestamp()[1] == found[2].timestamp()[1] == int(at.timestamp() * 1000) < found[1].timestamp()[1]
+    assert [message.headers() for message in found] == [[("h", b"x")], None, None]
+    assert sorted(tuple(row) for row in rows_of(context)) == [(1, "a", 5), (2, None, 6), (3, "c", None)]
+
+
+@pytest.mark.parametrize(
+    ("partitioner", "expected"), [("default", [None]), ("round-robin", [None]), ("fixed", [1]), ("FIXED.Unknown", None)]
+)
+def test_which_partition_rows_go_to(partitioner: str, expected: list[int | None] | None) -> None:
+    from tests.harness.kafka_broker import KafkaBroker
+
+    context = table(KafkaBroker("host:1", "host:2"), "t", format="json", sink_partitioner=partitioner)
+    if expected is None:
+        with pytest.raises(ValidationException, match="Could not find and instantiate partitioner class"):
+            create_table_sink(context)
+        return
+    sink: Any = create_table_sink(context)
+    records = replace(sink.records, partitions=lambda: 2)
+    row_type = row_type_of(COLUMNS)
+    records.open(WriterContext("job", 3, 4, 0, row_type, lambda: 0, lambda message: None))
+    assert [each.partition for each in records.records([Row(1, "a", 5)], None)] == expected
+
+
+def test_round_robin_is_for_rows_without_a_key() -> None:
+    from tests.harness.kafka_broker import KafkaBroker
+
+    options = {"key_format": "json", "key_fields": "id", "value_format": "json", "sink_partitioner": "round-robin"}
+    with pytest.raises(ValidationException, match=r"only works when option 'key.fields' is not specified"):
+        create_table_sink(table(KafkaBroker("host:1", "host:2"), "t", **options))
 
 
 def test_columns_of_the_key(kafka: KafkaBroker) -> None:

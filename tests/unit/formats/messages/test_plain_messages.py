@@ -74,7 +74,37 @@ def test_raw_messages():
     decoder, encoder = both("raw", (RowField("x", DataTypes.STRING()),))
     found = decoder.decode([b"a\nb", None, "ä".encode()])
     assert found.data.column("x").to_pylist() == ["a\nb", None, "ä"]
-    assert encoder.encode(found.data.slice(2), None) == ["ä".encode()]
+    assert encoder.encode(found.data, None) == [b"a\nb", None, "ä".encode()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "content"),
+    [
+        (DataTypes.BOOLEAN(), True, "01"),
+        (DataTypes.TINYINT(), -2, "fe"),
+        (DataTypes.SMALLINT(), 258, "0102"),
+        (DataTypes.INT(), -1, "ffffffff"),
+        (DataTypes.BIGINT(), 258, "0000000000000102"),
+        (DataTypes.FLOAT(), 1.5, "3fc00000"),
+        (DataTypes.DOUBLE(), -2.0, "c000000000000000"),
+        (DataTypes.BYTES(), b"\x00\n", "000a"),
+    ],
+)
+def test_raw_numbers_and_bytes(kind, value, content):
+    fields = (RowField("x", kind),)
+    big, little = both("raw", fields), both("raw", fields, endianness="little-endian")
+    for (decoder, encoder), expected in ((big, bytes.fromhex(content)), (little, bytes.fromhex(content)[::-1])):
+        expected = expected if value != b"\x00\n" else value
+        assert encoder.encode(data([{"x": value}, {"x": None}], fields), None) == [expected, None]
+        assert decoder.decode([expected, None]).data.column("x").to_pylist() == [value, None]
+
+
+def test_what_raw_cannot_be():
+    decoder, _ = both("raw", (RowField("x", DataTypes.INT()),))
+    with pytest.raises(ValueError, match="a message of 3 bytes is no INT, which has 4"):
+        decoder.decode([b"abc"])
+    with pytest.raises(UnsupportedFeatureError, match="raw with a column of type DATE"):
+        both("raw", (RowField("x", DataTypes.DATE()),))
 
 
 class Registry(BaseHTTPRequestHandler):

@@ -34,6 +34,8 @@ class KnownPartitions:
 
     known: frozenset[Partition]
     waiting: tuple[PartitionRange, ...] = ()
+    # Those that were read to their end, and where that is.
+    ended: tuple[tuple[Partition, int], ...] = ()
 
 
 def partition_split(part: PartitionRange) -> Split:
@@ -51,8 +53,9 @@ class KafkaEnumerator(SplitEnumerator):
         self._lock = threading.Lock()
         self._known: set[Partition] = set() if restored is None else set(restored.known)
         self._waiting: list[PartitionRange] = [] if restored is None else list(restored.waiting)
-        # Partitions that were read to their end: where that is, and that the group does not know of it yet.
-        self._ended: dict[Partition, int] = {}
+        self._ended: dict[Partition, int] = {} if restored is None else dict(restored.ended)
+        # Whether all partitions have been read to their end, by checkpoint that has begun.
+        self._noted: dict[int, bool] = {}
         if restored is None or source.discovery_ms is not None:
             self._add(self._find(), source.starting if restored is None else Offsets("earliest"))
         self._closed = threading.Event()
@@ -80,7 +83,11 @@ class KafkaEnumerator(SplitEnumerator):
         ranges = [PartitionRange(each, starts[each], stops.get(each)) for each in new]
         with self._lock:
             self._known.update(new)
-            self._waiting += [part for part in ranges if part.stop is None or part.start < part.stop]
+            for part in ranges:
+                if part.stop is None or part.start < part.stop:
+                    self._waiting.append(part)
+                else:
+                    self._ended[part.partition] = part.start
 
     def _discover(self) -> None:
         assert self._source.discovery_ms is not None
@@ -114,16 +121,25 @@ class KafkaEnumerator(SplitEnumerator):
         if part.stop is not None:
             self._ended[part.partition] = part.stop
 
+    def note(self, checkpoint_id: int) -> None:
+        """Keeps in mind whether this checkpoint is behind the end of everything."""
+        self._noted[checkpoint_id] = self.is_finished and self._ended.keys() == self._known
+
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Tell the group about partitions that have ended: their readers may be gone."""
-        if self._ended and self._source.commits_offsets:
-            ended, self._ended = self._ended, {}
-            self._asker.commit(ended)
+        """Tell the group where partitions end when all have: readers tell it what they read, but end with them."""
+        is_behind_all = self._noted.get(checkpoint_id, False)
+        self._noted = {number: noted for number, noted in self._noted.items() if number > checkpoint_id}
+        if is_behind_all and self._ended and self._source.commits_offsets:
+            self._asker.commit(self._ended)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """That checkpoint does not count."""
+        self._noted.pop(checkpoint_id, None)
 
     def snapshot(self) -> KnownPartitions:
-        """Which partitions are known, and which of them were not handed out."""
+        """Which partitions are known, which of them were not handed out, and which have ended."""
         with self._lock:
-            return KnownPartitions(frozenset(self._known), tuple(self._waiting))
+            return KnownPartitions(frozenset(self._known), tuple(self._waiting), tuple(self._ended.items()))
 
     def close(self) -> None:
         """Stop looking for partitions."""

@@ -179,6 +179,9 @@ class OffsetsAsker:
         try:
             with self._lock:
                 answers = self._client().alter_consumer_group_offsets(asked, request_timeout=self._patience_s())
-            answers[group].result(ANSWER_S)
+            answered = answers[group].result(ANSWER_S).topic_partitions
+            failure = next((place.error for place in answered if place.error is not None), None)
         except Exception as error:
-            client_logger().warning("offsets of the group '%s' were not committed: %s", group, error)
+            failure = error
+        if failure is not None:
+            client_logger().warning("offsets of the group '%s' were not committed: %s", group, failure)

@@ -93,6 +93,8 @@ class KafkaSplitReader(SplitReader):
         self._is_closed = False
         self._thread: threading.Thread | None = None
         self._most = int(self._source.properties.get("max.poll.records") or _BATCH_MESSAGES)
+        # Where partitions end that were read to their end.
+        self._ended: dict[Partition, int] = {}
         # By checkpoint: offsets to be told to the group when it is complete.
         self._noted: dict[int, dict[Partition, int]] = {}
         self._commits = {"commitsSucceeded": 0, "commitsFailed": 0}
@@ -144,11 +146,14 @@ class KafkaSplitReader(SplitReader):
 
     def _fetch(self, most: int, seconds: float) -> list[Any]:
         """What the client has, by the thread that has the consumer."""
-        while self._asked:
-            self._asked.popleft()(self._consumer)
+        self._do_what_is_asked()
         self._look_at_ends()
         messages: list[Any] = self._consumer.consume(most, seconds)
         return messages
+
+    def _do_what_is_asked(self) -> None:
+        while self._asked:
+            self._asked.popleft()(self._consumer)
 
     # The thread, which waits for the first message when nothing is there
 
@@ -312,7 +317,9 @@ class KafkaSplitReader(SplitReader):
     def _leave(self, split: Split, state: _PartitionState) -> None:
         from confluent_kafka import TopicPartition
 
-        where = state.part.partition
+        where, stop = state.part.partition, state.part.stop
+        assert stop is not None
+        self._ended[where] = stop
         del self._states[split.id], self._by_place[where.topic, where.number]
         places = [TopicPartition(where.topic, where.number)]
         self._ask(lambda consumer: consumer.incremental_unassign(places))
@@ -329,7 +336,8 @@ class KafkaSplitReader(SplitReader):
     def note(self, checkpoint_id: int, rests: list[Split]) -> None:
         """What the group is to be told when a checkpoint is complete."""
         if self._source.commits_offsets:
-            self._noted[checkpoint_id] = {split.payload.partition: split.payload.start for split in rests}
+            rest_offsets = {split.payload.partition: split.payload.start for split in rests}
+            self._noted[checkpoint_id] = {**self._ended, **rest_offsets}
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Commits the offsets of the checkpoint; what comes later is more recent."""
@@ -344,6 +352,9 @@ class KafkaSplitReader(SplitReader):
 
     def metrics(self) -> dict[str, Any]:
         """Flink's metrics of a Kafka source: how far it is behind, and where."""
+        if self._consumer is not None and not self._is_waiting:
+            # Also when the loop does not fetch, because those behind it have no room.
+            self._look_at_ends()
         figures: dict[str, Any] = dict(self._commits)
         lags = []
         for state in self._states.values():
@@ -361,6 +372,9 @@ class KafkaSplitReader(SplitReader):
         if self._thread is not None:
             self._thread.join(_JOIN_S)
         if self._consumer is not None:
+            # The group is told of the last checkpoint, too.
+            with contextlib.suppress(Exception):
+                self._do_what_is_asked()
             consumer, self._consumer = self._consumer, None
             consumer.close()
 

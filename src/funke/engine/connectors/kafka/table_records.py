@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.connectors.kafka.partitioners import Partitioner
 from funke.engine.connectors.kafka.producing import OutputRecord, RecordWriter
 from funke.engine.connectors.kafka.records import RecordReader, malformed
 from funke.engine.connectors.sink import WriterContext
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.columns.form_change import RowsToColumns
+from funke.engine.types.columns.form_change import ColumnsToRows, RowsToColumns
 from funke.engine.types.logical.column_types import column_schema
 from funke.engine.types.row import RowKind
 
@@ -156,22 +157,23 @@ class TableRecordWriter(RecordWriter):
     is_upsert: bool = False
     # What METADATA columns, which follow the physical ones, say of a record.
     metadata: tuple[str, ...] = ()
-    is_fixed: bool = False
+    # Without one, the key or chance decides; and who knows how many partitions there are.
+    partitioner: Partitioner | None = None
     partitions: Callable[[], int] | None = None
 
     takes_columns = True
-    _partition: int | None = field(default=None, init=False)
-    _context: WriterContext | None = field(default=None, init=False)
 
     def open(self, context: WriterContext) -> None:
-        """With a fixed partitioner, all that a writer writes goes to one partition."""
+        """Prepares what must not travel."""
         self._to_columns = RowsToColumns(context.input_type) if context.input_type is not None else None
-        if self.is_fixed:
+        if self.partitioner is not None:
             assert self.partitions is not None
-            self._partition = context.subtask % self.partitions()
+            self._numbers = list(range(self.partitions()))
+            self._to_rows = ColumnsToRows(context.input_type)
+            self.partitioner.open(context.subtask, context.parallelism)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if key != "_to_columns"}
+        return {key: value for key, value in vars(self).items() if not key.startswith("_")}
 
     def records(self, values: list[Any], timestamps: list[int] | None) -> list[OutputRecord]:
         """Takes rows in the form of columns too."""
@@ -198,11 +200,19 @@ class TableRecordWriter(RecordWriter):
         topics = extra["topic"].to_pylist() if "topic" in extra else [self.topics[0]] * size
         times = _milliseconds(extra["timestamp"]) if "timestamp" in extra else [None] * size
         headers = extra["headers"].to_pylist() if "headers" in extra else [None] * size
-        partition = self._partition
+        chosen = self._chosen(batch, keys, values, topics) if self.partitioner is not None else [None] * size
         return [
             OutputRecord(topic, value, key, partition, time, header)
-            for topic, value, key, time, header in zip(topics, values, keys, times, headers)
+            for topic, value, key, partition, time, header in zip(topics, values, keys, chosen, times, headers)
         ]
+
+    def _chosen(
+        self, batch: ColumnBatch, keys: Sequence[bytes | None], values: Sequence[bytes | None], topics: Sequence[str]
+    ) -> Sequence[int | None]:
+        assert self.partitioner is not None
+        rows, _ = self._to_rows.convert(batch)
+        choose, numbers = self.partitioner.partition, self._numbers
+        return [choose(*each, numbers) for each in zip(rows, keys, values, topics)]
 
 
 def _milliseconds(column: Any) -> list[int | None]:

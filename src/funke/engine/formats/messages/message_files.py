@@ -59,4 +59,4 @@ class MessageLines(LineFileWriter):
         return self.encoder.kinds
 
     def pieces(self, batch: Any, kinds: Any = None) -> list[bytes]:
-        return [message + b"\n" for message in self.encoder.encode(batch, kinds)]
+        return [message + b"\n" for message in self.encoder.encode(batch, kinds) if message is not None]

@@ -54,5 +54,5 @@ class MessageEncoder(ABC):
     kinds: frozenset[RowKind] = INSERTS
 
     @abstractmethod
-    def encode(self, data: Any, kinds: Any) -> list[bytes]:
-        """Encode the rows of a record batch, each as one message; kinds may be None."""
+    def encode(self, data: Any, kinds: Any) -> Sequence[bytes | None]:
+        """Encode the rows of a record batch, each as one message, None for one without content; kinds may be None."""

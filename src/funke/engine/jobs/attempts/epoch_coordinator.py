@@ -228,6 +228,7 @@ class EpochCoordinator:
         self._take_acks(results)
         if header.is_final:
             self._keeper.commit_rest(self.figures.epochs, self._commit)
+            self._take_news()
 
     def _note_executions(self) -> None:
         """Subtasks run once an epoch has; those of a source that has been read to its end have finished."""
@@ -237,7 +238,8 @@ class EpochCoordinator:
             self._executions.enter(ExecutionState.FINISHED, lambda each: each.vertex_id in over)
 
     def _begin_checkpoint(self, order: CheckpointOrder) -> None:
-        self._keeper.begin(order, self.figures.epochs, self._sources.snapshot(), range(self._plan.slots))
+        positions = self._sources.snapshot(order.checkpoint_id)
+        self._keeper.begin(order, self.figures.epochs, positions, range(self._plan.slots))
 
     def _accept_reports(self, results: list[Any]) -> None:
         figures = self.figures

@@ -240,7 +240,7 @@ class StreamCoordinator:
             return
         if self._sources.cut(cut.segment_id, cut.subtask, cut.report):
             reach("after-barriers")
-            self._positions = self._sources.snapshot()
+            self._positions = self._sources.snapshot(order.checkpoint_id)
             self._circulation.write_down()
             self._sources.end_cut()
             self._begin_checkpoint(order)
@@ -282,9 +282,9 @@ class StreamCoordinator:
     def _send_news(self) -> None:
         if self._keeper.has_news:
             news = self._keeper.take_news()
-            self._sources.learn(news)
             self._runner.send_all(News(news))
             self._runner.flush()
+            self._sources.learn(news)
 
     def _held(self) -> str:
         """Who has not said anything for a while: a slot whose function takes long hears no order."""
@@ -319,6 +319,7 @@ class StreamCoordinator:
             self._listen(_LONGEST_WAIT_S)
         self.figures.epochs += 1
         if order is not None:
-            self._keeper.begin(order, self.figures.epochs, self._sources.snapshot(), self._slots)
+            positions = self._sources.snapshot(order.checkpoint_id)
+            self._keeper.begin(order, self.figures.epochs, positions, self._slots)
         self._keeper.advance(self._commit)
         self._keeper.commit_rest(self.figures.epochs, self._commit)

@@ -231,8 +231,10 @@ class JobSources:
             for checkpoint_id in news.aborted:
                 feed.enumerator.notify_checkpoint_aborted(checkpoint_id)
 
-    def snapshot(self) -> dict[str, bytes]:
-        """Where all sources stand, by operator id."""
+    def snapshot(self, checkpoint_id: int) -> dict[str, bytes]:
+        """Where all sources stand in a checkpoint, by operator id."""
+        for feed in self.feeds:
+            feed.enumerator.note(checkpoint_id)
         return {feed.operator_id: encode(feed.snapshot()) for feed in self.feeds}
 
 

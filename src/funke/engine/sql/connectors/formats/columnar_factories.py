@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.formats.messages.avro_messages import AvroDecoder, AvroEncoder
-from funke.engine.formats.messages.line_messages import LineEncoder
-from funke.engine.formats.messages.raw_messages import RawDecoder
+from funke.engine.formats.messages.raw_messages import RawDecoder, RawEncoder
 from funke.engine.formats.table.arrow_columns import OrcTableFormat, ParquetTableFormat
 from funke.engine.formats.table.arrow_writers import OrcFileWriter, ParquetFileWriter
 from funke.engine.formats.table.avro_columns import AvroTableFormat
@@ -32,6 +31,10 @@ _AVRO_CODEC = TableOption(
     "codec", default="deflate", description="How blocks are compressed.", choices=("deflate", "null", "bzip2", "xz")
 )
 _CHARSET = TableOption("charset", default="UTF-8", description="The character set of texts.")
+_BIG, _LITTLE = "big-endian", "little-endian"
+_ENDIANNESS = TableOption(
+    "endianness", default=_BIG, description="The order of bytes of numbers in messages.", choices=(_BIG, _LITTLE)
+)
 
 
 class ParquetFactory(FileFormatFactory):
@@ -79,7 +82,7 @@ class AvroFactory(FileFormatFactory):
 class RawFactory(FileFormatFactory):
     identifier = "raw"
     purpose = "Lines as they are, as the values of the only column."
-    options = (_CHARSET,)
+    options = (_CHARSET, _ENDIANNESS)
 
     def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
         _check_single(fields)
@@ -91,11 +94,11 @@ class RawFactory(FileFormatFactory):
 
     def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> RawDecoder:
         _check_single(fields)
-        return RawDecoder(fields, values[_CHARSET])
+        return RawDecoder(fields, values[_CHARSET], values[_ENDIANNESS] == _BIG)
 
-    def create_encoder(self, fields: tuple[RowField, ...], values: OptionValues) -> LineEncoder:
+    def create_encoder(self, fields: tuple[RowField, ...], values: OptionValues) -> RawEncoder:
         _check_single(fields)
-        return LineEncoder(RawLines(fields, values[_CHARSET]))
+        return RawEncoder(fields, values[_CHARSET], values[_ENDIANNESS] == _BIG)
 
 
 def _check_single(fields: tuple[RowField, ...]) -> None:

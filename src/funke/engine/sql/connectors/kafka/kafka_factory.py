@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from funke.engine.connectors.kafka.offsets import Offsets
+from funke.engine.connectors.kafka.partitioners import FixedPartitioner, Partitioner, find_partitioner
 from funke.engine.connectors.kafka.source import KafkaSource
 from funke.engine.connectors.kafka.table_records import TableRecordReader, TableRecordWriter
-from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.formats.messages.message_format import INSERTS
 from funke.engine.sql.connectors.error_causes import caused_by
@@ -79,15 +79,12 @@ class KafkaFactory(TableFactory):
 
     def create_sink(self, context: TableContext) -> KafkaTableSink:
         values = context.values
-        partitioner = values[options.PARTITIONER]
-        if partitioner not in ("default", "fixed", "round-robin"):
-            raise UnsupportedFeatureError(f"'{options.PARTITIONER.key}' = '{partitioner}'", "it names a Java class")
-        if partitioner == "round-robin" and values[options.KEY_FIELDS]:
+        if values[options.PARTITIONER] == "round-robin" and values[options.KEY_FIELDS]:
             raise ValidationException(
                 "Currently 'round-robin' partitioner only works when option 'key.fields' is not specified."
             )
         records = _writer(values, self._columns(context))
-        records.is_fixed = partitioner == "fixed"
+        records.partitioner = _partitioner(values[options.PARTITIONER])
         return _sink(values, records)
 
     def _columns(self, context: TableContext) -> KeyColumns:
@@ -230,6 +227,22 @@ def _writer(values: OptionValues, columns: KeyColumns) -> TableRecordWriter:
         with caused_by(f"Error creating sink format '{key}' in option space 'key.{key}.'."):
             encoder = find_file_format(key).create_encoder(columns.key_fields, values.behind(f"key.{key}"))
     return TableRecordWriter(tuple(topics), columns.fields, value, columns.value, encoder, columns.key)
+
+
+def _partitioner(name: str) -> Partitioner | None:
+    """What chooses partitions; None if that is left to the client, which spreads records without a key."""
+    if name in ("default", "round-robin"):
+        return None
+    if name == "fixed":
+        return FixedPartitioner()
+    found: Partitioner | None = find_partitioner(name)
+    if found is None:
+        raise ValidationException(
+            f"Could not find and instantiate partitioner class '{name}'; it is to be a Python class, named with its "
+            "module, with the methods open(parallel_instance_id, parallel_instances) and partition(record, key, value, "
+            "target_topic, partitions)."
+        )
+    return found
 
 
 def _sink(values: OptionValues, records: TableRecordWriter) -> KafkaTableSink:

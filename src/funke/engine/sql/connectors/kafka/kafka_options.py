@@ -75,7 +75,9 @@ TRANSACTIONS = TableOption(
 PARTITIONER = TableOption(
     "sink.partitioner",
     default="default",
-    description="'default' goes by the key, or spreads; 'fixed': a partition for each subtask; 'round-robin' spreads.",
+    description="'default' goes by the key, or spreads; 'fixed': a partition for each subtask; 'round-robin' spreads; "
+    "else a Python class, as 'module.Class', with the methods open(parallel_instance_id, parallel_instances) and "
+    "partition(record, key, value, target_topic, partitions).",
 )
 BUFFER_ROWS = TableOption(
     "sink.buffer-flush.max-rows", "Integer", "0", "The client gathers records by itself; no effect."

@@ -152,7 +152,7 @@ class KafkaTableSink(TableSink):
 
     def create_sink(self, columns: Sequence[Column], upsert_key: Sequence[int] = ()) -> Sink:
         count = _PartitionCount(self.properties, self.records.topics[0])
-        records = replace(self.records, partitions=count if self.records.is_fixed else None)
+        records = replace(self.records, partitions=count if self.records.partitioner is not None else None)
         return KafkaSink(self.properties, records, self.guarantee, self.transactional_id_prefix)
 
     @property
