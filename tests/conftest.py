@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.harness.kafka_broker import KafkaBroker
+    from tests.harness.mariadb_server import MariaDbServer
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 # No limits of time for single examples: the machine may be busy with other things.
@@ -84,4 +85,17 @@ def postgres() -> Iterator[PostgresServer]:
     if find_binaries() is None:
         pytest.skip("PostgreSQL is not installed; the development dependencies bring it")
     with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariaDbServer]:
+    """A server for the whole run; tests make tables of their own."""
+    from tests.harness.mariadb_server import ServerUnavailableError, running_mariadb
+
+    with contextlib.ExitStack() as stack:
+        try:
+            server = stack.enter_context(running_mariadb())
+        except ServerUnavailableError as reason:
+            pytest.skip(str(reason))
         yield server

@@ -28,6 +28,7 @@ from funke.engine.sql.binding.relations import (
 )
 from funke.engine.sql.binding.spark_rows import SparkRows
 from funke.engine.sql.binding.table_aggregations import TableAggregation
+from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 from funke.engine.sql.operators.aggregate import Aggregate
@@ -42,6 +43,7 @@ from funke.engine.sql.operators.local_aggregate import LocalAggregate, can_be_lo
 from funke.engine.sql.operators.lookup_join import LookUpRows
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.operators.table_aggregate import TableAggregate
+from funke.engine.sql.operators.temporal_join import JoinVersions
 from funke.engine.sql.spark_plans.plan_source import PlanSource
 from funke.engine.sql.spark_plans.task_code import PlanSettings
 from funke.engine.sql.stream_types import row_type_of
@@ -151,6 +153,10 @@ def _lookup_join(env: StreamExecutionEnvironment, join: LookupJoin) -> DataStrea
     return upstream._keeping_parallelism(upstream._transform(operation, "LookupJoin", row_type_of(join.columns)))
 
 
+def _temporal_join(env: StreamExecutionEnvironment, join: TemporalJoin) -> DataStream:
+    return _by_key(stream_of(env, join.input), join, ColumnOperator(JoinVersions.of(join)), "TemporalJoin")
+
+
 def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStream:
     upstream = stream_of(env, expansion.input)
     operation = ColumnOperator(Expand.of(expansion))
@@ -174,7 +180,7 @@ def _table_aggregation(env: StreamExecutionEnvironment, aggregation: TableAggreg
 
 def _by_key(
     upstream: DataStream,
-    aggregation: Aggregation | TableAggregation,
+    aggregation: Aggregation | TableAggregation | TemporalJoin,
     operation: ColumnOperator,
     name: str,
 ) -> DataStream:
@@ -208,6 +214,7 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     WatermarkAssigner: _watermarks,
     Correlation: _correlation,
     LookupJoin: _lookup_join,
+    TemporalJoin: _temporal_join,
     Expansion: _expansion,
     Aggregation: _aggregation,
     TableAggregation: _table_aggregation,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from funke.common.typeinfo import RowTypeInfo
 from funke.datastream.functions import SinkFunction
-from funke.engine.connectors.jdbc.database import Database, database_of
+from funke.engine.connectors.jdbc.database import Database
 from funke.engine.connectors.jdbc.exactly_once import DEFAULT_COMMIT_TABLE, ExactlyOnceJdbcSink
+from funke.engine.connectors.jdbc.jdbc_url import database_of
 from funke.engine.connectors.jdbc.sink import BatchSettings
 from funke.engine.connectors.jdbc.sink import JdbcSink as EngineJdbcSink
 from funke.engine.connectors.jdbc.statements import Statements
@@ -68,9 +69,9 @@ class JdbcSink(SinkFunction):
 
         The key fields need a unique index. Rows may be written again after a restart, and the table ends up the same.
         """
-        statements = Statements.upserting(table, key_fields, type_info)
-        batches = _batches(jdbc_execution_options)
-        return JdbcSink(EngineJdbcSink(jdbc_connection_options._database(), statements, batches))
+        database = jdbc_connection_options._database()
+        statements = Statements.upserting(database, table, key_fields, type_info)
+        return JdbcSink(EngineJdbcSink(database, statements, _batches(jdbc_execution_options)))
 
 
 def _batches(options: JdbcExecutionOptions | None) -> BatchSettings:

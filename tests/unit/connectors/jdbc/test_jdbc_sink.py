@@ -20,7 +20,7 @@ from funke.datastream.connectors.jdbc import (
 )
 from funke.datastream.stream_ends import to_engine_sink_function
 from funke.engine.connectors.jdbc import sink as jdbc_sink
-from funke.engine.connectors.jdbc.database import database_of
+from funke.engine.connectors.jdbc.jdbc_url import database_of
 from funke.engine.connectors.jdbc.sql_text import count_placeholders, to_format_style, upsert_statement
 from funke.engine.errors import ConfigurationError, SinkError, UnsupportedFeatureError
 from tests.harness.postgres_server import PASSWORD, USER
@@ -362,6 +362,25 @@ def test_postgresql_urls(url, expected):
     assert database_of(url).settings == expected
 
 
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("jdbc:mysql://db/shop", {"host": "db", "port": 3306, "database": "shop"}),
+        ("jdbc:mariadb://[::1]:77/my%20shop", {"host": "::1", "port": 77, "database": "my shop"}),
+        (
+            "jdbc:mysql://h?user=u&password=p&useSSL=false&serverTimezone=UTC&connectTimeout=2500",
+            {"host": "h", "port": 3306, "user": "u", "password": "p", "ssl": None, "connect_timeout": 2},
+        ),
+        (
+            "jdbc:mariadb://h/d?sslMode=verify-full",
+            {"host": "h", "port": 3306, "database": "d", "ssl": {"verify_mode": "required", "check_hostname": True}},
+        ),
+    ],
+)
+def test_mysql_urls(url, expected):
+    assert database_of(url).settings == expected
+
+
 def test_what_cannot_be_written_to_is_refused_before_the_job_starts():
     options = JdbcConnectionOptions("jdbc:sqlite:x.db")
     with pytest.raises(ConfigurationError, match="2 placeholders and its rows have 1 fields"):
@@ -380,8 +399,12 @@ def test_what_cannot_be_written_to_is_refused_before_the_job_starts():
         JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("jdbc:sqlite::memory:"))
     with pytest.raises(ConfigurationError, match="'fetchsize'"):
         JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("jdbc:postgresql://x/y?fetchsize=1"))
-    with pytest.raises(UnsupportedFeatureError, match="JDBC for mysql"):
-        JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("jdbc:mysql://x/y"))
+    with pytest.raises(ConfigurationError, match="'fetchsize' of a MySQL URL is not known"):
+        JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("jdbc:mysql://x/y?fetchsize=1"))
+    with pytest.raises(ConfigurationError, match="with one host"):
+        JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("jdbc:mysql://x,z/y"))
+    with pytest.raises(UnsupportedFeatureError, match="JDBC for oracle"):
+        JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("jdbc:oracle://x/y"))
 
 
 def test_a_password_is_not_shown():

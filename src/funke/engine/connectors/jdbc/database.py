@@ -1,27 +1,23 @@
-"""The databases: how their JDBC URLs are read, how they are connected to, how their rows become columns."""
+"""The databases: how they are connected to, how their rows become columns, where their SQL differs."""
 
 from __future__ import annotations
 
 import datetime
-import os
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, unquote
 
-from funke.engine.config.secret_keys import hide_passwords
-from funke.engine.connectors.jdbc.sql_text import quote, to_format_style
-from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.connectors.jdbc.sql_text import note_statement, quote, to_format_style, upsert_statement
+from funke.engine.errors import ConfigurationError
 from funke.engine.types.time import Instant
 
 if TYPE_CHECKING:
     from funke.engine.connectors.jdbc.table_read import TableRead
     from funke.engine.types.logical.data_type import DataType
 
-__all__ = ["Database", "database_of"]
+__all__ = ["Convert", "Database", "PostgresDatabase", "SqliteDatabase", "from_instant"]
 
 Convert = Callable[[Any], Any]
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
@@ -64,6 +60,14 @@ class Database(ABC):
     def value_text(self, name: str, data_type: DataType) -> str | None:
         """A column in SQL whose values compare as those of the declared type do; None if they may not."""
 
+    def upsert_statement(self, table: str, columns: Sequence[str], keys: Sequence[str]) -> str:
+        """The statement that inserts a row, or replaces the one with the same key."""
+        return upsert_statement(table, columns, keys)
+
+    def note_statement(self, table: str) -> str:
+        """The statement that notes (sink, writer, number), and changes no row if that or a higher number is noted."""
+        return note_statement(table)
+
 
 @dataclass(frozen=True)
 class SqliteDatabase(Database):
@@ -99,9 +103,9 @@ class SqliteDatabase(Database):
         return (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError)
 
     def read(self, connection: Any, read: TableRead, rows: int) -> Iterator[Any]:
-        from funke.engine.connectors.jdbc.sqlite_columns import fetched_columns
+        from funke.engine.connectors.jdbc.fetched_columns import fetched_columns
 
-        return fetched_columns(connection, read, rows)
+        return fetched_columns(connection.cursor(), read, rows, self.to_native, "SQLite")
 
     def prepare_reading(self, connection: Any) -> None:
         """Nothing is to be done."""
@@ -113,7 +117,8 @@ class SqliteDatabase(Database):
         return quote(name) if isinstance(data_type, (*CHARACTER, *INTEGRAL)) else None
 
 
-def _from_instant(instant: Instant) -> datetime.datetime:
+def from_instant(instant: Instant) -> datetime.datetime:
+    """A moment in UTC, as drivers take it."""
     return _EPOCH + datetime.timedelta(seconds=instant.seconds, microseconds=instant.nanos // 1000)
 
 
@@ -122,7 +127,7 @@ _SQLITE_CONVERTERS: dict[type, Convert] = {
     datetime.datetime: lambda value: value.isoformat(" "),
     datetime.date: datetime.date.isoformat,
     datetime.time: datetime.time.isoformat,
-    Instant: lambda value: _from_instant(value).isoformat(" "),
+    Instant: lambda value: from_instant(value).isoformat(" "),
     bytearray: bytes,
 }
 
@@ -143,7 +148,7 @@ class PostgresDatabase(Database):
 
     def converter(self, kind: type) -> Convert | None:
         """The driver knows Python's types."""
-        return _from_instant if kind is Instant else None
+        return from_instant if kind is Instant else None
 
     @property
     def error(self) -> type[Exception]:
@@ -181,82 +186,3 @@ def _psycopg() -> Any:
             "PostgreSQL needs the driver psycopg where the job runs: pip install 'funke[jdbc]'"
         ) from error
     return psycopg
-
-
-def database_of(url: str, user: str | None = None, password: str | None = None) -> Database:
-    """Reads a JDBC URL.
-
-    >>> database_of("jdbc:postgresql://db:5433/shop?sslmode=require", "me").settings["port"]
-    '5433'
-    """
-    matched = re.match(r"jdbc:(\w+):(.*)", url, re.DOTALL)
-    if matched is None:
-        raise ConfigurationError(
-            f"{hide_passwords(url)!r} is no JDBC URL; one looks like jdbc:postgresql://host:5432/database"
-        )
-    system, rest = matched[1].lower(), matched[2]
-    if system == "postgresql":
-        return PostgresDatabase(_postgres_settings(rest, user, password))
-    if system == "sqlite":
-        return SqliteDatabase(_sqlite_path(rest))
-    raise UnsupportedFeatureError(f"JDBC for {system}", "there are drivers for postgresql and sqlite here")
-
-
-def _sqlite_path(rest: str) -> str:
-    path = rest.removeprefix("file:")
-    if not path or path.startswith(":memory:"):
-        raise ConfigurationError("a SQLite database in memory is seen by one process only; give it a file")
-    return os.path.abspath(path)
-
-
-# Parameters of PostgreSQL's JDBC driver and what libpq calls them; None for those that change nothing here.
-_POSTGRES_PARAMETERS: dict[str, str | None] = {
-    "user": "user",
-    "password": "password",
-    "sslmode": "sslmode",
-    "sslcert": "sslcert",
-    "sslkey": "sslkey",
-    "sslrootcert": "sslrootcert",
-    "ApplicationName": "application_name",
-    "connectTimeout": "connect_timeout",
-    "loginTimeout": "connect_timeout",
-    "options": "options",
-    "targetServerType": None,
-    "tcpKeepAlive": "keepalives",
-    "reWriteBatchedInserts": None,
-    "prepareThreshold": None,
-    "stringtype": None,
-}
-
-
-def _postgres_settings(rest: str, user: str | None, password: str | None) -> dict[str, Any]:
-    matched = re.fullmatch(r"(?://(?P<hosts>[^/?]*)/?)?/?(?P<database>[^?]*)(?:\?(?P<parameters>.*))?", rest)
-    assert matched is not None
-    hosts = [part.rpartition(":") if re.search(r":\d+$", part) else (part, "", "") for part in _hosts(matched["hosts"])]
-    settings: dict[str, Any] = {
-        "host": ",".join(host.strip("[]") or "localhost" for host, _, _ in hosts),
-        "port": ",".join(port or "5432" for _, _, port in hosts),
-        "dbname": unquote(matched["database"]) or user or "",
-        **_postgres_parameters(matched["parameters"] or ""),
-    }
-    settings |= {name: value for name, value in (("user", user), ("password", password)) if value is not None}
-    return settings
-
-
-def _hosts(text: str | None) -> list[str]:
-    return text.split(",") if text else ["localhost"]
-
-
-def _postgres_parameters(text: str) -> dict[str, str]:
-    settings = {}
-    for name, value in parse_qsl(text, keep_blank_values=True):
-        if name == "ssl":
-            settings["sslmode"] = "require" if value.lower() != "false" else "prefer"
-        elif name == "currentSchema":
-            settings["options"] = f"-csearch_path={value}"
-        elif name not in _POSTGRES_PARAMETERS:
-            known = ", ".join(sorted([*_POSTGRES_PARAMETERS, "currentSchema", "ssl"]))
-            raise ConfigurationError(f"the parameter {name!r} of a PostgreSQL URL is not known; known are {known}")
-        elif (target := _POSTGRES_PARAMETERS[name]) is not None:
-            settings[target] = {"true": "1", "false": "0"}.get(value, value) if target == "keepalives" else value
-    return settings

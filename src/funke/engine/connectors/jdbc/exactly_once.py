@@ -104,9 +104,7 @@ class _JdbcCommitter(Committer):
 
     def _note(self, cursor: Any, staged: StagedData) -> bool:
         """Notes the unit in the same transaction; False when it, or a later one of the same writer, is noted."""
-        note = (
-            f"INSERT INTO {quote(self._sink.commit_table)} AS known (sink, writer, number) VALUES (?, ?, ?) "
-            "ON CONFLICT (sink, writer) DO UPDATE SET number = excluded.number WHERE known.number < excluded.number"
-        )
-        cursor.execute(self._sink.database.to_native(note), (staged.owner, staged.writer, staged.number))
+        database = self._sink.database
+        note = database.to_native(database.note_statement(self._sink.commit_table))
+        cursor.execute(note, (staged.owner, staged.writer, staged.number))
         return bool(cursor.rowcount)

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 
 from funke.engine.errors import ConfigurationError
 
-__all__ = ["count_placeholders", "delete_statement", "insert_statement", "quote", "to_format_style", "upsert_statement"]
+__all__ = [
+    "count_placeholders",
+    "delete_statement",
+    "insert_statement",
+    "note_statement",
+    "quote",
+    "to_format_style",
+    "upsert_statement",
+]
 
 # What a question mark may stand in without being a placeholder; then JDBC's escape `??`; then a placeholder.
 _TOKENS = re.compile(
@@ -84,3 +92,11 @@ def upsert_statement(table: str, columns: Sequence[str], keys: Sequence[str]) ->
 def delete_statement(table: str, keys: Sequence[str]) -> str:
     """The statement that deletes the row with a key."""
     return f"DELETE FROM {quote(table)} WHERE " + " AND ".join(f"{quote(key)} = ?" for key in keys)
+
+
+def note_statement(table: str) -> str:
+    """The statement that notes the number of a writer, unless a higher one is noted."""
+    return (
+        f"INSERT INTO {quote(table)} AS known (sink, writer, number) VALUES (?, ?, ?) "
+        "ON CONFLICT (sink, writer) DO UPDATE SET number = excluded.number WHERE known.number < excluded.number"
+    )

@@ -1,20 +1,16 @@
-"""Decodes the messages of PostgreSQL's output plugin pgoutput, version 1 of its protocol."""
+"""Decodes the messages of PostgreSQL's output plugin pgoutput, version 1 of its protocol, but for changes of rows.
+
+Those come by thousands and are decoded together: `change_block.py`.
+"""
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any
 
 from funke.engine.errors import SourceError
 
-__all__ = ["UNCHANGED", "Begin", "Change", "Commit", "LogRelation", "Truncate", "decode_message"]
-
-# A long value that an update did not touch: the log does not hold it.
-UNCHANGED: Any = type("Unchanged", (), {"__repr__": lambda self: "UNCHANGED"})()
-
-# Texts in the form of the server, None for NULL, or UNCHANGED.
-Values = list[Any]
+__all__ = ["Begin", "Commit", "LogRelation", "Message", "Truncate", "decode_message"]
 
 _BEGIN = struct.Struct(">QQI")
 _COMMIT = struct.Struct(">BQQQ")
@@ -53,31 +49,18 @@ class Commit:
 
 
 @dataclass(frozen=True)
-class Change:
-    """A row was inserted (I), updated (U) or deleted (D). `old` may hold the columns of the key only."""
-
-    kind: str
-    relation_id: int
-    old: Values | None
-    new: Values | None
-    has_whole_old: bool = False
-
-
-@dataclass(frozen=True)
 class Truncate:
     """All rows of tables are gone."""
 
     relation_ids: tuple[int, ...]
 
 
-Message = LogRelation | Begin | Commit | Change | Truncate
+Message = LogRelation | Begin | Commit | Truncate
 
 
 def decode_message(data: bytes) -> Message | None:
     """The meaning of a message; None for those that say nothing about rows."""
     kind = data[:1]
-    if kind in b"IUD":
-        return _change(kind.decode(), data)
     if kind == b"B":
         position, committed_us, transaction = _BEGIN.unpack_from(data, 1)
         return Begin(position, (committed_us + _EPOCH_US) // 1000, transaction)
@@ -111,38 +94,3 @@ def _relation(data: bytes) -> LogRelation:
 def _text(data: bytes, at: int) -> tuple[str, int]:
     end = data.index(b"\0", at)
     return data[at:end].decode(), end + 1
-
-
-def _change(kind: str, data: bytes) -> Change:
-    (relation_id,) = _INT.unpack_from(data, 1)
-    old: Values | None = None
-    mark, at = data[5:6], 6
-    has_whole_old = mark == b"O"
-    if mark in (b"O", b"K"):
-        old, at = _values(data, at)
-        if kind == "D":
-            return Change(kind, relation_id, old, None, has_whole_old)
-        at += 1
-    new, _ = _values(data, at)
-    return Change(kind, relation_id, old, new, has_whole_old)
-
-
-def _values(data: bytes, at: int) -> tuple[Values, int]:
-    (count,) = _SHORT.unpack_from(data, at)
-    at += 2
-    values: Values = []
-    for _ in range(count):
-        kind = data[at]
-        at += 1
-        if kind == 0x74:  # t: a text
-            (length,) = _INT.unpack_from(data, at)
-            at += 4
-            values.append(data[at : at + length].decode())
-            at += length
-        elif kind == 0x6E:  # n: NULL
-            values.append(None)
-        elif kind == 0x75:  # u: unchanged
-            values.append(UNCHANGED)
-        else:
-            raise SourceError(f"PostgreSQL sent a value of kind {chr(kind)!r}, which was not asked for")
-    return values, at

@@ -24,24 +24,28 @@ _TABLES = """
             WHERE i.indrelid = c.oid AND i.indisprimary ORDER BY array_position(i.indkey::int2[], a.attnum)),
       ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
             ORDER BY a.attnum),
-      ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-            AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype))
+      ARRAY(SELECT format_type(a.atttypid, -1) || CASE WHEN k.oid IS NULL THEN ''
+              ELSE ' COLLATE ' || quote_ident(m.nspname) || '.' || quote_ident(k.collname) END
+            FROM pg_index i JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
+            LEFT JOIN pg_collation k ON k.oid = a.attcollation LEFT JOIN pg_namespace m ON m.oid = k.collnamespace
+            WHERE i.indrelid = c.oid AND i.indisprimary ORDER BY array_position(i.indkey::int2[], a.attnum))
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind = 'r' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' ORDER BY 1, 2
 """
 # Long enough for a commit that is written to be seen; a transaction that runs longer has not been committed.
 _WAIT_FOR_OTHERS_S = 10.0
 _MOST_SPREAD = 1000
+_INTEGERS = ("smallint", "integer", "bigint")
 
 
 def find_tables(connection: Any, settings: CdcSettings) -> list[SourceTable]:
     """The tables that match; refuses those that lack what is needed."""
     schemas, names = re.compile(settings.schema_pattern), re.compile(settings.table_pattern)
     found = []
-    for schema, name, identity, key, columns, integers in connection.execute(_TABLES).fetchall():
+    for schema, name, identity, key, columns, types in connection.execute(_TABLES).fetchall():
         # As in Flink, a pattern may be for the name alone or for schema and name.
         if schemas.fullmatch(schema) and (names.fullmatch(name) or names.fullmatch(f"{schema}.{name}")):
-            table = SourceTable(schema, name, tuple(key), _chunk_column(settings, key, integers))
+            table = SourceTable(schema, name, tuple(key), *_chunk_column(settings, key, types))
             _check(settings, table, identity, columns)
             found.append(table)
     if not found:
@@ -52,12 +56,15 @@ def find_tables(connection: Any, settings: CdcSettings) -> list[SourceTable]:
     return found
 
 
-def _chunk_column(settings: CdcSettings, key: Sequence[str], integers: Sequence[str]) -> str | None:
+def _chunk_column(settings: CdcSettings, key: Sequence[str], types: Sequence[str]) -> tuple[str | None, str | None]:
     wanted = settings.chunk_column
     if wanted is not None and wanted not in key:
         raise SourceError(f"the chunk key column '{wanted}' must be one of the primary key's: {', '.join(key)}")
-    usable = [each for each in ([wanted] if wanted else key) if each in integers]
-    return usable[0] if usable else None
+    if not key:
+        return None, None
+    # The first one has an index.
+    place = 0 if wanted is None else key.index(wanted)
+    return key[place], None if types[place] in _INTEGERS else types[place]
 
 
 def _check(settings: CdcSettings, table: SourceTable, identity: str | bytes, columns: Sequence[str]) -> None:
@@ -167,34 +174,42 @@ def insert_position(connection: Any) -> int:
 
 
 def chunks_of(connection: Any, table: SourceTable, rows: int) -> list[Chunk]:
-    """Cuts a table into parts of about so many rows, by its key if that holds whole numbers; else it is one part."""
+    """Cuts a table into parts of about so many rows, by its key; without one it is one part."""
     if table.chunk_column is None:
         return [Chunk(table)]
-    column, name = quote(table.chunk_column), quote(table.path)
+    edges = [None, *_bounds_of(connection, table, table.chunk_column, rows), None]
+    return [Chunk(table, start, end, number) for number, (start, end) in enumerate(pairwise(edges))]
+
+
+def _bounds_of(connection: Any, table: SourceTable, chunk_column: str, rows: int) -> Sequence[int | str]:
+    column, name = quote(chunk_column), quote(table.path)
+    if table.chunk_type is not None:
+        return _bounds(connection, name, column, rows, table.chunk_type)
     low, high = connection.execute(f"SELECT min({column}), max({column}) FROM {name}").fetchone()
     if low is None:
-        return [Chunk(table)]
+        return []
     guess = connection.execute(
         f"SELECT reltuples::bigint FROM pg_class WHERE oid = {literal(name)}::regclass"
     ).fetchone()[0]
     if guess > 0 and (high - low) / guess <= _MOST_SPREAD:
         step = max(1, round((high - low + 1) * rows / guess))
-        bounds = list(range(low + step, high + 1, step))
-    else:
-        bounds = _bounds(connection, name, column, rows)
-    edges = [None, *bounds, None]
-    return [Chunk(table, start, end) for start, end in pairwise(edges)]
+        return range(low + step, high + 1, step)
+    return [int(each) for each in _bounds(connection, name, column, rows, "bigint")]
 
 
-def _bounds(connection: Any, name: str, column: str, rows: int) -> list[int]:
+def _bounds(connection: Any, name: str, column: str, rows: int, kind: str) -> list[str]:
     """Steps through the index, where nobody knows how the values lie."""
-    bounds: list[int] = []
-    condition = ""
-    values: tuple[int, ...] = ()
+    bounds: list[str] = []
+    condition, values, offset = "", None, rows
     while True:
-        query = f"SELECT {column} FROM {name} {condition} ORDER BY {column} OFFSET {rows} LIMIT 1"
-        found = connection.execute(query, values or None).fetchone()
-        if found is None or (bounds and found[0] == bounds[-1]):
+        # By the column, not by the text that has its name.
+        query = f"SELECT {column}::text FROM {name} AS t {condition} ORDER BY t.{column} OFFSET {offset} LIMIT 1"
+        found = connection.execute(query, values).fetchone()
+        if found is None:
             return bounds
+        if bounds and found[0] == bounds[-1]:
+            # More rows than a part should have: the next one begins with the next value.
+            condition, offset = f"WHERE {column} > %s::{kind}", 0
+            continue
         bounds.append(found[0])
-        condition, values = f"WHERE {column} >= %s", (found[0],)
+        condition, values, offset = f"WHERE {column} >= %s::{kind}", (found[0],), rows

@@ -18,7 +18,8 @@ from funke.engine.errors import SourceError
 __all__ = ["ReplicationStream", "literal"]
 
 _STATUS = struct.Struct(">cQQQQB")
-_DATA_HEADER = 25
+_DATA, _KEEPALIVE = b"wk"
+_MOST_MESSAGES = 10_000
 _POSITION = struct.Struct(">Q")
 # A job that was killed leaves a connection that the server may not have missed yet.
 _WAIT_FOR_SLOT_S = 60.0
@@ -55,30 +56,31 @@ class ReplicationStream:
                 raise SourceError(f"the replication slot '{self._slot}' cannot be read: {told}")
             time.sleep(0.1)
 
-    def next(self, wait_s: float) -> bytes | None:
-        """The next message; None if none has come after a while."""
-        while True:
-            length, data = self._connection.get_copy_data(1)
+    def take(self, wait_s: float) -> list[Any]:
+        """Messages with their headers, as many as there are at once; none if none has come after a while."""
+        get = self._connection.get_copy_data
+        taken: list[Any] = []
+        while len(taken) < _MOST_MESSAGES:
+            length, data = get(1)
             if length > 0:
-                message = self._taken(bytes(data))
-                if message is not None:
-                    return message
-                continue
-            if length < 0:
+                if data[0] == _DATA:
+                    taken.append(data)
+                elif data[0] == _KEEPALIVE:
+                    self._answer(data)
+            elif length < 0:
                 self._refuse()
-            if not self._wait(wait_s):
-                return None
-            wait_s = 0.0
+            elif not self._wait(0.0 if taken else wait_s):
+                break
+            else:
+                wait_s = 0.0
+        return taken
 
-    def _taken(self, data: bytes) -> bytes | None:
-        if data[:1] == b"w":
-            return data[_DATA_HEADER:]
-        if data[:1] == b"k":
-            (position,) = _POSITION.unpack_from(data, 1)
-            self.reached = max(self.reached, position)
-            if data[17]:
-                self.tell()
-        return None
+    def _answer(self, data: Any) -> None:
+        (position,) = _POSITION.unpack_from(data, 1)
+        # Whoever looks at it has taken the messages in front of this one.
+        self.reached = max(self.reached, position)
+        if data[17]:
+            self.tell()
 
     def _wait(self, wait_s: float) -> bool:
         ready, _, _ = select.select([self._connection.socket], [], [], wait_s)
@@ -118,7 +120,7 @@ def _connect(settings: Mapping[str, Any]) -> Any:
 
     # The order of the options is that of the command line: the user's own come first.
     options = f"{settings.get('options', '')} {_SETTINGS}".strip()
-    text = make_conninfo("", **{**settings, "replication": "database", "options": options})
+    text = make_conninfo("", **{**settings, "replication": "database", "client_encoding": "UTF8", "options": options})
     connection = PGconn.connect(text.encode())
     if connection.status != ConnStatus.OK:
         told = connection.error_message.decode("utf-8", "replace").strip()

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from funke.engine.connectors.postgres_cdc.settings import FinishedChunk
 from funke.engine.connectors.postgres_cdc.visibility import Visibility
 
-__all__ = ["Seam"]
+__all__ = ["Seam", "TableSeam"]
+
+
+@dataclass(frozen=True)
+class TableSeam:
+    """The parts of a table in the order of their keys: from which key on, and by which snapshot they were read."""
+
+    lows: tuple[int | str, ...]
+    snapshots: np.ndarray
+
+    @property
+    def needs_keys(self) -> bool:
+        """Whether parts were read by several snapshots, so that the key of a row matters."""
+        return bool((self.snapshots != self.snapshots[0]).any())
 
 
 class Seam:
@@ -18,34 +34,28 @@ class Seam:
     """
 
     def __init__(self, chunks: Sequence[FinishedChunk]) -> None:
-        self._seen = {each.seen: Visibility.from_text(each.seen) for each in chunks}
-        self._tables: dict[tuple[str, str], tuple[list[float], list[str]]] = {}
-        for each in sorted(chunks, key=_low):
-            table = each.chunk.table
-            lows, texts = self._tables.setdefault((table.schema, table.name), ([], []))
-            lows.append(_low(each))
-            texts.append(each.seen)
-        self._visible: dict[str, bool] = {}
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(each.seen for each in chunks))}
+        self._seen = [Visibility.from_text(text) for text in numbers]
+        parts: dict[tuple[str, str], list[FinishedChunk]] = {}
+        for each in chunks:
+            parts.setdefault((each.chunk.table.schema, each.chunk.table.name), []).append(each)
+        self._tables = {table: _table_seam(sorted(found, key=_order), numbers) for table, found in parts.items()}
 
-    def begin(self, transaction: int) -> None:
-        """Changes of a transaction follow."""
-        self._visible = {text: seen.sees(transaction) for text, seen in self._seen.items()}
+    def snapshots_that_see(self, transaction: int) -> Any:
+        """For each snapshot, whether it has seen a transaction."""
+        return np.array([each.sees(transaction) for each in self._seen], bool)
 
-    @property
-    def leaves_out_none(self) -> bool:
-        """Whether nothing of this transaction was read."""
-        return not any(self._visible.values())
-
-    def leaves_out(self, schema: str, name: str, key: str | None) -> bool:
-        """Whether a row with this value of the chunk column holds the change."""
-        found = self._tables.get((schema, name))
-        if found is None:
-            return False
-        lows, texts = found
-        place = 0 if key is None or len(lows) == 1 else bisect_right(lows, int(key)) - 1
-        return self._visible[texts[place]]
+    def table(self, schema: str, name: str) -> TableSeam | None:
+        """How a table was read; None if it was not."""
+        return self._tables.get((schema, name))
 
 
-def _low(finished: FinishedChunk) -> float:
+def _table_seam(parts: Sequence[FinishedChunk], snapshots: Mapping[str, int]) -> TableSeam:
+    lows = tuple(each.chunk.low for each in parts if each.chunk.low is not None)
+    return TableSeam(lows, np.array([snapshots[each.seen] for each in parts]))
+
+
+def _order(finished: FinishedChunk) -> tuple[int, float | int | str]:
+    # States of older versions have no numbers, but only whole numbers as keys.
     low = finished.chunk.low
-    return float("-inf") if low is None else low
+    return finished.chunk.number, float("-inf") if low is None else low

@@ -23,8 +23,10 @@ class SourceTable:
     name: str
     # The columns of its primary key.
     key: tuple[str, ...]
-    # One of them that holds whole numbers, by which it is read in parts.
+    # One of them, by which it is read in parts.
     chunk_column: str | None = None
+    # Its type and its order in SQL; None for whole numbers.
+    chunk_type: str | None = None
 
     @property
     def path(self) -> str:
@@ -36,8 +38,11 @@ class Chunk:
     """The rows of a table whose chunk column is at least `low` and less than `high`; None for no bound."""
 
     table: SourceTable
-    low: int | None = None
-    high: int | None = None
+    # Texts, unless they are whole numbers.
+    low: int | str | None = None
+    high: int | str | None = None
+    # Its place among the parts of the table.
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,8 @@ class CdcSettings:
     metadata: tuple[tuple[str, str], ...] = field(default=())
 
     def connect(self) -> Any:
-        """A connection that commits every statement."""
+        """A connection that commits every statement, and writes texts as tables are read."""
         connection = self.database.connect()
         connection.autocommit = True
+        self.database.prepare_reading(connection)
         return connection

@@ -9,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.jdbc.sql_text import quote
 from funke.engine.connectors.jdbc.table_read import Condition, TableRead
-from funke.engine.connectors.postgres_cdc.pgoutput import Begin, Change, Commit, LogRelation, Truncate, decode_message
+from funke.engine.connectors.postgres_cdc.change_block import KIND_AT
+from funke.engine.connectors.postgres_cdc.pgoutput import Begin, Commit, LogRelation, Message, Truncate, decode_message
 from funke.engine.connectors.postgres_cdc.preparation import (
     check_slot,
     chunks_of,
@@ -24,6 +25,7 @@ from funke.engine.connectors.postgres_cdc.preparation import (
     prepare_publication,
     prepare_slot,
 )
+from funke.engine.connectors.postgres_cdc.questions import DatabaseQuestions
 from funke.engine.connectors.postgres_cdc.replication import ReplicationStream
 from funke.engine.connectors.postgres_cdc.seam import Seam
 from funke.engine.connectors.postgres_cdc.settings import CdcSettings, Chunk, FinishedChunk, SourceTable
@@ -31,11 +33,18 @@ from funke.engine.connectors.postgres_cdc.visibility import Visibility
 from funke.engine.connectors.source import Batch, ReadOutcome, Source, Split, SplitEnumerator, SplitReader
 from funke.engine.errors import SourceError
 
+if TYPE_CHECKING:
+    from funke.engine.types.columns.column_batch import ColumnBatch
+
 __all__ = ["CdcState", "LogPiece", "PostgresCdcSource", "TablePart"]
 
 _CHANGES = "changes"
-# Changes in one record; records must be the same when a piece is read again, so nothing else may cut them.
-_CHANGES_IN_RECORD = 1000
+# Kinds of messages: a row was inserted, updated, deleted.
+_OF_ROWS = b"IUD"
+# Changes in one record, and their bytes: records must be the same when a piece is read again, so nothing else may cut
+# them.
+_CHANGES_IN_RECORD = 10_000
+_BYTES_IN_RECORD = 1 << 24
 _POLL_MS = 50
 _WAIT_S = 0.005
 _ASK_EVERY_S = 0.05
@@ -267,10 +276,11 @@ class CdcReader(SplitReader):
         self._settings = settings
         self._stream: ReplicationStream | None = None
         self._rows: Any = None
-        self._questions: Any = None
+        self._is_in_transaction = False
+        self._questions = DatabaseQuestions(settings)
         self._parts: Any = None
-        # A transaction that has begun to come, and belongs to a later piece.
-        self._next: Begin | None = None
+        # Messages that have come; the first may be of a transaction that belongs to a later piece.
+        self._taken: deque[Any] = deque()
 
     def behind(self, split: Split, records: int) -> Split | None:
         """A part is one record: behind it nothing is left, but what was seen is still to be told."""
@@ -315,107 +325,96 @@ class CdcReader(SplitReader):
         return self._parts
 
     def _with_metadata(self, data: Any, table: SourceTable) -> Any:
+        import numpy as np
         import pyarrow as pa
 
         from funke.engine.connectors.postgres_cdc.change_rows import metadata_columns, output_fields
         from funke.engine.formats.table.table_format import schema_of
         from funke.engine.types.columns.column_batch import ColumnBatch
 
-        more = metadata_columns(self._settings, [(table.schema, table.name)] * len(data), [0] * len(data))
+        zeros: Any = np.zeros(len(data), np.int64)
+        more = metadata_columns(self._settings, [table], zeros, zeros)
         schema = schema_of(output_fields(self._settings))
         return ColumnBatch(pa.RecordBatch.from_arrays([*data.columns, *more], schema=schema))
 
     def _piece(self, piece: LogPiece) -> Generator[Batch, None, None]:
         stream = self._opened(piece)
         stream.confirm(piece.confirmed)
-        seam = Seam(piece.chunks) if piece.chunks else None
-        asked_at = 0.0
-        if self._next is not None:
-            if self._next.position >= piece.end:
-                return
-            begun, self._next = self._next, None
-            yield from self._transaction(begun, stream, seam)
+        rows, taken, asked_at = self._rows, self._taken, 0.0
+        rows.meet(Seam(piece.chunks) if piece.chunks else None)
+        count = size = 0
         while True:
-            message = stream.next(_WAIT_S)
-            if message is None:
-                if stream.reached >= piece.end:
-                    break
-                if time.monotonic() - asked_at > _ASK_EVERY_S:
-                    asked_at = time.monotonic()
-                    stream.tell(wants_answer=True)
+            if not taken:
+                taken.extend(stream.take(_WAIT_S))
+            if not taken:
+                if not self._is_in_transaction:
+                    if stream.reached >= piece.end:
+                        break
+                    if time.monotonic() - asked_at > _ASK_EVERY_S:
+                        asked_at = time.monotonic()
+                        stream.tell(wants_answer=True)
                 yield [], None
                 continue
-            found = decode_message(message)
-            if isinstance(found, LogRelation):
-                self._rows.relate(found)
-            elif isinstance(found, Begin):
-                if found.position >= piece.end:
-                    self._next = found
-                    break
-                yield from self._transaction(found, stream, seam)
-        if len(self._rows):
-            yield [self._rows.take()], None
+            message = taken[0]
+            # For every change: 0.3 µs with its message's way from libpq.
+            if message[KIND_AT] in _OF_ROWS:
+                rows.add(taken.popleft())
+                count += 1
+                size += len(message)
+                if count >= _CHANGES_IN_RECORD or size >= _BYTES_IN_RECORD:
+                    count = size = 0
+                    yield _records(rows.take())
+            elif self._is_of_piece(decode_message(bytes(message[KIND_AT:])), piece.end):
+                taken.popleft()
+            else:
+                break
+        yield _records(rows.take())
 
-    def _transaction(self, begun: Begin, stream: ReplicationStream, seam: Seam | None) -> Generator[Batch, None, None]:
-        """Reads a transaction to its end: the server sends all of it at once."""
-        rows = self._rows
-        rows.begin(begun)
-        if seam is not None:
-            seam.begin(begun.transaction)
-            seam = None if seam.leaves_out_none else seam
-        while True:
-            message = stream.next(_WAIT_S)
-            if message is None:
-                yield [], None
-                continue
-            found = decode_message(message)
-            if isinstance(found, Change):
-                rows.add(found, seam)
-                if len(rows) >= _CHANGES_IN_RECORD:
-                    yield [rows.take()], None
-            elif isinstance(found, LogRelation):
-                rows.relate(found)
-            elif isinstance(found, Truncate):
-                rows.truncate(found)
-            elif isinstance(found, Commit):
-                stream.reached = max(stream.reached, found.end)
-                return
+    def _is_of_piece(self, message: Message | None, end: int) -> bool:
+        """Takes note of a message; False if a transaction begins that is not of the piece."""
+        if isinstance(message, Begin):
+            if message.position >= end:
+                return False
+            self._is_in_transaction = True
+            self._rows.begin(message)
+        elif isinstance(message, Commit):
+            assert self._stream is not None
+            self._is_in_transaction = False
+            self._stream.reached = max(self._stream.reached, message.end)
+        elif isinstance(message, LogRelation):
+            self._rows.relate(message)
+        elif isinstance(message, Truncate):
+            self._rows.truncate(message)
+        return True
 
     def _opened(self, piece: LogPiece) -> ReplicationStream:
         if self._stream is None:
             from funke.engine.connectors.postgres_cdc.change_rows import ChangeRows
 
-            self._rows = ChangeRows(self._settings, piece.tables, self._fetch)
+            self._rows = ChangeRows(self._settings, piece.tables, self._questions)
             settings = self._settings
             self._stream = ReplicationStream(
                 settings.database.settings, settings.slot, settings.publication, piece.start, piece.confirmed
             )
         return self._stream
 
-    def _fetch(self, table: SourceTable, columns: Sequence[str], key: Sequence[str]) -> Sequence[Any] | None:
-        """Texts of a row's columns as they are now; None if there is no such row any more."""
-        if self._questions is None:
-            self._questions = self._settings.connect()
-            self._settings.database.prepare_reading(self._questions)
-        cells = ", ".join(f"{quote(each)}::text" for each in columns)
-        condition = " AND ".join(f"{quote(each)}::text = %s" for each in table.key)
-        query = f"SELECT {cells} FROM {quote(table.path)} WHERE {condition}"
-        found: Sequence[Any] | None = self._questions.execute(query, list(key)).fetchone()
-        return found
-
     def close(self) -> None:
         if self._stream is not None:
             self._stream.close()
-        for connection in (self._questions, self._parts):
-            if connection is not None:
-                with contextlib.suppress(self._settings.database.error):
-                    connection.close()
+        self._questions.close()
+        if self._parts is not None:
+            with contextlib.suppress(self._settings.database.error):
+                self._parts.close()
+
+
+def _records(batch: ColumnBatch | None) -> Batch:
+    return ([] if batch is None else [batch]), None
 
 
 def _conditions(chunk: Chunk) -> tuple[Condition, ...]:
     if chunk.table.chunk_column is None:
         return ()
-    column = quote(chunk.table.chunk_column)
-    low = () if chunk.low is None else (Condition(f"{column} >= ?", (chunk.low,)),)
-    high = () if chunk.high is None else (Condition(f"{column} < ?", (chunk.high,)),)
+    column, value = quote(chunk.table.chunk_column), f"?::{chunk.table.chunk_type or 'bigint'}"
+    low = () if chunk.low is None else (Condition(f"{column} >= {value}", (chunk.low,)),)
+    high = () if chunk.high is None else (Condition(f"{column} < {value}", (chunk.high,)),)
     return (*low, *high)

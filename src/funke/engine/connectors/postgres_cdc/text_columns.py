@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from funke.engine.errors import SourceError, UnsupportedFeatureError
 from funke.engine.formats.table.text_cells import cell_reader, fitted_decimal
@@ -20,14 +21,14 @@ from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampT
 
 __all__ = ["column_reader"]
 
-Texts = list[Any]
+Make = Callable[[Any], Any]
 
 
-def column_reader(name: str, data_type: DataType) -> Callable[[Texts], Any]:
-    """What makes a column of texts, in which None stands for NULL."""
+def column_reader(name: str, data_type: DataType) -> Make:
+    """What makes a column of an Arrow array of texts."""
     make = _column(data_type)
 
-    def read(texts: Texts) -> Any:
+    def read(texts: Any) -> Any:
         try:
             return make(texts)
         except (pa.ArrowException, ValueError, ArithmeticError) as error:
@@ -38,18 +39,36 @@ def column_reader(name: str, data_type: DataType) -> Callable[[Texts], Any]:
     return read
 
 
-def _column(data_type: DataType) -> Callable[[Texts], Any]:
+def _column(data_type: DataType) -> Make:
     wanted = to_column_type(data_type)
     if isinstance(data_type, CHARACTER):
-        return lambda texts: pa.array(texts, pa.string())
+        return lambda texts: texts
     if isinstance(data_type, (*INTEGRAL, *APPROXIMATE)):
-        return lambda texts: pa.array(texts, pa.string()).cast(wanted)
+        return lambda texts: texts.cast(wanted)
+    if isinstance(data_type, BooleanType):
+        return lambda texts: pc.equal(texts, "t")
     if isinstance(data_type, (TimestampType, LocalZonedTimestampType)):
         wire = pa.timestamp("us", wanted.tz)
         unit = pa.timestamp("s", wanted.tz) if data_type.precision == 0 else wanted
-        return lambda texts: pa.array(texts, pa.string()).cast(wire).cast(unit, safe=False).cast(wanted, safe=False)
+        return lambda texts: texts.cast(wire).cast(unit, safe=False).cast(wanted, safe=False)
     read = _value(data_type)
-    return lambda texts: pa.array([None if text is None else read(text) for text in texts], wanted)
+
+    def each_value(texts: Any) -> Any:
+        return pa.array([None if text is None else read(text) for text in texts.to_pylist()], wanted)
+
+    return _cast_or(wanted, each_value) if isinstance(data_type, (DecimalType, DateType)) else each_value
+
+
+def _cast_or(wanted: Any, otherwise: Make) -> Make:
+    """Numbers with too many digits, and dates that Arrow does not know, go one by one."""
+
+    def make(texts: Any) -> Any:
+        try:
+            return texts.cast(wanted)
+        except pa.ArrowInvalid:
+            return otherwise(texts)
+
+    return make
 
 
 def _value(data_type: DataType) -> Callable[[str], Any]:

@@ -19,6 +19,7 @@ from funke.engine.sql.binding.expressions import (
 )
 from funke.engine.sql.binding.relations import Calculation, Column, Relation, Scan
 from funke.engine.sql.binding.scope import Scope, ScopeColumn
+from funke.engine.sql.binding.temporal_joins import bind_versions
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.connectors.table_source import TableSource
@@ -66,11 +67,14 @@ def is_temporal(source: queries.Relation | None) -> bool:
 def bind_lookup_join(
     join: queries.Join, left: tuple[Relation, Scope], table: Relation, make: MakeBinder
 ) -> tuple[Relation, Scope]:
-    """The meaning of a join with a table as it is now; `table` is what the name behind JOIN means."""
+    """The meaning of a join with a table as it is now, or as it was; `table` is what the name behind JOIN means."""
     right: Any = join.right
     relation, scope = left
-    if time_of(make(scope).bind(right.as_of)) is not TimeAttribute.PROCTIME:
-        raise UnsupportedFeatureError("FOR SYSTEM_TIME AS OF with a time that is no processing time")
+    time = make(scope).bind(right.as_of)
+    if time_of(time) is None:
+        raise TableException(
+            "Temporal table join currently only supports 'FOR SYSTEM_TIME AS OF' left table's time attribute field"
+        )
     if join.kind not in ("inner", "left"):
         raise TableException(
             f"Temporal table join currently only support INNER JOIN and LEFT JOIN, but was {join.kind.upper()} JOIN"
@@ -83,6 +87,8 @@ def bind_lookup_join(
         (*scope.columns, *(ScopeColumn(each.name, each.type, right.alias or right.path[-1]) for each in shown))
     )
     condition = make(whole).bind_condition(join.condition, "ON")
+    if time_of(time) is TimeAttribute.ROWTIME:
+        return bind_versions(relation, time, table, shown, condition, keeps_all), whole
     return _joined(relation, table, shown, condition, keeps_all), whole
 
 

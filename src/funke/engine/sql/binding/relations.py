@@ -55,6 +55,8 @@ class Scan(Relation):
     path: tuple[str, ...] = ()
     # The kinds of changes that its rows may be.
     kinds: frozenset[RowKind] = frozenset({RowKind.INSERT})
+    # The names of the columns that say which row a later one replaces.
+    primary_key: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

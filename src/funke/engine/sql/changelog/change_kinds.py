@@ -9,6 +9,7 @@ from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Relation, Scan, inputs_of
 from funke.engine.sql.binding.table_aggregations import TableAggregation
+from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
 from funke.engine.types.row import RowKind
 
@@ -75,5 +76,7 @@ _KINDS: dict[type[Relation], Callable[[Any], Kinds]] = {
     # A window says its result once, when it closes; the end of the input once, when it comes.
     WindowAggregation: lambda relation: INSERTS,
     OverAggregation: lambda relation: INSERTS,
+    # Those of the left side, whose rows it sends on.
+    TemporalJoin: lambda join: kinds_of(join.input.inputs[0]),
     FinalRows: lambda relation: INSERTS,
 }

@@ -19,6 +19,8 @@ from funke.engine.sql.binding.relations import (
     with_inputs,
 )
 from funke.engine.sql.binding.table_aggregations import TableAggregation
+from funke.engine.sql.binding.temporal_joins import TemporalJoin
+from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
 from funke.engine.sql.changelog.node_text import node_text
@@ -60,7 +62,12 @@ def _resolved(relation: Relation, needs_before: bool, settings: ChangeSettings) 
         # A row whose update does not pass the condition must be taken back.
         needs_before = needs_before or relation.condition is not None
         return replace(relation, input=_resolved(relation.input, needs_before, settings))
-    if isinstance(relation, (Expansion, UnionAll)):
+    if isinstance(relation, TemporalJoin):
+        # A version ends where the next one begins, so that nobody looks at rows before updates.
+        left, right = relation.input.inputs
+        sides = (_resolved(left, needs_before, settings), _resolved(right, False, settings))
+        return replace(relation, input=replace(relation.input, inputs=sides))
+    if isinstance(relation, (Expansion, UnionAll, WatermarkAssigner)):
         return with_inputs(relation, lambda each: _resolved(each, needs_before, settings))
     if isinstance(relation, Scan):
         return _scan(relation, needs_before)

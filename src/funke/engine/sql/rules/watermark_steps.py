@@ -27,6 +27,7 @@ from funke.engine.sql.binding.relations import (
     with_inputs,
 )
 from funke.engine.sql.binding.table_aggregations import TableAggregation
+from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 
@@ -57,6 +58,8 @@ def with_watermark_steps(relation: Relation, step: WatermarkStep | None) -> Rela
         return replace(relation, input=with_watermark_steps(relation.input, None), step=step)
     if isinstance(relation, WindowAggregation | WindowTable | OverAggregation):
         step = _both(step, _step_of(relation))
+    elif isinstance(relation, TemporalJoin):
+        step = _both(step, _FOR_LATE_ROWS)
     elif not isinstance(relation, _PASSING):
         step = EVERY_WATERMARK
     return with_inputs(relation, lambda each: with_watermark_steps(each, step))

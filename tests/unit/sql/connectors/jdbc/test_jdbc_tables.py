@@ -312,8 +312,10 @@ def test_options_that_make_no_sense_are_refused(options, told):
 
 def test_other_databases_are_refused_and_passwords_not_shown():
     options = (
-        "'url' = 'jdbc:mysql://me:hush@h/db?password=hush', 'table-name' = 'i', 'username' = 'me', 'password' = 'hush'"
+        "'url' = 'jdbc:oracle://me:hush@h/db?password=hush', 'table-name' = 'i', 'username' = 'me', 'password' = 'hush'"
     )
-    with pytest.raises(ValidationException, match="there are drivers for postgresql and sqlite here") as refused:
+    with pytest.raises(
+        ValidationException, match="there are drivers for postgresql, mysql, mariadb and sqlite here"
+    ) as refused:
         source_of(f"CREATE TABLE t (id INT) WITH ('connector' = 'jdbc', {options})")
     assert "hush" not in str(refused.value)

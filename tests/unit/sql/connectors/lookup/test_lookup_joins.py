@@ -6,8 +6,8 @@ import sqlite3
 
 import pytest
 
-from funke.engine.errors import SourceError, UnsupportedFeatureError
-from funke.engine.flink_exceptions import TableException
+from funke.engine.errors import SourceError
+from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.lookup_joins import LookupJoin
 from funke.engine.sql.binding.query_binder import QueryBinder
@@ -185,5 +185,8 @@ def test_joins_that_cannot_be_looked_up_are_refused(items, text, told):
 
 
 def test_other_times_are_refused(items):
-    with pytest.raises(UnsupportedFeatureError, match="no processing time"):
-        bound("SELECT o.id FROM o JOIN items FOR SYSTEM_TIME AS OF o.r AS i ON o.item = i.item", items())
+    text = "SELECT o.id FROM o JOIN items FOR SYSTEM_TIME AS OF {} AS i ON o.item = i.item"
+    with pytest.raises(TableException, match="only supports 'FOR SYSTEM_TIME AS OF' left table's time attribute field"):
+        bound(text.format("CURRENT_TIMESTAMP"), items())
+    with pytest.raises(ValidationException, match="in versioned table, but no primary key can be found"):
+        bound(text.format("o.r"), items())

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from funke.engine.connectors.jdbc.database import Database, PostgresDatabase, database_of
+from dataclasses import replace
+
+from funke.engine.connectors.jdbc.database import Database, PostgresDatabase
+from funke.engine.connectors.jdbc.jdbc_url import database_of
+from funke.engine.connectors.jdbc.mysql_database import MySqlDatabase
 from funke.engine.connectors.jdbc.scan import PartitionBounds
 from funke.engine.connectors.jdbc.sink import BatchSettings
 from funke.engine.connectors.jdbc.table_read import TableRead
@@ -20,7 +24,10 @@ from funke.engine.types.logical.sql_text import to_sql_text
 
 __all__ = ["JdbcFactory"]
 
-URL = TableOption("url", description="The database: jdbc:postgresql://host:port/name or jdbc:sqlite:/path.")
+URL = TableOption(
+    "url",
+    description="The database: jdbc:postgresql://host:port/name, mysql or mariadb in its place, or jdbc:sqlite:/path.",
+)
 TABLE = TableOption("table-name", description="The table; a dot separates its schema.")
 _DRIVER = TableOption("driver", description="The class of Java's driver; has no effect, the URL tells which database.")
 USER = TableOption("username", description="Who connects.")
@@ -58,8 +65,8 @@ _PARTITION = (_COLUMN, _NUM, _LOWER, _UPPER)
 class JdbcFactory(TableFactory):
     identifier = "jdbc"
     purpose = (
-        "Tables of PostgreSQL (which needs the driver psycopg: `funke[jdbc]`) and SQLite: read once, looked up, and "
-        "written by primary key if there is one."
+        "Tables of PostgreSQL (which needs the driver psycopg: `funke[jdbc]`), MySQL and MariaDB (PyMySQL: "
+        "`funke[mysql]`) and SQLite: read once, looked up, and written by primary key if there is one."
     )
     reads = writes = True
     required_options = (URL, TABLE)
@@ -114,8 +121,8 @@ def _database(values: OptionValues) -> Database:
         found = database_of(values[URL], values[USER], values[PASSWORD])
     except (ConfigurationError, UnsupportedFeatureError) as error:
         raise ValidationException(f"Cannot connect to the database of the table: {error}") from error
-    if isinstance(found, PostgresDatabase):
-        return PostgresDatabase({"connect_timeout": timeout_ms // 1000, **found.settings})
+    if isinstance(found, (PostgresDatabase, MySqlDatabase)):
+        return replace(found, settings={"connect_timeout": timeout_ms // 1000, **found.settings})
     return found
 
 

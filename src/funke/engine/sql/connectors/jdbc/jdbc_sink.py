@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.jdbc.database import Database
 from funke.engine.connectors.jdbc.sink import BatchSettings, JdbcSink, JdbcWriter
-from funke.engine.connectors.jdbc.sql_text import delete_statement, insert_statement, upsert_statement
+from funke.engine.connectors.jdbc.sql_text import delete_statement, insert_statement
 from funke.engine.connectors.jdbc.statements import Statements, Work
 from funke.engine.connectors.sink import Sink, SinkWriter, WriterContext
 from funke.engine.errors import UnsupportedFeatureError
@@ -60,7 +60,7 @@ class JdbcTableSink(TableSink):
             statements = Statements((insert_statement(self.table, names),), len(names))
         else:
             texts = (
-                upsert_statement(self.table, names, self.primary_key),
+                self.database.upsert_statement(self.table, names, self.primary_key),
                 delete_statement(self.table, self.primary_key),
             )
             places = tuple(names.index(each) for each in self.primary_key)

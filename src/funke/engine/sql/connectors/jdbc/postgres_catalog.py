@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
-from funke.engine.connectors.jdbc.database import PostgresDatabase, database_of
+from funke.engine.connectors.jdbc.database import PostgresDatabase
+from funke.engine.connectors.jdbc.jdbc_url import database_of
 from funke.engine.flink_exceptions import (
     CatalogException,
     DatabaseNotExistException,

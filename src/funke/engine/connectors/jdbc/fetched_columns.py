@@ -1,4 +1,4 @@
-"""Rows of SQLite as columns: its values have types of their own, whatever was declared for the column."""
+"""Rows that a driver fetches as Python's values, as columns: their types may be others than those declared."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ Reader = Callable[[Any], Any]
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
-def fetched_columns(connection: Any, read: TableRead, rows: int) -> Iterator[Any]:
+def fetched_columns(
+    cursor: Any, read: TableRead, rows: int, to_native: Callable[[str], str], system: str
+) -> Iterator[Any]:
     """Yields the rows of a table as record batches of at most so many rows."""
     query = read.select([quote(each.name) for each in read.fields])
-    schema, readers = schema_of(read.fields), [_reader(each.data_type) for each in read.fields]
-    cursor = connection.execute(query.text, query.values)
+    schema, readers = schema_of(read.fields), [_reader(each.data_type, system) for each in read.fields]
     try:
+        cursor.execute(to_native(query.text), query.values)
         while found := cursor.fetchmany(rows):
             arrays = [
                 pa.array([None if value is None else one(value) for value in column], kind)
@@ -47,11 +49,11 @@ def fetched_columns(connection: Any, read: TableRead, rows: int) -> Iterator[Any
         cursor.close()
 
 
-def _reader(data_type: DataType) -> Reader:
+def _reader(data_type: DataType, system: str) -> Reader:
     if isinstance(data_type, INTEGRAL):
         return int
     if isinstance(data_type, CHARACTER):
-        return str
+        return lambda value: value.decode() if isinstance(value, bytes) else str(value)
     if isinstance(data_type, BooleanType):
         return lambda value: value.strip().lower() in ("true", "t", "1") if isinstance(value, str) else bool(value)
     if isinstance(data_type, DoubleType):
@@ -64,7 +66,7 @@ def _reader(data_type: DataType) -> Reader:
         return lambda value: value.encode() if isinstance(value, str) else bytes(value)
     if isinstance(data_type, (DateType, TimeType, TimestampType, LocalZonedTimestampType)):
         return _moment_reader(data_type)
-    raise UnsupportedFeatureError(f"{to_sql_text(data_type)} in a table of SQLite")
+    raise UnsupportedFeatureError(f"{to_sql_text(data_type)} in a table of {system}")
 
 
 def _moment_reader(data_type: Any) -> Reader:

@@ -1,0 +1,228 @@
+"""JOIN … FOR SYSTEM_TIME AS OF an event time: each row meets the version of its time when the watermark passes it."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.graph.operations import ColumnOperator
+from funke.engine.sql.binding.query_binder import QueryBinder
+from funke.engine.sql.binding.relations import Column, Scan
+from funke.engine.sql.binding.temporal_joins import TemporalJoin
+from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS, kinds_of
+from funke.engine.sql.changelog.requirements import for_consumer
+from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.temporal_join import JoinVersions
+from funke.engine.sql.parsing import parse
+from funke.engine.types.logical.data_types import DataTypes
+from tests.harness.operator_harness import OperatorHarness
+from tests.harness.sql_changelogs import batch_of, changes_of
+
+ROWTIME = TimeAttribute.ROWTIME
+ORDERS = (
+    Column("id", DataTypes.INT()),
+    Column("currency", DataTypes.STRING()),
+    Column("ts", DataTypes.TIMESTAMP(3), ROWTIME),
+)
+RATES = (
+    Column("currency", DataTypes.STRING(False)),
+    Column("rate", DataTypes.INT()),
+    Column("since", DataTypes.TIMESTAMP(3), ROWTIME),
+)
+QUERY = "SELECT o.id, r.rate FROM o {} JOIN r FOR SYSTEM_TIME AS OF o.ts ON o.currency = r.currency {}"
+
+
+def bound(text, rates=None):
+    (statement,) = parse(text)
+    rates = rates or Scan(RATES, None, ("r",), ALL_KINDS, ("currency",))
+    return QueryBinder({("o",): Scan(ORDERS, None, ("o",)), ("r",): rates}.get).bind(statement.query)
+
+
+def moment(time):
+    return None if time is None else datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=time)
+
+
+class Running:
+    """Orders and rates, row by row, and the watermark of both."""
+
+    def __init__(self, text, restored=None):
+        top = for_consumer(bound(text), ALL_KINDS)
+        self.relation, join = top, top.input
+        assert isinstance(join, TemporalJoin)
+        left, right = join.input.inputs
+        self._sides = [self._made(Calculate.of(each)) for each in (left, right)]
+        self.join = OperatorHarness(ColumnOperator(JoinVersions.of(join)), keeps_columns=True, restored=restored)
+        self._last = self._made(Calculate.of(top))
+
+    @staticmethod
+    def _made(operator):
+        return OperatorHarness(ColumnOperator(operator), keeps_columns=True)
+
+    def order(self, number, currency, time, sign="+I"):
+        self._feed(0, [(sign, (number, currency, moment(time)))], ORDERS)
+
+    def rate(self, currency, rate, time, sign="+I"):
+        self.rates((currency, rate, time), sign=sign)
+
+    def rates(self, *rows, sign="+I"):
+        self._feed(1, [(sign, (currency, rate, moment(time))) for currency, rate, time in rows], RATES)
+
+    def _feed(self, side, changes, columns):
+        plain = tuple(Column(each.name, each.type) for each in columns)
+        self._sides[side].operator.process_columns(batch_of(changes, plain))
+        for batch in self._sides[side].elements():
+            self.join.operator.process_columns(batch)
+
+    def watermark(self, time):
+        self.join.operator.process_watermark(time)
+        found = []
+        for batch in self.join.elements():
+            if not isinstance(batch, int) and hasattr(batch, "data"):
+                self._last.operator.process_columns(batch)
+                found += [change for made in self._last.elements() for change in changes_of(made, self.relation)]
+        return [(sign, *row) for sign, row in found]
+
+
+def test_rows_meet_the_version_of_their_time():
+    run = Running(QUERY.format("", ""))
+    run.rate("EUR", 114, 10)
+    run.order(1, "EUR", 9)
+    run.order(2, "EUR", 15)
+    run.order(3, "USD", 15)
+    run.rate("EUR", 116, 20)
+    run.order(4, "EUR", 20)
+    run.order(5, "EUR", 30)
+    assert run.watermark(14) == []
+    assert run.watermark(25) == [("+I", 2, 114), ("+I", 4, 116)]
+    run.rate("EUR", 119, 26)
+    assert run.watermark(30) == [("+I", 5, 119)]
+
+
+def test_a_left_join_keeps_all_rows_in_order():
+    run = Running(QUERY.format("LEFT", ""))
+    run.order(1, "EUR", 15)
+    run.order(2, None, 3)
+    run.rate("EUR", 114, 10)
+    run.order(3, "EUR", 5, sign="-D")
+    assert run.watermark(100) == [("+I", 1, 114), ("+I", 2, None), ("-D", 3, None)]
+
+
+def test_versions_end_by_deletion_and_begin_again():
+    run = Running(QUERY.format("LEFT", ""))
+    run.rate("EUR", 1, 10)
+    run.rate("EUR", 1, 10, sign="-U")
+    run.rate("EUR", 2, 20, sign="+U")
+    run.rate("EUR", 2, 30, sign="-D")
+    run.rate("EUR", 4, 40)
+    for number, time in enumerate((10, 19, 20, 30, 39, 40)):
+        run.order(number, "EUR", time)
+    assert [row[2] for row in run.watermark(50)] == [1, 1, 2, None, None, 4]
+
+
+def test_the_later_of_two_versions_with_one_time_counts():
+    run = Running(QUERY.format("", ""))
+    run.rate("EUR", 1, 10)
+    run.rate("EUR", 2, 10)
+    run.order(1, "EUR", 10)
+    assert run.watermark(10) == [("+I", 1, 2)]
+
+
+def test_conditions_beside_the_key():
+    run = Running(QUERY.format("LEFT", "AND r.rate > 5 AND o.id <> 2"))
+    run.rate("EUR", 1, 10)
+    run.rate("EUR", 9, 20)
+    for number, time in ((1, 10), (2, 20), (3, 20)):
+        run.order(number, "EUR", time)
+    assert run.watermark(50) == [("+I", 1, None), ("+I", 2, None), ("+I", 3, 9)]
+
+
+def test_late_rows_meet_what_is_left():
+    run = Running(QUERY.format("LEFT", ""))
+    for time in (10, 20):
+        run.rate("EUR", time, time)
+    assert run.watermark(30) == []
+    run.order(1, "EUR", 15)
+    run.order(2, "EUR", 25)
+    assert run.watermark(31) == [("+I", 1, None), ("+I", 2, 20)]
+
+
+def test_old_versions_are_forgotten():
+    run = Running(QUERY.format("", ""))
+    for start in range(0, 5000, 500):
+        run.rates(*(("EUR", time, time) for time in range(start, start + 500)))
+        run.watermark(start)
+    operator = run.join.operator
+    assert operator._live == 500 and len(operator._rows) < 3000
+    run.order(1, "EUR", 4700)
+    assert run.watermark(4800) == [("+I", 1, 4700)]
+
+
+def test_rows_without_a_time_are_counted():
+    run = Running(QUERY.format("", ""))
+    run.order(1, "EUR", None)
+    assert run.join.operator.metrics()["numNullRowTimeRecordsDropped"] == 1
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("order"), st.sampled_from("ab"), st.integers(0, 30)),
+            st.tuples(st.just("rate"), st.sampled_from("ab"), st.integers(0, 30)),
+            st.tuples(st.just("gone"), st.sampled_from("ab"), st.integers(0, 30)),
+            st.tuples(st.just("watermark"), st.just(""), st.integers(0, 30)),
+        ),
+        max_size=30,
+    ),
+    st.integers(0, 30),
+)
+def test_every_row_meets_the_version_of_its_time_wherever_it_was_restored(steps, cut):
+    """Whatever comes behind the watermark is left out; then the last word on each time counts."""
+    run = Running(QUERY.format("LEFT", ""))
+    orders, versions, found, watermark = [], {}, [], -1
+    for place, (what, key, time) in enumerate(steps):
+        if place == cut:
+            run = Running(QUERY.format("LEFT", ""), [run.join.snapshot()])
+        if what == "watermark" and time > watermark:
+            watermark = time
+            found += run.watermark(time)
+        elif what == "order" and time > watermark:
+            run.order(place, key, time)
+            orders.append((place, key, time))
+        elif what in ("rate", "gone") and time > watermark:
+            run.rate(key, place, time, "+I" if what == "rate" else "-D")
+            versions[key, time] = place if what == "rate" else None
+    found += run.watermark(100)
+    expected = {}
+    for number, key, time in orders:
+        known = [at for own, at in versions if own == key and at <= time]
+        expected[number] = versions[key, max(known)] if known else None
+    assert {number: rate for _, number, rate in found} == expected and len(found) == len(orders)
+
+
+def test_kinds_are_those_of_the_left_side():
+    relation = for_consumer(bound(QUERY.format("", "")), ALL_KINDS)
+    assert kinds_of(relation) == INSERTS
+    assert np.all([each.name for each in relation.columns] == ["id", "rate"])
+
+
+def test_what_has_no_versions_is_refused():
+    no_key = Scan(RATES, None, ("r",), INSERTS)
+    with pytest.raises(ValidationException, match="but no primary key can be found"):
+        bound(QUERY.format("", ""), no_key)
+    no_time = Scan((*RATES[:2], Column("since", DataTypes.TIMESTAMP(3))), None, ("r",), INSERTS, ("currency",))
+    with pytest.raises(ValidationException, match="but no row time attribute can be found"):
+        bound(QUERY.format("", ""), no_time)
+    other_key = Scan(RATES, None, ("r",), INSERTS, ("currency", "rate"))
+    with pytest.raises(ValidationException, match=r"primary key \[currency, rate\] must be included"):
+        bound(QUERY.format("", ""), other_key)
+    by_number = Scan((Column("currency", DataTypes.BIGINT()), *RATES[1:]), None, ("r",), INSERTS, ("currency",))
+    with pytest.raises(UnsupportedFeatureError, match="a temporal join by INT and BIGINT"):
+        bound(QUERY.replace("o.currency", "o.id").format("", ""), by_number)
