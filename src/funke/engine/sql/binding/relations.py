@@ -55,6 +55,8 @@ class Scan(Relation):
     path: tuple[str, ...] = ()
     # The kinds of changes that its rows may be.
     kinds: frozenset[RowKind] = frozenset({RowKind.INSERT})
+    # The columns that the table says are different in all rows.
+    primary_key: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

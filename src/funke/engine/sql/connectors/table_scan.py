@@ -46,7 +46,8 @@ def table_relation(
     idle_timeout_ms: int | None = None,
 ) -> Relation:
     """Return the rows of a table; `idle_timeout_ms` is the session's `table.exec.source.idle-timeout`."""
-    relation = scan_relation(identifier, source, [each for each in schema.columns if each.is_metadata], make)
+    metadata = [each for each in schema.columns if each.is_metadata]
+    relation = scan_relation(identifier, source, metadata, make, schema.primary_key)
     relation = with_computed(schema, relation, make)
     if schema.watermark is None:
         return relation
@@ -55,15 +56,19 @@ def table_relation(
 
 
 def scan_relation(
-    identifier: Identifier, source: TableSource, metadata: Sequence[ColumnDefinition], make: BinderFactory
+    identifier: Identifier,
+    source: TableSource,
+    metadata: Sequence[ColumnDefinition],
+    make: BinderFactory,
+    primary_key: tuple[str, ...] = (),
 ) -> Relation:
     """Return the rows of a source with columns of metadata, cast to their declared types."""
     path = (identifier.catalog, identifier.database, identifier.name)
     if not metadata:
-        return Scan(source.columns, source, path, source.kinds)
+        return Scan(source.columns, source, path, source.kinds, primary_key)
     _check_metadata(identifier, metadata, source)
     source = source.with_metadata([(_key_of(each), each.name) for each in metadata])
-    scan = Scan(source.columns, source, path, source.kinds)
+    scan = Scan(source.columns, source, path, source.kinds, primary_key)
     declared = {each.name: each.type for each in metadata}
     columns = tuple(Column(each.name, declared.get(each.name) or each.type) for each in scan.columns)
     if columns == scan.columns:

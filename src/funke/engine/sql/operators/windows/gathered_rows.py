@@ -101,4 +101,7 @@ class GatheredRows(AggregateKernel):
         function.accumulate(accumulator, *series)
         value = function.get_value(accumulator)
         value = value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, float) and value != value:
+            # As columns of pandas become those of a table: NaN is NULL.
+            return None
         return value if self._convert is None else self._convert(value)
