@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,12 @@ from hypothesis import strategies as st
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.window_relations import Firing, Windows
 from funke.engine.sql.operators.windows.firing_windows import FireWindows
+from funke.engine.sql.statements.job_plans import planned_rows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 from funke.table import EnvironmentSettings, ExplainDetail, TableEnvironment
 from tests.harness.backends import choice_of
+from tests.harness.local_jobs import changes_in
 from tests.harness.operator_harness import OperatorHarness
 from tests.unit.sql.operators.test_window_aggregate import aggregation, batch_of, harness_of
 
@@ -243,3 +247,30 @@ def environment(options: list[tuple[str, str]]) -> TableEnvironment:
     for key, value in options:
         t_env.get_config().set(key, value)
     return t_env
+
+
+RECORDED = json.loads((Path(__file__).parent / "reference_firing.json").read_text())
+
+
+@pytest.mark.parametrize("case", RECORDED["cases"], ids=lambda case: f"{case['name']} {case['query'][:40]}")
+def test_changes_are_those_of_flink(case: dict[str, Any], tmp_path: Path) -> None:
+    """Recorded with PyFlink 2.3 and parallelism 1; keys of windows that end together come in any order."""
+    lines = ({"k": key, "ts": time, "v": value} for key, time, value in RECORDED["rows"])
+    (tmp_path / "t.json").write_text("\n".join(map(json.dumps, lines)))
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.execute_sql(f"""
+        CREATE TABLE t (k STRING, ts TIMESTAMP(3), v INT, WATERMARK FOR ts AS ts)
+        WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '{tmp_path}')
+    """)
+    for key, value in case["options"].items():
+        t_env.get_config().set(key, value)
+    relation = planned_rows(t_env._session, t_env.sql_query(case["query"])._relation)
+    found = [[sign, [str(each) for each in row]] for sign, row in changes_in(relation, is_batch=False)]
+    if case["options"].get("table.exec.emit.early-fire.delay") == "0 ms":
+        assert found == case["changes"]
+    else:
+        assert by_key(found) == by_key(case["changes"])
+
+
+def by_key(changes: list[Any]) -> list[Any]:
+    return sorted(changes, key=lambda each: each[1][:2] if len(each[1]) > 2 else [])
