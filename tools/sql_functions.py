@@ -50,11 +50,9 @@ Thousands of random expressions and hundreds of queries give here what Flink's o
 - **CEIL(date TO DAY)** is the date itself; Flink takes the next day.
 - **RANK** follows the standard for rows of the same time.
 - **INTERSECT ALL and EXCEPT ALL** compare all columns, also those that nobody reads; Flink forgets these.
-- **GROUP BY and DISTINCT over a unique key**: Flink leaves the grouping out, so that updates stay updates; here a row
-  goes and another comes.
 - **Not there**: `(time - time) DAY TO SECOND`, the difference of two times as an interval (TIMESTAMPDIFF says it);
   the functions of bitmaps (BITMAP_…), of the type VARIANT (PARSE_JSON) and of structured types (OBJECT_OF), which are
-  types that tables here do not have; CURRENT_WATERMARK, CURRENT_DATABASE, ML_PREDICT, FROM_CHANGELOG, TO_CHANGELOG.
+  types that tables here do not have; ML_PREDICT, FROM_CHANGELOG, TO_CHANGELOG.
 - **More than there**: OCTET_LENGTH, SUBSTRING and || of bytes, ATAN2 and GREATEST of mixed numbers, OFFSET without
   LIMIT, sessions of table functions in batch mode.
 """

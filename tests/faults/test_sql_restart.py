@@ -14,8 +14,13 @@ from funke.common import Row, Types
 from funke.datastream import DataStream
 from funke.datastream.connectors.datagen import RateLimiterStrategy
 from funke.table import Schema, StreamTableEnvironment
-from tests.faults import test_sinks_restart
+from tests.faults import test_savepoints, test_sinks_restart
+from tests.faults.test_savepoints import KEYS, counted, wait_for_records
+from tests.faults.test_savepoints import RECORDS as NUMBERS
+from tests.faults.test_savepoints import new_environment as new_savepoint_environment
+from tests.faults.test_savepoints import numbers as some_numbers
 from tests.faults.test_sinks_restart import RECORDS, ToRow, Transactions, kill_one, new_environment, rows
+from tests.harness.exact_files import committed, sink
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(480)]
 
@@ -25,7 +30,7 @@ NUMBER = Types.ROW_NAMED(["number"], [Types.LONG()])
 
 @pytest.fixture(scope="module", autouse=True)
 def functions_by_value(request: pytest.FixtureRequest) -> Iterator[None]:
-    modules = (request.module, test_sinks_restart)
+    modules = (request.module, test_savepoints, test_sinks_restart)
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
     yield
@@ -107,3 +112,45 @@ def _written(stream: DataStream, folder: Path) -> Transactions:
     sink = Transactions(folder)
     stream.map(as_number, NUMBER).add_sink(sink)
     return sink
+
+
+def counted_numbers(t_env: StreamTableEnvironment, numbers: DataStream, condition: str) -> DataStream:
+    """Lines: the how-manieth number of its key each one is, and how many there are in each window."""
+    schema = (
+        Schema.new_builder()
+        .column("f0", "BIGINT")
+        .column_by_expression("ts", "TO_TIMESTAMP_LTZ(f0, 3)")
+        .watermark("ts", "ts - INTERVAL '1' SECOND")
+        .build()
+    )
+    t_env.create_temporary_view("numbers", numbers, schema)
+    counts = t_env.sql_query(f"SELECT MOD(f0, {KEYS}), COUNT(*) FROM numbers {condition} GROUP BY MOD(f0, {KEYS})")
+    changes = t_env.to_changelog_stream(counts).filter(lambda row: row.get_row_kind().name != "UPDATE_BEFORE")
+    windows = t_env.sql_query(f"""
+        SELECT MIN(f0), COUNT(*) FROM TABLE(TUMBLE(TABLE numbers, DESCRIPTOR(ts), INTERVAL '0.1' SECOND)) {condition}
+        GROUP BY window_start, window_end, MOD(f0, {GROUPS})
+    """)
+    lines = changes.map(lambda row: f"{row[0]}:{row[1]}", Types.STRING())
+    return lines.union(t_env.to_data_stream(windows).map(lambda row: f"{row[0]}:{row[1]} in a window", Types.STRING()))
+
+
+def test_a_changed_query_goes_on_from_a_savepoint(spark: Any, tmp_path: Path) -> None:
+    """With a condition more, another parallelism and another backend."""
+    env = new_savepoint_environment(**{"state.backend.type": "rocksdb"})
+    counted_numbers(StreamTableEnvironment.create(env), some_numbers(env), "").sink_to(sink(tmp_path / "out")).uid(
+        "out"
+    )
+    client = env.execute_async("first")
+    wait_for_records(client)
+    path = client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
+    client.get_job_execution_result().result()
+    assert 0 < sum(committed(tmp_path / "out").values()) < NUMBERS
+
+    env = new_savepoint_environment(3, path)
+    again = counted_numbers(StreamTableEnvironment.create(env), some_numbers(env, None), "WHERE f0 >= 0")
+    again.sink_to(sink(tmp_path / "out")).uid("out")
+    env.execute("second")
+    windows = Counter((number // 100, number % GROUPS) for number in range(NUMBERS))
+    firsts = {(number // 100, number % GROUPS): number for number in reversed(range(NUMBERS))}
+    wanted = Counter(f"{firsts[window]}:{size} in a window" for window, size in windows.items())
+    assert committed(tmp_path / "out") == counted() + wanted

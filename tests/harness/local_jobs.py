@@ -16,9 +16,9 @@ from tests.harness.operator_harness import OperatorHarness, Record, Watermark
 from tests.harness.sql_changelogs import Change, changes_of
 
 
-def changes_in(relation: Relation) -> list[Change]:
-    """What a job would give, change by change."""
-    stream = stream_of(LocalEnvironment(), relation)  # type: ignore[arg-type]
+def changes_in(relation: Relation, is_batch: bool = True) -> list[Change]:
+    """What a job would give, change by change; as a batch it has no watermarks but the last."""
+    stream = stream_of(LocalEnvironment(is_batch), relation)  # type: ignore[arg-type]
     return [
         change for each in stream.elements if isinstance(each, ColumnBatch) for change in changes_of(each, relation)
     ]
@@ -35,20 +35,22 @@ class LocalEnvironment:
     _last_id = 0
     _nodes = SimpleNamespace(nodes={})
 
+    def __init__(self, is_batch: bool = True) -> None:
+        self.is_batch = is_batch
+
     def _add_source(self, source: Any, name: str, output_type: Any, watermarks: Any = None) -> LocalStream:
-        return LocalStream(list(_read(source)))
+        return LocalStream(list(_read(source)), self)
 
     def from_collection(self, batches: list[ColumnBatch]) -> LocalStream:
-        return LocalStream([Record(each) for each in batches])
+        return LocalStream([Record(each) for each in batches], self)
 
 
 class LocalStream:
     """Elements in order: batches, and watermarks between them."""
 
-    _env = LocalEnvironment()
-
-    def __init__(self, elements: list[Any]) -> None:
+    def __init__(self, elements: list[Any], env: LocalEnvironment) -> None:
         self.elements = elements
+        self._env = env
 
     def name(self, name: str) -> LocalStream:
         return self
@@ -68,10 +70,10 @@ class LocalStream:
     def union(self, *others: LocalStream) -> LocalStream:
         # The watermarks of one would run ahead of the rows of another.
         every = [each for stream in (self, *others) for each in stream.elements]
-        return LocalStream([each for each in every if isinstance(each, ColumnBatch)])
+        return LocalStream([each for each in every if isinstance(each, ColumnBatch)], self._env)
 
     def _transform(self, operation: CustomOperator | ColumnOperator, name: str, output_type: Any) -> LocalStream:
-        harness = OperatorHarness(operation, keeps_columns=True, is_batch=True)
+        harness = OperatorHarness(operation, keeps_columns=True, is_batch=self._env.is_batch)
         for element in self.elements:
             if isinstance(element, Record):
                 harness.process(element.value)
@@ -81,7 +83,7 @@ class LocalStream:
                 harness.operator.process_columns(element)
         harness.end_input()
         harness.close()
-        return LocalStream(harness.elements())
+        return LocalStream(harness.elements(), self._env)
 
 
 def _read(source: Any) -> Iterator[ColumnBatch]:

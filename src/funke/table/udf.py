@@ -125,7 +125,7 @@ class UserDefinedFunctionWrapper:
         return UserFunction(
             name=self._name,
             kind=self._kind,
-            function=self._func if isinstance(self._func, UserDefinedFunction) else self._create_delegate_function(),
+            function=self._function_object,
             input_types=None if self._input_types is None else tuple(self._input_types),
             result_types=self._all_result_types(),
             accumulator_type=self._type_of_accumulator(),
@@ -133,6 +133,11 @@ class UserDefinedFunctionWrapper:
             is_pandas=self._func_type == "pandas",
             takes_row=self._takes_row_as_input,
         )
+
+    @functools.cached_property
+    def _function_object(self) -> UserDefinedFunction:
+        """One for all calls: by it the engine sees that `f(a)` here and there are the same."""
+        return self._func if isinstance(self._func, UserDefinedFunction) else self._create_delegate_function()
 
     def _create_delegate_function(self) -> UserDefinedFunction:
         raise NotImplementedError

@@ -11,6 +11,7 @@ from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 from funke.engine.sql.changelog.change_kinds import INSERTS
 from funke.engine.sql.changelog.requirements import require_kinds
+from funke.engine.sql.operators.windows.firing_windows import FireWindows
 from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
 from funke.engine.sql.operators.windows.partial_aggregate import (
     PartialAggregate,
@@ -41,6 +42,8 @@ def window_stream(upstream: DataStream, relation: WindowTable | WindowAggregatio
     if isinstance(relation, OverAggregation):
         require_kinds(relation.input, INSERTS, "OverAggregate")
         return _by_key(upstream, relation, relation.partition_by, OverAggregate.of(relation), "OverAggregate")
+    if relation.firing is not None:
+        return _by_key(upstream, relation, relation.keys, FireWindows.of(relation), "GroupWindowAggregate")
     if can_be_partial(relation):
         return _in_two_steps(upstream, relation)
     return _by_key(upstream, relation, relation.keys, WindowAggregate.of(relation), "WindowAggregate")
@@ -60,7 +63,7 @@ def _by_key(
     upstream: DataStream,
     relation: WindowTable | WindowAggregation | OverAggregation,
     keys: tuple[int, ...],
-    create: AddSessions | WindowAggregate | OverAggregate,
+    create: AddSessions | FireWindows | WindowAggregate | OverAggregate,
     name: str,
 ) -> DataStream:
     """What an operator makes of rows that meet by their keys, or all in one subtask if there are none."""
@@ -71,7 +74,7 @@ def _by_key(
 def _exchanged(
     upstream: DataStream,
     names: tuple[str, ...],
-    create: AddSessions | WindowAggregate | OverAggregate,
+    create: AddSessions | FireWindows | WindowAggregate | OverAggregate,
     name: str,
     relation: Relation,
 ) -> DataStream:

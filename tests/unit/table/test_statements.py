@@ -281,12 +281,3 @@ def test_functions_by_their_place_in_python(t_env: TableEnvironment) -> None:
     with pytest.raises(ValidationException, match=r"Function default_database\.plus_one does not exist"):
         t_env.execute_sql("DROP FUNCTION plus_one")
     assert {"upper", "sum", "lost"} < set(t_env.list_functions())
-
-
-def test_windows_that_should_fire_early_are_refused(t_env: TableEnvironment) -> None:
-    t_env.get_config().set("table.exec.emit.early-fire.enabled", "true")
-    tumbling = "TUMBLE(TABLE src, DESCRIPTOR(ts), INTERVAL '1' HOUR)"
-    # As in Flink, table functions do not look at the option.
-    t_env.explain_sql(f"SELECT COUNT(*) FROM TABLE({tumbling}) GROUP BY window_start, window_end")
-    with pytest.raises(UnsupportedFeatureError, match="early-fire"):
-        t_env.explain_sql("SELECT COUNT(*) FROM src GROUP BY TUMBLE(ts, INTERVAL '1' HOUR)")

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.functions.table_functions import DelegatingPandasAggregateFunction
@@ -109,13 +108,6 @@ def test_groups_of_a_batch_as_series() -> None:
     running = RunningQuery(replace(query(user), input=replace(query(user).input, is_folded=True)))
     running.feed(inserts([("x", 5, 1), ("y", 3, 2), ("x", 7, 2)]))
     assert running.feed(inserts([("x", 1, 1)])) == [("-U", ("x", 19)), ("+U", ("x", 20))]
-
-
-def test_windows_that_say_more_than_their_results_are_refused() -> None:
-    t_env = pandas_environment(EnvironmentSettings.in_streaming_mode())
-    t_env.get_config().set("table.exec.emit.early-fire.enabled", "true")
-    with pytest.raises(UnsupportedFeatureError, match="early-fire"):
-        t_env.explain_sql("SELECT COUNT(*) FROM t GROUP BY TUMBLE(ts, INTERVAL '1' SECOND)")
 
 
 def test_changes_as_in_pyflink() -> None:

@@ -13,11 +13,14 @@ from funke.engine.sql.binding.expressions import (
     BoundExpression,
     BoundFunction,
     symbol_of,
+    time_of,
 )
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.binding.scope import Scope, refused
+from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session, bind
+from funke.engine.sql.functions.surroundings import CURRENT_WATERMARK
 from funke.engine.sql.functions.user_scalars import UserScalar, as_scalar
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax.queries import Query
@@ -161,6 +164,8 @@ class ExpressionBinder:
     ) -> BoundExpression:
         if isinstance(function, UserScalar) and function.input_types is not None and not function.takes_row:
             arguments = self.cast_arguments(function.name, function.input_types, arguments, origin)
+        if function.name == CURRENT_WATERMARK:
+            _check_rowtime(arguments)
         try:
             call = bind(function, [each.as_argument() for each in arguments], self._session)
         except TypeMismatchError as error:
@@ -188,3 +193,12 @@ class ExpressionBinder:
             else self._call("cast", [each, symbol_of(wanted)], origin)
             for each, wanted in zip(arguments, types)
         ]
+
+
+def _check_rowtime(arguments: list[BoundExpression]) -> None:
+    """Refuses what has no watermark, with Flink's words."""
+    if len(arguments) == 1 and time_of(arguments[0]) is not TimeAttribute.ROWTIME:
+        raise ValidationException(
+            "The argument of CURRENT_WATERMARK() must be a rowtime attribute, but is "
+            f"'{to_sql_text(arguments[0].type)}'."
+        )

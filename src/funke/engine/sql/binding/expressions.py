@@ -26,6 +26,7 @@ __all__ = [
     "BoundSymbol",
     "RepeatedExpressions",
     "column_of",
+    "calls_in",
     "columns_in",
     "moved",
     "symbol_of",
@@ -121,7 +122,7 @@ class RepeatedExpressions:
     """Computes what occurs several times among some expressions once for each batch."""
 
     def __init__(self, expressions: Iterable[BoundExpression | None]) -> None:
-        counts = Counter(part for each in expressions if each is not None for part in _calls_in(each))
+        counts = Counter(part for each in expressions if each is not None for part in _repeatable_in(each))
         # By number: to hash an expression takes as long as to compute a small one.
         self._numbers = {part: number for number, (part, count) in enumerate(counts.items()) if count > 1}
         self._columns: dict[int, Any] = {}
@@ -162,13 +163,9 @@ def _may_fail(expression: BoundExpression) -> bool:
     return is_risky or any(map(_may_fail, expression.arguments))
 
 
-def _calls_in(expression: BoundExpression) -> Iterator[BoundFunction]:
+def _repeatable_in(expression: BoundExpression) -> Iterator[BoundFunction]:
     """All calls that give the same for the same arguments, and can be told from others."""
-    if isinstance(expression, BoundFunction):
-        if expression.call.function.is_deterministic and _is_hashable(expression):
-            yield expression
-        for each in expression.arguments:
-            yield from _calls_in(each)
+    return (each for each in calls_in(expression) if each.call.function.is_deterministic and _is_hashable(each))
 
 
 def _is_hashable(expression: BoundExpression) -> bool:
@@ -177,6 +174,14 @@ def _is_hashable(expression: BoundExpression) -> bool:
     except TypeError:  # a constant like a list
         return False
     return True
+
+
+def calls_in(expression: BoundExpression | None) -> Iterator[BoundFunction]:
+    """All calls of functions in an expression."""
+    if isinstance(expression, BoundFunction):
+        yield expression
+        for each in expression.arguments:
+            yield from calls_in(each)
 
 
 def columns_in(expressions: Iterable[BoundExpression]) -> Iterator[int]:

@@ -55,7 +55,7 @@ class Scan(Relation):
     path: tuple[str, ...] = ()
     # The kinds of changes that its rows may be.
     kinds: frozenset[RowKind] = frozenset({RowKind.INSERT})
-    # The names of the columns that say which row a later one replaces.
+    # The columns that the table says are different in all rows.
     primary_key: tuple[str, ...] = ()
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from funke.engine.sql.binding.relations import BoundAggregate, Relation
 
-__all__ = ["OverAggregation", "RowWindowTable", "WindowAggregation", "WindowTable", "WindowTime", "Windows"]
+__all__ = ["Firing", "OverAggregation", "RowWindowTable", "WindowAggregation", "WindowTable", "WindowTime", "Windows"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Windows:
     size_ms: int
     slide_ms: int = 0
     offset_ms: int = 0
-    # Made by a table function: its hopping windows take in their last slice first, and never fire early, as in Flink.
+    # Made by a table function: its hopping windows take in their last slice first.
     is_table_function: bool = False
 
 
@@ -35,6 +35,16 @@ class WindowTime:
     is_event_time: bool
     # None: the values are local times, or instants in UTC.
     zone: datetime.tzinfo | None = None
+
+
+@dataclass(frozen=True)
+class Firing:
+    """When windows tell results before they end, and after; 0 is with every row, None not at all."""
+
+    early_ms: int | None = None
+    late_ms: int | None = None
+    # How long after its end a window takes in rows.
+    lateness_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,10 @@ class WindowAggregation(Relation):
     windows: Windows | None
     time: WindowTime
     window_columns: tuple[int, int] | None = None
+    # When it tells results other than once at the end of each window.
+    firing: Firing | None = None
+    # Whether somebody needs the results as they were before a change; only with `firing` there are any.
+    sends_before: bool = True
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ from typing import Any
 
 from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.final_rows import FinalRows
-from funke.engine.sql.binding.relations import Aggregation, Calculation, Relation, Scan, inputs_of
+from funke.engine.sql.binding.not_nulls import NotNulls
+from funke.engine.sql.binding.relations import Aggregation, Calculation, Limit, Relation, Scan, Sort, inputs_of
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
+from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
 from funke.engine.types.row import RowKind
 
@@ -45,6 +47,11 @@ def upsert_key_of(relation: Relation) -> tuple[int, ...] | None:
         return (*range(len(relation.keys)), start, start + 1)
     if isinstance(relation, Calculation):
         return _through(relation, upsert_key_of(relation.input))
+    if isinstance(relation, (FinalRows, Limit, NotNulls, Sort, WatermarkAssigner)):
+        return upsert_key_of(relation.input)
+    if isinstance(relation, Scan) and relation.primary_key:
+        names = [column.name for column in relation.columns]
+        return tuple(map(names.index, relation.primary_key)) if {*relation.primary_key} <= {*names} else None
     return None
 
 
@@ -59,7 +66,7 @@ def _through(calculation: Calculation, key: tuple[int, ...] | None) -> tuple[int
     return tuple(places[column] for column in key) if all(column in places for column in key) else None
 
 
-def _of_aggregation(aggregation: Aggregation) -> Kinds:
+def _of_aggregation(aggregation: Aggregation | WindowAggregation) -> Kinds:
     kinds = {RowKind.INSERT, RowKind.UPDATE_AFTER}
     if aggregation.sends_before:
         kinds.add(RowKind.UPDATE_BEFORE)
@@ -68,15 +75,20 @@ def _of_aggregation(aggregation: Aggregation) -> Kinds:
     return frozenset(kinds)
 
 
+def _of_windows(aggregation: WindowAggregation) -> Kinds:
+    """A window says its result once, when it closes, unless it tells results before or after that too."""
+    return INSERTS if aggregation.firing is None else _of_aggregation(aggregation)
+
+
 # Whatever else changes rows adds its rule here.
 _KINDS: dict[type[Relation], Callable[[Any], Kinds]] = {
     Scan: lambda scan: scan.kinds,
     Aggregation: _of_aggregation,
     TableAggregation: lambda relation: frozenset({RowKind.INSERT, RowKind.DELETE}),
-    # A window says its result once, when it closes; the end of the input once, when it comes.
-    WindowAggregation: lambda relation: INSERTS,
+    WindowAggregation: _of_windows,
     OverAggregation: lambda relation: INSERTS,
     # Those of the left side, whose rows it sends on.
     TemporalJoin: lambda join: kinds_of(join.input.inputs[0]),
+    # The end of the input comes once.
     FinalRows: lambda relation: INSERTS,
 }

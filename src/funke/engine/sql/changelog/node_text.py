@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column, Relation
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, Windows, WindowTable
+from funke.engine.sql.binding.window_relations import Firing, OverAggregation, WindowAggregation, Windows, WindowTable
 
 __all__ = ["node_text"]
 
@@ -35,8 +35,20 @@ def _window_aggregation(aggregation: WindowAggregation) -> str:
     calls = [f"{_call(each, inputs)} AS EXPR${number}" for number, each in enumerate(aggregation.aggregates)]
     group_by = f"groupBy=[{', '.join(keys)}], " if keys else ""
     bounds = ["start('w$) AS window_start", "end('w$) AS window_end"]
+    emit = "" if aggregation.firing is None else f", emit=[{_firing(aggregation.firing)}]"
     return (
-        f"WindowAggregate({group_by}window=[{_windows(aggregation)}], select=[{', '.join([*keys, *calls, *bounds])}])"
+        f"WindowAggregate({group_by}window=[{_windows(aggregation)}], "
+        f"select=[{', '.join([*keys, *calls, *bounds])}]{emit})"
+    )
+
+
+def _firing(firing: Firing) -> str:
+    """early delay 1000 millisecond, late no delay"""
+    delays = (("early", firing.early_ms), ("late", firing.late_ms))
+    return ", ".join(
+        f"{name} delay {delay} millisecond" if delay else f"{name} no delay"
+        for name, delay in delays
+        if delay is not None
     )
 
 

@@ -21,7 +21,7 @@ from funke.engine.sql.binding.relations import (
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.binding.window_relations import OverAggregation
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
 from funke.engine.sql.changelog.node_text import node_text
 from funke.engine.types.row import RowKind
@@ -75,7 +75,7 @@ def _resolved(relation: Relation, needs_before: bool, settings: ChangeSettings) 
     changed = with_inputs(relation, lambda each: _resolved(each, True, settings))
     if isinstance(changed, (OverAggregation, TableAggregation)):
         return replace(changed, ttl_ms=settings.ttl_ms)
-    return changed
+    return replace(changed, sends_before=needs_before) if isinstance(changed, WindowAggregation) else changed
 
 
 def _scan(scan: Scan, needs_before: bool) -> Scan:

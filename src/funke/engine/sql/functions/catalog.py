@@ -13,6 +13,7 @@ from funke.engine.sql.functions.logic import LOGIC
 from funke.engine.sql.functions.mathematics import MATHEMATICS
 from funke.engine.sql.functions.operators import OPERATORS
 from funke.engine.sql.functions.regexes import REGEXES
+from funke.engine.sql.functions.surroundings import SURROUNDINGS
 from funke.engine.sql.functions.texts import TEXTS
 from funke.engine.sql.functions.times import TIMES
 
@@ -31,6 +32,7 @@ GROUPS: dict[str, tuple[Function, ...]] = {
     "Dates and times": TIMES,
     "Collections": COLLECTIONS,
     "JSON": JSON,
+    "Surroundings": SURROUNDINGS,
 }
 
 FUNCTIONS: dict[str, Function] = {

@@ -88,10 +88,11 @@ def symbol(word: str | DataType) -> Argument:
 
 @dataclass(frozen=True)
 class Session:
-    """What functions know of the session: its zone, and when the query started, for CURRENT_DATE and its kin."""
+    """What functions know of the session: its zone, its database, when the query started (for CURRENT_DATE)."""
 
     zone: datetime.tzinfo = field(default_factory=lambda: ZoneInfo("UTC"))
     started: datetime.datetime | None = None
+    database: str = "default_database"
 
     def now(self) -> datetime.datetime:
         return self.started or datetime.datetime.now(datetime.timezone.utc)

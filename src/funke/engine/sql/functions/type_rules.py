@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from funke.engine.sql.functions.function import Argument, SymbolType, TypeRule
 from funke.engine.types.logical.common_type import common_type
@@ -32,6 +33,14 @@ def nullable_like(data_type: DataType, *places: int) -> TypeRule:
     return lambda arguments: with_nullable(data_type, any_nullable(arguments[place].type for place in places))
 
 
-def always(data_type: DataType) -> Callable[[Sequence[Argument]], DataType]:
-    """A type as it is, whatever the arguments are."""
-    return lambda arguments: data_type
+@dataclass(frozen=True)
+class always:
+    """A type as it is, whatever the arguments are.
+
+    Two such rules for one type are equal, so that a function of the user's is the same one wherever a query names it.
+    """
+
+    data_type: DataType
+
+    def __call__(self, arguments: Sequence[Argument]) -> DataType:
+        return self.data_type

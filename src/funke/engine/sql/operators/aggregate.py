@@ -35,7 +35,7 @@ from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
-__all__ = ["Aggregate", "AggregateOperator"]
+__all__ = ["Aggregate", "AggregateOperator", "differ", "signs_of"]
 
 _INSERT, _BEFORE, _AFTER, _DELETE = (
     kind.value for kind in (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
@@ -164,7 +164,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         batch = as_schema(batch, self._input)
         codes, keys = self._keys.encode(batch.data)
         fetched = self.state.fetch(keys)
-        signs = _signs_of(batch)
+        signs = signs_of(batch)
         if signs is not None:
             if not self._groups.has_count:
                 raise StateError("a row is taken back in a stream that was planned to have inserts only")
@@ -314,7 +314,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         if self._aggregate.ttl_ms > 0:
             return ~changed
         for column in sorted(values, key=lambda each: not pa.types.is_int64(each.type)):
-            changed |= _differ(column, old, new)
+            changed |= differ(column, old, new)
             if changed.all():
                 break
         return changed
@@ -371,7 +371,8 @@ def _side_by_side(before: list[Any], after: list[Any]) -> list[Any]:
     return [pa.concat_arrays(each) for each in zip(before, after)]
 
 
-def _signs_of(batch: ColumnBatch) -> Any:
+def signs_of(batch: ColumnBatch) -> Any:
+    """1 for rows that are taken in, -1 for those that are taken back; None if all are taken in."""
     if batch.kinds is None:
         return None
     is_taken_back = (batch.kinds == _BEFORE) | (batch.kinds == _DELETE)
@@ -406,7 +407,8 @@ def _with_rows_to_take_back(codes: Any, signs: Any, counts: Any, is_folded: bool
     return np.array(kept, np.int64)
 
 
-def _differ(column: Any, old: Any, new: Any) -> Any:
+def differ(column: Any, old: Any, new: Any) -> Any:
+    """Whether the values at two places differ, for many pairs of them."""
     if column.null_count == 0 and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         numbers = np.asarray(column)
         return numbers[old] != numbers[new]

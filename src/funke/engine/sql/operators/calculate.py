@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
-from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.binding.expressions import BoundExpression, RepeatedExpressions, column_of
+from funke.engine.operators.operator import MIN_WATERMARK, TaskInfo
+from funke.engine.sql.binding.expressions import (
+    BoundColumn,
+    BoundExpression,
+    BoundFunction,
+    RepeatedExpressions,
+    calls_in,
+    column_of,
+)
 from funke.engine.sql.binding.relations import Calculation, Column
+from funke.engine.sql.functions.surroundings import CURRENT_WATERMARK
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.logical.column_types import column_schema
+from funke.engine.types.logical.column_types import column_schema, to_column_type
 
 __all__ = ["Calculate", "CalculateOperator", "as_schema", "schema_of"]
 
@@ -36,6 +44,33 @@ class Calculate:
         return CalculateOperator(self)
 
 
+class _Watermarks:
+    """What CURRENT_WATERMARK gives in some expressions: further columns of a batch, one for each type of time."""
+
+    def __init__(self, expressions: Iterable[BoundExpression | None], first: int) -> None:
+        calls = [
+            call for each in expressions for call in calls_in(each) if call.call.function.name == CURRENT_WATERMARK
+        ]
+        self._places = {kind: first + place for place, kind in enumerate(dict.fromkeys(call.type for call in calls))}
+        self.reached = MIN_WATERMARK
+
+    def placed(self, expression: BoundExpression) -> BoundExpression:
+        """The expression on a batch with these columns."""
+        if not isinstance(expression, BoundFunction) or not self._places:
+            return expression
+        if expression.call.function.name == CURRENT_WATERMARK:
+            return BoundColumn(expression.type, self._places[expression.type], CURRENT_WATERMARK)
+        return replace(expression, arguments=tuple(map(self.placed, expression.arguments)))
+
+    def with_columns(self, batch: ColumnBatch) -> ColumnBatch:
+        """The rows with what they see."""
+        data, value = batch.data, None if self.reached == MIN_WATERMARK else self.reached
+        for kind in self._places:
+            column = pa.array([value] * len(batch), pa.int64()).cast(to_column_type(kind))
+            data = data.append_column(CURRENT_WATERMARK, column)
+        return batch.with_data(data) if self._places else batch
+
+
 class CalculateOperator(FunctionsOperator):
     """Works on batches of columns; event times and kinds stay with their rows."""
 
@@ -45,16 +80,19 @@ class CalculateOperator(FunctionsOperator):
     def __init__(self, calculation: Calculate) -> None:
         self._input = schema_of(calculation.inputs)
         self._output_schema = schema_of(calculation.columns)
-        self._repeated = RepeatedExpressions((*calculation.expressions, calculation.condition))
-        self._getters = [column_of(expression, self._repeated) for expression in calculation.expressions]
         condition = calculation.condition
+        self._watermarks = _Watermarks((*calculation.expressions, condition), len(calculation.inputs))
+        expressions = [self._watermarks.placed(each) for each in calculation.expressions]
+        condition = None if condition is None else self._watermarks.placed(condition)
+        self._repeated = RepeatedExpressions((*expressions, condition))
+        self._getters = [column_of(expression, self._repeated) for expression in expressions]
         self._condition = None if condition is None else column_of(condition, self._repeated)
         self.functions = OpenedFunctions((*calculation.expressions, calculation.condition))
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on what is computed of the rows that are kept."""
         self.records_in += len(batch)
-        batch = as_schema(batch, self._input)
+        batch = self._watermarks.with_columns(as_schema(batch, self._input))
         self._repeated.begin()
         if self._condition is not None:
             batch = self._kept(batch, self._condition(batch.data))
@@ -62,6 +100,10 @@ class CalculateOperator(FunctionsOperator):
             columns = [self._as_array(get(batch.data), len(batch)) for get in self._getters]
             data = pa.RecordBatch.from_arrays(columns, schema=self._output_schema)
             self.output.emit_columns(batch.with_data(data))
+
+    def process_watermark(self, watermark: int) -> None:
+        self._watermarks.reached = watermark
+        super().process_watermark(watermark)
 
     def _kept(self, batch: ColumnBatch, mask: Any) -> ColumnBatch:
         if isinstance(mask, pa.Scalar):

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from funke.engine.config.option_values import parse_boolean
-from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.relations import Aggregation, Relation, Sort, inputs_of
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.window_relations import WindowAggregation
 from funke.engine.sql.functions.user_aggregates import UserAggregate
 
 __all__ = ["refuse_in_streams"]
 
-_EARLY_AND_LATE = ("table.exec.emit.early-fire.enabled", "table.exec.emit.late-fire.enabled")
 
-
-class Settings(Protocol):
-    """What was set."""
-
-    def get(self, key: str, default: str) -> str:
-        """The value of a key."""
-        ...
-
-
-def refuse_in_streams(relation: Relation, settings: Settings) -> None:
+def refuse_in_streams(relation: Relation) -> None:
     """Refuses a relation of which some part needs an end of the input, or what there is not."""
     if isinstance(relation, Sort):
         # A stream has no end at which it could be sorted.
@@ -37,17 +22,8 @@ def refuse_in_streams(relation: Relation, settings: Settings) -> None:
     if isinstance(relation, Aggregation) and _has_pandas(relation):
         # It wants all rows of a group at once.
         raise TableException("Pandas UDAFs are not supported in streaming mode currently.")
-    if isinstance(relation, WindowAggregation) and _is_of_group_window(relation):
-        for key in _EARLY_AND_LATE:
-            if parse_boolean(settings.get(key, "false")):
-                raise UnsupportedFeatureError(f"'{key}': results of windows before or after their ends")
     for each in inputs_of(relation):
-        refuse_in_streams(each, settings)
-
-
-def _is_of_group_window(aggregation: WindowAggregation) -> bool:
-    """Whether its windows stand in GROUP BY; as in Flink, those of table functions do not look at such options."""
-    return aggregation.windows is not None and not aggregation.windows.is_table_function
+        refuse_in_streams(each)
 
 
 def _has_pandas(aggregation: Aggregation) -> bool:

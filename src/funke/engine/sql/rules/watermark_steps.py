@@ -11,6 +11,7 @@ import math
 from dataclasses import replace
 
 from funke.engine.sql.binding.correlations import Correlation
+from funke.engine.sql.binding.expressions import calls_in
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.lookup_joins import LookupJoin
 from funke.engine.sql.binding.not_nulls import NotNulls
@@ -30,6 +31,7 @@ from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.functions.surroundings import CURRENT_WATERMARK
 
 __all__ = ["with_watermark_steps"]
 
@@ -60,9 +62,14 @@ def with_watermark_steps(relation: Relation, step: WatermarkStep | None) -> Rela
         step = _both(step, _step_of(relation))
     elif isinstance(relation, TemporalJoin):
         step = _both(step, _FOR_LATE_ROWS)
-    elif not isinstance(relation, _PASSING):
+    elif not isinstance(relation, _PASSING) or _tells_watermark(relation):
         step = EVERY_WATERMARK
     return with_inputs(relation, lambda each: with_watermark_steps(each, step))
+
+
+def _tells_watermark(relation: Relation) -> bool:
+    expressions = (*relation.expressions, relation.condition) if isinstance(relation, Calculation) else ()
+    return any(call.call.function.name == CURRENT_WATERMARK for each in expressions for call in calls_in(each))
 
 
 def _step_of(relation: WindowAggregation | WindowTable | OverAggregation) -> WatermarkStep | None:
@@ -75,6 +82,9 @@ def _step_of(relation: WindowAggregation | WindowTable | OverAggregation) -> Wat
     if isinstance(relation, WindowTable) and not is_session:
         # Rows get their windows as they come.
         return None
+    if isinstance(relation, WindowAggregation) and relation.firing is not None:
+        # What windows tell at their ends stands between what single rows change.
+        return EVERY_WATERMARK
     if relation.time.zone is not None:
         # Clocks are set back: a window may be open again for a row that is not late.
         return EVERY_WATERMARK

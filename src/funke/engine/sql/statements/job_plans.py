@@ -16,9 +16,11 @@ from funke.engine.sql.binding.watermark_assigner import WatermarkStep
 from funke.engine.sql.changelog.change_kinds import ALL_KINDS, Kinds, kinds_of
 from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer, require_kinds
 from funke.engine.sql.connectors.push_down import push_down
+from funke.engine.sql.rules.needless_groups import without_needless_groups
 from funke.engine.sql.rules.stream_refusals import refuse_in_streams
 from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.rules.watermark_steps import with_watermark_steps
+from funke.engine.sql.rules.window_firing import with_firing
 from funke.engine.sql.spark_plans.plan_choice import PlanChoice
 
 if TYPE_CHECKING:
@@ -39,9 +41,8 @@ def planned_rows(
 ) -> Relation:
     """A relation for somebody who takes changes of some kinds, and watermarks; refuses what cannot be had so."""
     if session.is_streaming:
-        refuse_in_streams(relation, session.settings)
-    else:
-        relation = _with_final_rows(relation)
+        refuse_in_streams(relation)
+    relation = _for_mode(session, relation)
     require_kinds(relation, accepted, consumer)
     changes = for_consumer(without_unused(relation), accepted, _change_settings(session, relation))
     planned = with_watermark_steps(push_down(merged(changes)), step)
@@ -59,10 +60,15 @@ def plan_choice(session: TableSession) -> PlanChoice:
 
 def planned_insert(session: TableSession, plan: InsertPlan) -> InsertPlan:
     """Rows for a table, with the changes that its sink takes."""
-    rows = plan.relation if session.is_streaming else _with_final_rows(plan.relation)
-    accepted = plan.sink.accepted_kinds(kinds_of(rows))
+    accepted = plan.sink.accepted_kinds(kinds_of(_for_mode(session, plan.relation)))
     planned = planned_rows(session, plan.relation, accepted, f"Table sink '{plan.name}'")
     return replace(plan, relation=_with_not_nulls(session, planned, plan.not_null))
+
+
+def _for_mode(session: TableSession, relation: Relation) -> Relation:
+    """What decides about the kinds of changes: a stream tells of every one, a batch of the last."""
+    relation = without_needless_groups(relation)
+    return with_firing(relation, session.settings) if session.is_streaming else _with_final_rows(relation)
 
 
 def _with_not_nulls(session: TableSession, relation: Relation, indexes: tuple[int, ...]) -> Relation:

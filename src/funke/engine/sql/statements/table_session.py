@@ -82,7 +82,8 @@ class TableSession:
 
     def binder(self) -> QueryBinder:
         """What binds the queries of one statement: they all see the same time."""
-        session = Session(self.zone, datetime.datetime.now(datetime.timezone.utc))
+        now = datetime.datetime.now(datetime.timezone.utc)
+        session = Session(self.zone, now, self.catalogs.current_database)
         return QueryBinder(
             self.find_relation, session, self.find_function, self.find_aggregate, self.find_table_function
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -101,4 +102,7 @@ class GatheredRows(AggregateKernel):
         function.accumulate(accumulator, *series)
         value = function.get_value(accumulator)
         value = value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, float) and math.isnan(value):
+            # As columns of pandas become those of a table: NaN is NULL.
+            return None
         return value if self._convert is None else self._convert(value)

@@ -1,0 +1,51 @@
+"""Functions that tell where a query runs, and how far event time has come there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.functions.function import Argument, Body, BoundCall, Function
+from funke.engine.types.logical.atomic_types import VarCharType
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import with_nullable
+
+__all__ = ["CURRENT_WATERMARK", "SURROUNDINGS"]
+
+# The name of the function of the watermark, which only those know who see watermarks.
+CURRENT_WATERMARK = "current_watermark"
+
+
+def _database(call: BoundCall) -> Body:
+    name = call.session.database
+    return lambda: name
+
+
+def _of_rowtime(arguments: Sequence[Argument]) -> DataType:
+    return with_nullable(arguments[0].type, True)
+
+
+def _no_watermark(call: BoundCall) -> Body:
+    # Whoever computes columns puts the watermark in its place.
+    raise UnsupportedFeatureError("CURRENT_WATERMARK here", "compute it in a SELECT or WHERE of its own")
+
+
+SURROUNDINGS: tuple[Function, ...] = (
+    Function(
+        ("current_database",),
+        "",
+        VarCharType(0x7FFFFFFF, False),
+        body_for=_database,
+        is_strict=False,
+        purpose="The name of the current database.",
+    ),
+    Function(
+        (CURRENT_WATERMARK,),
+        "timestamp",
+        _of_rowtime,
+        body_for=_no_watermark,
+        is_strict=False,
+        is_deterministic=False,
+        purpose="The watermark when the row comes, of a rowtime attribute; NULL before the first one.",
+    ),
+)

@@ -1,0 +1,46 @@
+"""Leaves out groups that have one row each, as Flink does: what are updates below stay updates."""
+
+from __future__ import annotations
+
+from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction, symbol_of
+from funke.engine.sql.binding.relations import Aggregation, Calculation, Column, Relation, with_inputs
+from funke.engine.sql.changelog.change_kinds import upsert_key_of
+from funke.engine.sql.functions.catalog import FUNCTIONS
+from funke.engine.sql.functions.function import bind
+from funke.engine.types.logical.data_type import DataType
+
+__all__ = ["without_needless_groups"]
+
+# The functions whose value for one row is its argument.
+_SAME_FOR_ONE_ROW = ("sum", "min", "max")
+
+
+def without_needless_groups(relation: Relation) -> Relation:
+    """The same rows; an aggregation by columns that are different in all rows is a calculation."""
+    changed = with_inputs(relation, without_needless_groups)
+    return _calculation(changed) if isinstance(changed, Aggregation) and _is_needless(changed) else changed
+
+
+def _is_needless(aggregation: Aggregation) -> bool:
+    unique = upsert_key_of(aggregation.input)
+    if not aggregation.keys or unique is None or not set(unique) <= set(aggregation.keys):
+        return False
+    return all(
+        each.call.function.name in _SAME_FOR_ONE_ROW and each.condition is None and len(each.arguments) == 1
+        for each in aggregation.aggregates
+    )
+
+
+def _calculation(aggregation: Aggregation) -> Calculation:
+    inputs = aggregation.input.columns
+    places = (*aggregation.keys, *(each.arguments[0] for each in aggregation.aggregates))
+    expressions = (_as_type(inputs[place], place, column.type) for place, column in zip(places, aggregation.columns))
+    return Calculation(aggregation.columns, aggregation.input, tuple(expressions))
+
+
+def _as_type(column: Column, place: int, wanted: DataType) -> BoundExpression:
+    same = BoundColumn(column.type, place, column.name, column.time)
+    if column.type == wanted:
+        return same
+    call = bind(FUNCTIONS["cast"], [same.as_argument(), symbol_of(wanted).as_argument()])
+    return BoundFunction(wanted, call, (same, symbol_of(wanted)))
