@@ -24,6 +24,7 @@ from auction_events import auction_files
 from data import event_files, text_files
 from kafka_topics import connector_jar, servers, topic
 from micro import epoch_latency_ms, first_select_s, memory_per_key, ten_elements_s
+from service import burst_ratio, observed_ratio, overview_ms, submission_s
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".bench"
@@ -46,6 +47,7 @@ AUCTION_EVENTS = 10_000_000
 PYFLINK_FUNCTION_EVENTS = 500_000
 BY_FUNCTION = ("q21_udf", "q21_pandas", "udaf")
 KAFKA_ROWS = 1_000_000
+OBSERVED_ROWS = 20_000_000
 PYFLINK_KAFKA_ROWS = 100_000
 MINI_BATCH = tuple(f"table.exec.mini-batch.{key}" for key in ("enabled=true", "allow-latency=2 s", "size=50000"))
 
@@ -229,8 +231,12 @@ class Bench:
         rows: int | None = None,
         runs: int = 1,
     ) -> float:
-        arguments = [job, self.input(keys, rows), str(parallelism), self._small_file()]
+        arguments = self.arguments(job, keys, parallelism, rows)
         return self._measure(name, [*command, *arguments], rows or self._rows, runs)
+
+    def arguments(self, job: str, keys: int = 1_000, parallelism: int = 2, rows: int | None = None) -> list[str]:
+        """What programs/jobs.py is called with."""
+        return [job, self.input(keys, rows), str(parallelism), self._small_file()]
 
     def _small_file(self) -> str:
         path = FOLDER / "data" / f"warm-up-{WARM_UP_ROWS}.txt"
@@ -282,6 +288,24 @@ def at_least(name: str, measured: float, bar: float, detail: str) -> Ratio:
 def under(name: str, measured: float, bar: float, detail: str) -> Ratio:
     """A figure that must stay below a bar."""
     return Ratio(name, measured, f"< {bar:g}", measured < bar, detail)
+
+
+def submission(median_s: float, worst_s: float) -> Ratio:
+    """How soon a program of the service runs."""
+    name = "`funke run -d` on a warm service, from the command to RUNNING (s)"
+    return under(name, median_s, 2, f"median of 5, the worst {worst_s:.2f}")
+
+
+def observed(found: float, plain_s: float, observed_s: float) -> Ratio:
+    """What being watched costs."""
+    name = "keyed count in the service, dashboard open, metrics on / plain program"
+    return at_least(name, found, 0.97, f"{observed_s:.2f} and {plain_s:.2f} s, in turns")
+
+
+def burst(found: float, steady_mb: float, peak_mb: float) -> Ratio:
+    """What a burst costs."""
+    name = "ten times the capacity for 60 s: peak memory of all processes / before"
+    return under(name, found, 1.5, f"{steady_mb:,.0f} and {peak_mb:,.0f} MB")
 
 
 def start_ratio(name: str, seconds: tuple[float, float], bar: float) -> Ratio:
@@ -439,6 +463,12 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
             "a first SELECT in a warm session, ten rows (s)", first_select_s(), 1, "median of 5"
         ),
         **nexmark_measures(bench),
+        "submission": lambda: submission(*submission_s()),
+        "overview": lambda: under(
+            "/jobs/overview, 100 ended and 5 running jobs (ms)", overview_ms(), 20, "median of 59"
+        ),
+        "observed": lambda: observed(*observed_ratio(bench.arguments("keyed_count", rows=OBSERVED_ROWS))),
+        "burst": lambda: burst(*burst_ratio()),
         "memory": lambda: under("memory per key, int value state, 1 M keys (bytes)", memory_per_key(), 300, "hashmap"),
     }
 

@@ -16,6 +16,7 @@ from typing import Any
 import cloudpickle
 import pytest
 
+from funke.engine.config.slot_memory import MemoryLimit
 from funke.engine.graph.partitioners import Rebalance
 from funke.engine.jobs.submission.job_code import pack_plan
 from funke.engine.planner.chaining import to_job_graph
@@ -23,12 +24,13 @@ from funke.engine.planner.segments import to_plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.delivery import consumed_at, deliver, end_slots, start_slot
 from funke.engine.runtime.frames import Frame
+from funke.engine.runtime.memory_watch import own_bytes_of
 from funke.engine.runtime.results import Failure
 from funke.engine.runtime.slot import Delivery, EpochHeader
 from funke.engine.runtime.slot_watch import Heartbeat
 from funke.engine.runtime.worker_setup import JobPackage
 from funke.engine.trust.credentials import Credentials
-from funke.engine.types.driver_messages import PrintedText
+from funke.engine.types.driver_messages import LoggedLines, PrintedText
 from funke.engine.types.operator_place import NOWHERE
 from tests.unit.graph.sample_graphs import GraphBuilder
 
@@ -239,6 +241,39 @@ def test_a_slot_ends_with_its_watcher(start: Any) -> None:
     assert wait_until(lambda: not is_running(pid))
 
 
+def grows(megabytes: int) -> None:
+    """Keeps what it gets, as functions do that never forget."""
+    kept = []
+    for _ in range(megabytes):
+        kept.append(b"x" * (1 << 20))
+        time.sleep(0.002)
+    time.sleep(60)
+
+
+def test_a_function_that_takes_too_much_is_named_before_memory_runs_short(start: Any) -> None:
+    slot = start(grows, memory_limit=MemoryLimit(400 << 20, "my.key"))
+    failure = slot.failure(2_000)
+    assert failure.is_slot_lost and failure.place.name == "suspect"
+    assert (
+        "a slot may have 400 mb (my.key); most of it was taken while operator 'suspect' (job.py:7)" in failure.message
+    )
+
+
+def grows_a_little(megabytes: int) -> str:
+    """Waits until the watcher has said something about it."""
+    from funke.engine.runtime.worker_logs import worker_logs
+
+    kept = b"x" * ((megabytes << 20) - (own_bytes_of(os.getpid()) or 0))
+    return str(wait_until(lambda: bool(worker_logs._lines)) and len(kept) > 0)
+
+
+def test_before_that_there_is_a_warning(start: Any) -> None:
+    slot = start(grows_a_little, memory_limit=MemoryLimit(400 << 20, "my.key"))
+    answers = slot.deliver(360)
+    text = " ".join(line.text for each in answers if isinstance(each, LoggedLines) for line in each.lines)
+    assert "fails at 400 mb (my.key): most of it was taken while operator 'suspect' (job.py:7)" in text
+
+
 def names_below(pid: int) -> list[str]:
     """What the children of a process are called."""
     found = []
@@ -329,6 +364,7 @@ ORPHAN = """
 import os, signal, sys, time
 from pyspark.taskcontext import TaskContext
 from funke.engine.runtime.delivery import executor_pid
+from funke.engine.runtime.worker_logs import worker_logs
 from funke.engine.runtime.worker_setup import JobPackage
 from funke.engine.trust.credentials import Credentials
 

@@ -37,6 +37,12 @@ METASPACE_SIZE = memory_option(f"{_W}jvm-metaspace.size", 96 * _MB, "Metaspace o
 OVERHEAD_FRACTION = float_option(f"{_W}jvm-overhead.fraction", 0.1, "The part of a worker's process for its JVM.")
 OVERHEAD_MIN = memory_option(f"{_W}jvm-overhead.min", 192 * _MB, "At least that.")
 OVERHEAD_MAX = memory_option(f"{_W}jvm-overhead.max", _GB, "At most that.")
+SLOT_MEMORY_LIMIT = memory_option(
+    "funke.slot-memory-limit",
+    None,
+    "What the process of a slot may take before the attempt fails; 0 for no limit. When not set, its part of the "
+    "worker's memory if a size of that is set, else no limit.",
+)
 
 DRIVER_PROCESS_SIZE = without_effect(
     memory_option(f"{_D}process.size", None, "All memory of the driver's process."), _SPARKS

@@ -47,6 +47,11 @@ SLOT_REQUEST_TIMEOUT = duration_option(
     "slot.request.timeout", 5 * 60_000, "How long a job of the service waits for slots that others have."
 )
 SLOT_POOL = string_option("funke.slot-pool", None, "Folder of the slots that jobs share; the service sets it.")
+WARM_DRIVER = boolean_option(
+    "funke.service.warm-driver",
+    True,
+    "Whether the service keeps a driver ready for the next program (some hundred megabytes); on embedded Spark only.",
+)
 METRICS_REPORTERS = string_option(
     "metrics.reporters",
     None,

@@ -137,8 +137,13 @@ def serve_commands(path: str, job: Job, savepoint_limit_s: float) -> ControlServ
             "view": lambda: to_json(job.view()),
             "cancel": lambda: job.cancel().result(),
             "savepoint": savepoint,
+            "checkpoint": lambda is_full: job.checkpoint(is_full).result(),
         },
-        {"cancel": _END_LIMIT_S, "savepoint": savepoint_limit_s + _END_LIMIT_S},
+        {
+            "cancel": _END_LIMIT_S,
+            "savepoint": savepoint_limit_s + _END_LIMIT_S,
+            "checkpoint": savepoint_limit_s + _LIMIT_S,
+        },
     )
 
 

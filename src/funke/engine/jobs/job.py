@@ -34,6 +34,9 @@ class Job(Protocol):
     def savepoint(self, folder: str | None = None, afterwards: Afterwards = "go on") -> Future[str]:
         """Asks for a savepoint, with which the job goes on or ends; the future ends with its path."""
 
+    def checkpoint(self, is_full: bool = False) -> Future[int]:
+        """Asks for a checkpoint before the next one is due; the future ends with its number."""
+
 
 class SubmittedJob(Job, Protocol):
     """A job in the hands of the program that has submitted it: its results too."""

@@ -17,7 +17,12 @@ from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.attempts.job_attempts import JobAttempts, SuspendedError
 from funke.engine.jobs.attempts.job_failure import to_job_error
 from funke.engine.jobs.attempts.result_queues import ResultQueues
-from funke.engine.jobs.checkpoints.savepoints import Afterwards, SavepointRequest, savepoint_folder
+from funke.engine.jobs.checkpoints.savepoints import (
+    Afterwards,
+    CheckpointRequest,
+    SavepointRequest,
+    savepoint_folder,
+)
 from funke.engine.jobs.job_lifecycle import JobLifecycle
 from funke.engine.jobs.notices import notice
 from funke.engine.jobs.settings import JobSettings
@@ -215,6 +220,12 @@ class RunningJob:
             raise StateError("a job in batch mode has no savepoints: it starts anew after a failure")
         target = savepoint_folder(self.job_id, folder, self._keeper.settings.savepoint_folder)
         return self._keeper.requests.ask(SavepointRequest(target, afterwards))
+
+    def checkpoint(self, is_full: bool = False) -> Future[int]:
+        """Asks for a checkpoint now; the future ends with its number."""
+        if self._planned.plan.is_batch:
+            raise StateError("a job in batch mode has no checkpoints: it starts anew after a failure")
+        return self._keeper.ask_checkpoint(CheckpointRequest(is_full))
 
     @property
     def savepoint_limit_s(self) -> float:

@@ -24,6 +24,7 @@ from dataclasses import replace
 
 from funke.engine.runtime.process_ties import adopt_orphans, children_of
 from funke.engine.runtime.slot_process import main
+from funke.engine.runtime.starting.warm_spark import folder_of_program
 from funke.engine.runtime.worker_setup import DriverHost
 from funke.engine.trust.peers import connect_to_own, listen_at, require_same_user
 from funke.engine.trust.private_files import make_private_folder, run_folder
@@ -49,7 +50,8 @@ def open_nursery() -> DriverHost:
         known = _nurseries.get(os.getpid())
         if known is None or known[0].poll() is not None:
             known = _nurseries[os.getpid()] = _start_nursery()
-        return replace(known[1], libraries=tuple(name for name in _LIBRARIES if name in sys.modules))
+        libraries = tuple(name for name in _LIBRARIES if name in sys.modules)
+        return replace(known[1], libraries=libraries, working_folder=folder_of_program())
 
 
 def _start_nursery() -> tuple[subprocess.Popen[bytes], DriverHost]:
@@ -71,6 +73,14 @@ def _interpreter() -> str:
     """This Python, however the path was written that it was called by; a link to another one is not followed."""
     folder, name = os.path.split(sys.executable)
     return os.path.join(os.path.realpath(folder), name)
+
+
+def load_ahead() -> None:
+    """Lets the nursery load what this process has loaded, before it is asked for the first slot."""
+    host = open_nursery()
+    with contextlib.suppress(OSError), connect_to_own(host.nursery_path, _ANSWER_S) as call:
+        call.sendall("\0".join(["", *host.libraries]).encode())
+        call.recv(1)
 
 
 def fork_slot(host: DriverHost, birth_file: str, listeners: tuple[int, ...]) -> int | None:
@@ -97,7 +107,7 @@ def serve(driver_pid: int, listener: socket.socket, folder: str) -> None:
             break
         if ready:
             with contextlib.suppress(OSError):
-                children.add(_answer(listener))
+                children |= _answer(listener)
         ended = _ended()
         children -= ended
         if ended and adopts:
@@ -108,13 +118,16 @@ def serve(driver_pid: int, listener: socket.socket, folder: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _answer(listener: socket.socket) -> int:
+def _answer(listener: socket.socket) -> set[int]:
+    """Forks a slot, unless nobody is to be born: then it only loads."""
     call, _ = listener.accept()
     with call:
         require_same_user(call)
         message, inherited, _, _ = socket.recv_fds(call, 4096, 8)
         birth_file, *libraries = message.decode().split("\0")
         _load(libraries)
+        if not birth_file:
+            return set()
         pid = os.fork()
         if pid == 0:
             listener.close()
@@ -123,7 +136,7 @@ def _answer(listener: socket.socket) -> int:
         for descriptor in inherited:
             os.close(descriptor)
         call.sendall(str(pid).encode())
-        return pid
+        return {pid}
 
 
 def _load(libraries: Iterable[str]) -> None:

@@ -10,6 +10,7 @@ import codecs
 import contextlib
 import faulthandler
 import io
+import logging
 import os
 import pickle
 import select
@@ -36,6 +37,8 @@ from funke.engine.trust.greeter import Greeter
 from funke.engine.types.driver_messages import DriverMessage, PrintedText
 
 __all__ = ["CLOSE_S", "LEASE_S", "SOCKET_NAME", "SlotBirth", "SlotHost"]
+
+_LOG = logging.getLogger("funke")
 
 # Only for a slot that the driver has lost sight of: an epoch with a slow function keeps other slots waiting for hours.
 LEASE_S = 6 * 3600.0
@@ -159,10 +162,18 @@ class SlotHost(ABC, Generic[S]):
         while True:
             with contextlib.suppress(BlockingIOError):  # it has not heard the last ones yet
                 self._beat()
-            is_told_to_end = bool(select.select([self._watcher], [], [], interval_s)[0])
+            is_told_to_end = bool(select.select([self._watcher], [], [], interval_s)[0]) and not self._heard()
             is_lease_over = not self._is_serving and time.monotonic() - self._last_call > LEASE_S
             if is_told_to_end or is_lease_over:
                 self.end()
+
+    def _heard(self) -> bool:
+        """Passes on what the watcher has to say; whether it was anything, rather than that the slot must end."""
+        with contextlib.suppress(OSError):
+            if text := self._watcher.recv(4096):
+                _LOG.warning("%s", text.decode("utf-8", "replace"))
+                return True
+        return False
 
     def _beat(self) -> None:
         try:

@@ -27,11 +27,15 @@ def main(birth_file: str, listeners: tuple[int, ...]) -> None:
     for path in birth.sys_path:
         if path not in sys.path:
             sys.path.append(path)
+    host = birth.package.driver_host
     if birth.package.archives:
         os.chdir(birth.folder)
+    elif host is not None and host.working_folder is not None:
+        os.chdir(host.working_folder)
     path = os.path.join(birth.folder, SOCKET_NAME)
-    heartbeat = birth.package.heartbeat
-    watcher = become_watched(WatchOrder(birth.folder, path, birth.watched_pid, heartbeat, listeners))
+    package = birth.package
+    order = WatchOrder(birth.folder, path, birth.watched_pid, package.heartbeat, listeners, package.memory_limit)
+    watcher = become_watched(order)
     # What C code and other programs print on standard output is for the log of the executor.
     os.dup2(2, 1)
     faulthandler.enable(open(os.path.join(birth.folder, CRASH_FILE), "w"), all_threads=False)  # noqa: SIM115

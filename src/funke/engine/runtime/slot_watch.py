@@ -20,13 +20,17 @@ import traceback
 from dataclasses import asdict, dataclass
 from typing import NoReturn
 
+from funke.engine.config.slot_memory import MemoryLimit
 from funke.engine.operators.turn import turn
+from funke.engine.runtime.memory_watch import MemoryWatch, own_bytes_of
 from funke.engine.runtime.process_ties import adopt_orphans, children_of, end_with_parent, is_alive, name_process
 from funke.engine.types.operator_place import NOWHERE, OperatorPlace
 
 __all__ = ["CRASH_FILE", "Ending", "Heartbeat", "WatchOrder", "become_watched", "ending_of"]
 
 _TICK_S = 0.5
+# As often the watcher looks when a slot comes near its limit of memory: a loop takes hundreds of megabytes a second.
+_SHORT_TICK_S = 0.05
 # Longer than a slot needs to stop its snapshots and to close its functions.
 _END_S = 5.5
 # A slot that is told to end removes its socket, and has only its answer to give after that.
@@ -61,6 +65,7 @@ class WatchOrder:
     heartbeat: Heartbeat
     # Descriptors that are the slot's alone: a dead slot must not seem to listen.
     listeners: tuple[int, ...]
+    memory: MemoryLimit | None = None
 
 
 @dataclass(frozen=True)
@@ -76,14 +81,20 @@ class Ending:
     place: OperatorPlace = NOWHERE
     # What Python wrote about a crash.
     crash: str = ""
+    # Why it was killed, if that was for its memory; then the place is that of the operator that took most of it.
+    excess: str = ""
 
     @property
     def is_fault_of_operator(self) -> bool:
         """Whether the function that was running must have caused it, rather than somebody outside."""
+        if self.excess:
+            return self.place != NOWHERE
         outside = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
         return self.place != NOWHERE and self.signal not in outside
 
     def __str__(self) -> str:
+        if self.excess:
+            return f"process {self.pid} was killed before memory ran short: {self.excess}"
         running = f" while operator '{self.place.name}' was running" if self.place != NOWHERE else ""
         if self.silence_ms is not None:
             return (
@@ -144,6 +155,9 @@ class _Watcher:
         self._line = line
         self._silent_s = 0.0
         self._is_killed_for_silence = False
+        limit = order.memory
+        self._memory = None if limit is None else MemoryWatch(limit, lambda: own_bytes_of(pid), turn.now)
+        self._excess = ""
         # When a slot that must end is killed.
         self._deadline: float | None = None
         self._poll = select.poll()
@@ -157,13 +171,26 @@ class _Watcher:
         """Returns when the slot's process has ended; its id is still its own."""
         before = time.monotonic()
         while not _has_ended(self._pid):
-            for descriptor, _ in self._poll.poll(_TICK_S * 1000):
+            tick_s = _SHORT_TICK_S if self._memory is not None and self._memory.is_close else _TICK_S
+            for descriptor, _ in self._poll.poll(tick_s * 1000):
                 self._take(descriptor)
             now = time.monotonic()
+            if self._memory is not None and not self._excess:
+                self._look_at(self._memory)
             # Were this process stopped itself, it would know nothing about the slot's silence meanwhile.
             self._silent_s += min(now - before, 2 * _TICK_S)
             before = now
             self._kill_if_due(now)
+
+    def _look_at(self, memory: MemoryWatch) -> None:
+        """Warns through the slot, whose log lines reach the driver; ends it when it has too much."""
+        size = memory.look()
+        if size is not None:
+            self._excess = memory.excess(size)
+            os.kill(self._pid, signal.SIGKILL)
+        elif warning := memory.warning():
+            with contextlib.suppress(OSError):
+                self._line.send(warning.encode())
 
     def _take(self, descriptor: int) -> None:
         if descriptor == self._line.fileno():
@@ -201,7 +228,8 @@ class _Watcher:
         exit_status, by_signal = _status_of(self._pid)
         silence_ms = int(self._silent_s * 1000) if self._is_killed_for_silence else None
         crash = self._crash() if by_signal is not None else ""
-        ending = Ending(self._pid, exit_status, by_signal, silence_ms, turn.now(), crash)
+        place = self._memory.largest if self._memory is not None and self._excess else turn.now()
+        ending = Ending(self._pid, exit_status, by_signal, silence_ms, place, crash, self._excess)
         path = _beside(self._order.socket_path, _REASON_FILE)
         with contextlib.suppress(OSError):
             with open(path + ".part", "w", encoding="ascii") as file:

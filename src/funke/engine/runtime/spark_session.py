@@ -7,7 +7,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,6 +15,7 @@ from funke.engine.connectors.remote.access import access_of, install_access
 from funke.engine.errors import SparkUnavailableError
 from funke.engine.runtime.starting.early_start import start_early, take_gateway
 from funke.engine.runtime.starting.spark_process import start_by_submit
+from funke.engine.runtime.starting.warm_spark import end_aside, fits, put_aside, take_aside
 from funke.engine.trust.private_files import run_folder
 
 if TYPE_CHECKING:
@@ -64,9 +65,10 @@ class JobSpark:
     A session costs embedded Spark a fifth of its start, and most jobs never ask for it.
     """
 
-    def __init__(self, configuration: Mapping[str, str]) -> None:
+    def __init__(self, configuration: Mapping[str, str], derived: Mapping[str, str] | None = None) -> None:
+        """`derived` is what a new context gets beside what the configuration says."""
         self._configuration = configuration
-        self._context = spark_context(configuration)
+        self._context = spark_context(configuration, derived)
 
     @property
     def sparkContext(self) -> SparkContext:
@@ -93,13 +95,18 @@ def spark_session(configuration: Mapping[str, str]) -> SparkSession:
         return session
 
 
-def spark_context(configuration: Mapping[str, str]) -> SparkContext:
+def spark_context(configuration: Mapping[str, str], derived: Mapping[str, str] | None = None) -> SparkContext:
     """The context that there is, or a new one."""
     with _starting:
-        return _spark_context(configuration)
+        return _spark_context(configuration, derived or {})
 
 
-def _spark_context(configuration: Mapping[str, str]) -> SparkContext:
+def spark_master(configuration: Mapping[str, str]) -> str:
+    """Where a new context would be."""
+    return str(configuration.get("spark.master") or os.environ.get("FUNKE_SPARK_MASTER") or "local")
+
+
+def _spark_context(configuration: Mapping[str, str], derived: Mapping[str, str]) -> SparkContext:
     from pyspark import SparkConf, SparkContext
 
     _quieten_py4j()
@@ -107,7 +114,10 @@ def _spark_context(configuration: Mapping[str, str]) -> SparkContext:
     active = SparkContext._active_spark_context
     if active is not None and active._jsc is not None:
         return active
-    options = spark_options(configuration)
+    options = {**derived, **spark_options(configuration)}
+    warm = take_aside(options)
+    if warm is not None:
+        return warm
     if _is_local(options["spark.master"]):
         _open_nursery()
     try:
@@ -149,7 +159,31 @@ def prepare_spark(configuration: Mapping[str, str]) -> None:
     """A job is about to be submitted: Spark's process may start while the rest of the driver is loaded."""
     context = sys.modules.get("pyspark.core.context")
     if context is None or context.SparkContext._gateway is None:
-        start_early(spark_options(configuration))
+        options = spark_options(configuration)
+        if not fits(options):
+            end_aside()
+            start_early(options)
+
+
+def start_warm(configuration: Mapping[str, str]) -> None:
+    """Starts embedded Spark for a program that is not known yet, with all that a first job would have to wait for."""
+    options = spark_options(configuration)
+    if not _is_local(options["spark.master"]):
+        return  # a cluster's executors are not taken for somebody who may never come
+    from funke.engine.runtime.nursery import load_ahead
+
+    context = spark_context(configuration)
+    load_ahead()
+    # The first task starts Spark's workers and loads what runs in them.
+    context.parallelize([0], 1).mapPartitions(_first_task).collect()
+    put_aside(context, options)
+
+
+def _first_task(rows: Iterable[int]) -> Iterable[int]:
+    from funke.engine.runtime.worker_setup import prepare_spark_worker
+
+    prepare_spark_worker()
+    return rows
 
 
 def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import Any
 import cloudpickle
 
 from funke.engine.config.log_levels import LogLevels
+from funke.engine.config.slot_memory import MemoryLimit
 from funke.engine.connectors.remote.access import StorageAccess, install_access, installed_access
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.cached_files import CachedFile
@@ -33,6 +34,8 @@ class DriverHost:
     interpreter: str
     # What the nursery is to load before it forks, for all slots at once.
     libraries: tuple[str, ...] = ()
+    # Where the program runs, if these processes were started elsewhere.
+    working_folder: str | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ class JobPackage:
     # None on a cluster, where slots start from nothing and are reached from other hosts.
     driver_host: DriverHost | None = None
     heartbeat: Heartbeat = field(default_factory=Heartbeat)
+    memory_limit: MemoryLimit | None = None
     # How a job streams whose slots push to each other: where they find the driver, how much may be on its way.
     control: ControlAddress | None = None
     network: NetworkSettings = field(default_factory=NetworkSettings)

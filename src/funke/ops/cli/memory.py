@@ -15,6 +15,7 @@ from funke.engine.config.memory_model import (
     worker_memory,
 )
 from funke.engine.config.settings import Settings
+from funke.engine.config.slot_memory import slot_memory_limit
 from funke.ops.cli.job_commands import new_parser, print_json
 from funke.ops.cli.properties import settings_with
 
@@ -76,6 +77,8 @@ def memory_lines(settings: Settings) -> list[str]:
         lines += _drawn("Worker (taskmanager.memory.…)", worker, _WORKER_PARTS)
         slots = max(1, settings.get(options.TASK_SLOTS))
         lines.append(f"  each of {slots} slots has {size_text(worker.managed // slots)} of managed memory, for RocksDB")
+        limit = slot_memory_limit(settings)
+        lines.append("  and fails when it has more than " + size_text(limit.size) if limit else "  without a limit")
     except MemoryModelError as error:
         lines += ["Worker (taskmanager.memory.…)", f"  {error}"]
     try:

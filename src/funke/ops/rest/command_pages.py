@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from funke.engine.config import flink_options as options
+from funke.engine.config.settings import Settings
 from funke.engine.jobs.checkpoints.checkpoints import dispose_checkpoint
 from funke.engine.jobs.checkpoints.savepoints import Afterwards
 from funke.ops.rest.call import Answer, Call, Parameter, RestError, Route
@@ -16,6 +18,7 @@ from funke.ops.rest.vertex_figures import vertex_id
 
 __all__ = ["ROUTES"]
 
+_CHECKPOINT_TYPES = ("CONFIGURED", "FULL", "INCREMENTAL")
 _TRIGGER = re.compile(r"[0-9a-fA-F]{1,64}")
 
 
@@ -110,8 +113,29 @@ def savepoint_status(call: Call) -> Any:
 
 
 def checkpoint(call: Call) -> Any:
-    _running(call)
-    raise RestError(501, "A job takes its checkpoints by itself, every interval; ask for a savepoint")
+    job = _running(call)
+    kind = (call.body_text("checkpointType") or "CONFIGURED").upper()
+    if kind not in _CHECKPOINT_TYPES:
+        raise RestError(400, f"'checkpointType' must be one of {', '.join(_CHECKPOINT_TYPES)}, got '{kind[:100]}'")
+    if kind == "INCREMENTAL" and not _is_incremental(job):
+        raise RestError(400, "Checkpoints of this job are full ones: execution.checkpointing.incremental is not set")
+    commanded = job.commanded()
+    return _begin(call, "checkpoint", job.job_id, lambda: commanded.checkpoint(kind == "FULL").result())
+
+
+def _is_incremental(job: KnownJob) -> bool:
+    configured = Settings(job.record.configuration)
+    is_rocksdb = str(configured.get(options.STATE_BACKEND)).lower().endswith("rocksdb")
+    return is_rocksdb and bool(configured.get(options.INCREMENTAL_CHECKPOINTS))
+
+
+def checkpoint_status(call: Call) -> Any:
+    found = _outcome(call, "checkpoint", call.path["jobid"], lambda number: {"checkpointId": number})
+    operation = found["operation"]
+    # Flink's word for it, of checkpoints alone.
+    if operation is not None and "failure-cause" in operation:
+        found["operation"] = {"checkpointId": None, "failureCause": operation["failure-cause"]}
+    return found
 
 
 def dispose(call: Call) -> Any:
@@ -207,7 +231,16 @@ ROUTES = (
         },
         status=202,
     ),
-    Route("POST", "/jobs/{jobid}/checkpoints", checkpoint, "Refused: a job takes checkpoints by itself", _REQUEST_ID),
+    Route(
+        "POST",
+        "/jobs/{jobid}/checkpoints",
+        checkpoint,
+        "Takes a checkpoint now; the next one by itself comes an interval later",
+        _REQUEST_ID,
+        {"checkpointType": Optional(OneOf(_CHECKPOINT_TYPES)), "triggerId": Optional(str)},
+        status=202,
+    ),
+    Route("GET", "/jobs/{jobid}/checkpoints/{triggerid}", checkpoint_status, "What became of a checkpoint", _OUTCOME),
     Route(
         "POST",
         "/savepoint-disposal",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import sys
 import threading
@@ -22,6 +23,7 @@ from funke.ops.rest.cluster_state import Slots
 from funke.ops.rest.job_directory import JobDirectory, KnownJob
 from funke.ops.service.program_runs import ProgramRuns, RunRecord
 from funke.ops.service.service_folder import ServiceFolder
+from funke.ops.service.warm_driver import IdleDriver
 
 __all__ = ["Dispatcher", "slots_of"]
 
@@ -29,6 +31,8 @@ _LOG = logging.getLogger(__name__)
 # A program that ends at once is not started again at once.
 _PAUSE_S = 30.0
 _FIRST_JOB_S = 120.0
+# A driver that has just been started has the processors to itself until then.
+_SETTLED_S = 5.0
 _CANCEL_S = 60.0
 _RETRY_S = 0.2
 _FUNKE_RUN = ["-m", "funke", "run"]
@@ -59,6 +63,10 @@ class Dispatcher:
         self.stopping = threading.Event()
         self._is_cancelling = True
         self._tried: dict[str, float] = {}
+        self._idle: IdleDriver | None = None
+        self._idle_lock = threading.Lock()
+        self._last_start = -math.inf
+        self.runs.forget_dismissed()
 
     # Slots
 
@@ -85,11 +93,39 @@ class Dispatcher:
             raise ConfigurationError("name the program to run")
         if call.file is not None and not os.path.isfile(os.path.join(working_folder, call.file)):
             raise ConfigurationError(f"there is no file '{call.file}' in {working_folder}")
+        if not os.path.isdir(working_folder):
+            raise ConfigurationError(f"there is no folder '{working_folder}' to run the program in")
         own = {rest_options.SLOT_POOL.key: self.service.of("slots"), **self._places()}
         command = [python, *_FUNKE_RUN, *(f"-D{key}={value}" for key, value in own.items()), *arguments]
-        record = self.runs.start(command, working_folder)
+        record = self.runs.start(command, working_folder, self._idle_for(call, python), command[4:])
         _LOG.info("run %s: %s", record.run_id, " ".join(record.command))
         return record.run_id
+
+    def _idle_for(self, call: ProgramCall, python: str) -> IdleDriver | None:
+        """The driver that waits, if it is as a new one would be; it is the caller's from now on."""
+        self._last_start = time.monotonic()
+        has_own_spark = any(key.startswith("spark.") for key in call.options)
+        with self._idle_lock:
+            if self._idle is None or python != sys.executable or has_own_spark:
+                return None
+            idle, self._idle = self._idle, None
+        if not idle.is_usable:
+            self.runs.dismiss(idle)
+            return None
+        return idle
+
+    def keep_warm(self) -> None:
+        """Starts a driver for the next program, if that is wanted, there is none and nobody is just starting."""
+        master = self.settings.raw("spark.master") or os.environ.get("FUNKE_SPARK_MASTER", "local")
+        is_wanted = self.settings.get(rest_options.WARM_DRIVER) and str(master).startswith("local")
+        if not is_wanted or self.stopping.is_set() or time.monotonic() - self._last_start < _SETTLED_S:
+            return
+        with self._idle_lock:
+            if self._idle is not None and not self._idle.is_usable:
+                self.runs.dismiss(self._idle)
+                self._idle, self._last_start = None, time.monotonic() + _PAUSE_S
+            elif self._idle is None:
+                self._idle = self.runs.prepare([sys.executable, "-m", "funke.ops.service.warm_driver"])
 
     def _places(self) -> dict[str, str]:
         """What says where job records are: those of the service's programs are beside the service's own."""
@@ -182,7 +218,11 @@ class Dispatcher:
         self.stopping.set()
 
     def close(self) -> None:
-        """Cancels jobs of the service's programs if that is wanted."""
+        """Ends the driver that waits, and cancels jobs of the service's programs if that is wanted."""
+        with self._idle_lock:
+            if self._idle is not None:
+                self.runs.dismiss(self._idle)
+            self._idle = None
         if not self._is_cancelling:
             return
         known = {run.run_id for run in self.runs.all()}

@@ -7,16 +7,17 @@ import fcntl
 import os
 import re
 import secrets
+import socket
 import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from funke.engine.config.secret_keys import without_secrets
-from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.records.recovery import RUN_VARIABLE
 from funke.engine.types.json_form import from_json, to_json
 from funke.ops.service.service_folder import ServiceFolder, read_json, write_json
+from funke.ops.service.warm_driver import IdleDriver
 
 __all__ = ["ProgramRuns", "RunRecord"]
 
@@ -44,35 +45,66 @@ class ProgramRuns:
         self._folder = folder
         # Those that this process has started; those of a service before it are known by their files alone.
         self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._handed: dict[str, IdleDriver] = {}
 
-    def start(self, command: Sequence[str], working_folder: str) -> RunRecord:
-        """Starts a program that is new."""
-        if not os.path.isdir(working_folder):
-            raise ConfigurationError(f"there is no folder '{working_folder}' to run the program in")
-        run_id = secrets.token_hex(8)
+    def start(
+        self, command: Sequence[str], working_folder: str, idle: IdleDriver | None = None, arguments: Sequence[str] = ()
+    ) -> RunRecord:
+        """Starts a program that is new; an idle driver is told its arguments, if there is one."""
+        run_id = secrets.token_hex(8) if idle is None else idle.run_id
         kept = without_secrets(tuple(command))
         record = RunRecord(run_id, kept, working_folder, int(time.time() * 1000))
         self._write(record)
+        if idle is not None and idle.hand_over(command, arguments, working_folder):
+            self._handed[run_id] = idle
+            return self._begun(record, idle.process)
         return self.start_again(record, command)
+
+    def prepare(self, command: Sequence[str]) -> IdleDriver:
+        """Starts a process that waits for its program; its connection comes last on its command line."""
+        run_id = secrets.token_hex(8)
+        own, other = socket.socketpair()
+        with other:
+            child = self._start_process(run_id, [*command, str(other.fileno())], self._folder.path, other.fileno())
+        return IdleDriver(run_id, child, own)
+
+    def dismiss(self, idle: IdleDriver) -> None:
+        """Ends a process that has no program, and what is there of it."""
+        idle.end()
+        self.forget([idle.run_id])
+
+    def forget_dismissed(self) -> None:
+        """Removes what a service before this one has left of drivers without a program."""
+        for name in os.listdir(self._folder.of("runs")):
+            run_id = name.removesuffix(".alive")
+            if name != run_id and not os.path.exists(self._path(run_id)) and not self.is_alive(run_id):
+                self.forget([run_id])
 
     def start_again(self, record: RunRecord, command: Sequence[str]) -> RunRecord:
         """Starts the process of a program, which goes on with the jobs of that run if there are any."""
+        return self._begun(record, self._start_process(record.run_id, command, record.working_folder))
+
+    def _start_process(
+        self, run_id: str, command: Sequence[str], folder: str, *inherited: int
+    ) -> subprocess.Popen[bytes]:
         with (
-            open(self._alive_path(record.run_id), "wb") as alive,
-            open(self._folder.of(f"logs/{record.run_id}.log"), "ab") as log,
+            open(self._alive_path(run_id), "wb") as alive,
+            open(self._folder.of(f"logs/{run_id}.log"), "ab") as log,
         ):
             # The lock goes with the open file to the process, and ends with it.
             fcntl.flock(alive, fcntl.LOCK_EX)
-            child = subprocess.Popen(
+            return subprocess.Popen(
                 list(command),
-                cwd=record.working_folder,
-                env={**os.environ, RUN_VARIABLE: record.run_id},
+                cwd=folder,
+                env={**os.environ, RUN_VARIABLE: run_id},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                pass_fds=(alive.fileno(),),
+                pass_fds=(alive.fileno(), *inherited),
             )
+
+    def _begun(self, record: RunRecord, child: subprocess.Popen[bytes]) -> RunRecord:
         self._children[record.run_id] = child
         started = replace(record, pid=child.pid, ended_ms=None, exit_code=None)
         self._write(started)
@@ -110,10 +142,19 @@ class ProgramRuns:
             # Asking also lets the system forget the process.
             if child.poll() is not None:
                 del self._children[run_id]
-                self._note_end(run_id, child.returncode)
+                if not self._starts_cold(run_id):
+                    self._note_end(run_id, child.returncode)
         for record in self.all():
             if record.ended_ms is None and record.run_id not in self._children and not self.is_alive(record.run_id):
                 self._note_end(record.run_id, None)
+
+    def _starts_cold(self, run_id: str) -> bool:
+        """Starts a program whose driver had died before it heard of it."""
+        idle, record = self._handed.pop(run_id, None), self.find(run_id)
+        if idle is None or record is None or idle.has_heard():
+            return False
+        self.start_again(record, idle.command)
+        return True
 
     def _note_end(self, run_id: str, exit_code: int | None) -> None:
         record = self.find(run_id)

@@ -91,6 +91,7 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder) -
         folder.put_address(ServiceAddress(os.getpid(), socket.gethostname(), server.url, started_ms))
         closing = start_reporters(settings, cluster)
         _LOG.info("serving %s for %s", server.url, folder.home)
+        _look(dispatcher)
         while not dispatcher.stopping.wait(_LOOK_S):
             _look(dispatcher)
         dispatcher.close()
@@ -105,6 +106,7 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder) -
 def _look(dispatcher: Dispatcher) -> None:
     try:
         dispatcher.look()
+        dispatcher.keep_warm()
     except (FunkeError, OSError) as error:  # a disk that is full now may not be so in a second
         _LOG.error("%s", error)
 

@@ -14,7 +14,7 @@ from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
-from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
+from funke.engine.jobs.checkpoints.savepoints import CheckpointRequest, SavepointRequest
 from funke.engine.runtime.block_codec import decode
 from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder, SnapshotAck
 from funke.engine.runtime.snapshot_files import SnapshotHandle
@@ -477,6 +477,55 @@ def test_nobody_waits_for_a_savepoint_of_a_job_that_has_failed(tmp_path: Path, c
         waiting.result(0)
     with pytest.raises(JobExecutionError, match="has ended"):
         job.keeper.requests.ask(SavepointRequest("c")).result(0)
+
+
+def test_a_checkpoint_can_be_asked_for(tmp_path: Path, clock: MovedClock) -> None:
+    job = Job(tmp_path, clock, execution__checkpointing__min_pause="1 h")
+    clock.now = 101.0
+    first = job.run_epoch()
+    asked = [CheckpointRequest(), CheckpointRequest()]
+    for request in asked:
+        job.keeper.ask_checkpoint(request)
+    assert job.run_epoch() is None, "one at a time"
+    job.acknowledge(first)
+    # Neither interval nor pause have passed. All who wait get the same one.
+    assert job.keeper.is_due() and not asked[0].future.done()
+    second = job.run_epoch()
+    job.acknowledge(second)
+    assert second is not None and second.kind == "checkpoint"
+    assert [request.future.result(0) for request in asked] == [2, 2]
+    assert not job.keeper.is_due()
+
+
+def test_a_full_one_can_be_asked_for(tmp_path: Path, clock: MovedClock) -> None:
+    options = {"execution__checkpointing__incremental": "true", "state__backend__type": "rocksdb"}
+    job = Job(tmp_path, clock, **options)
+    for is_full in (False, True):
+        job.keeper.ask_checkpoint(CheckpointRequest(is_full))
+        order = job.run_epoch()
+        assert order is not None and order.is_incremental is not is_full
+        job.acknowledge(order)
+
+
+def test_whoever_asks_for_a_checkpoint_is_answered_whatever_happens(tmp_path: Path, clock: MovedClock) -> None:
+    job = Job(tmp_path, clock, execution__checkpointing__tolerable_failed_checkpoints=1)
+    failed, dropped, late = CheckpointRequest(), CheckpointRequest(), CheckpointRequest()
+    job.keeper.ask_checkpoint(failed)
+    job.acknowledge(job.run_epoch(), [0], "the disk is full")
+    with pytest.raises(StateError, match=r"checkpoint 1 failed: slot 0 .*the disk is full"):
+        failed.future.result(0)
+    job.keeper.ask_checkpoint(dropped)
+    job.run_epoch()
+    job.keeper.end_attempt(JobExecutionError("no"))
+    with pytest.raises(StateError, match="the checkpoint failed: the job did"):
+        dropped.future.result(0)
+    job.keeper.ask_checkpoint(late)
+    job.keeper.answer_requests()
+    with pytest.raises(JobExecutionError, match="the job has ended"):
+        late.future.result(0)
+    without = Job(tmp_path, clock, execution__checkpointing__interval="0 s")
+    with pytest.raises(StateError, match=r"takes no checkpoints: set execution.checkpointing.interval"):
+        without.keeper.ask_checkpoint(CheckpointRequest())
 
 
 @pytest.mark.parametrize(("interval", "expected"), [("5 s", 5000.0), ("0 s", None)])

@@ -144,10 +144,19 @@ def driven(owned: OwnedRecord, view: JobView, asked: list[tuple[str, Any]]) -> I
             raise ValueError("there is no room")
         return f"{folder}/savepoint-1"
 
-    server = ControlServer(
-        owned.record.control_path,
-        {"view": lambda: to_json(view), "cancel": lambda: asked.append(("cancel", None)), "savepoint": savepoint},
-    )
+    def checkpoint(is_full: bool) -> int:
+        asked.append(("checkpoint", is_full))
+        if not is_full:
+            raise ValueError("there is no room")
+        return 7
+
+    commands = {
+        "view": lambda: to_json(view),
+        "cancel": lambda: asked.append(("cancel", None)),
+        "savepoint": savepoint,
+        "checkpoint": checkpoint,
+    }
+    server = ControlServer(owned.record.control_path, commands)
     try:
         yield
     finally:

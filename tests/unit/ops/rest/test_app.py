@@ -220,6 +220,11 @@ def test_commands_reach_the_driver(client: TestClient, job: OwnedRecord) -> None
         assert wait_for(client, f"{base}/savepoints/{stopped}")["location"] == "/sp/savepoint-1"
         failed = client.post(f"{base}/savepoints", json={"target-directory": "/nowhere"}).json()["request-id"]
         assert "no room" in wait_for(client, f"{base}/savepoints/{failed}")["failure-cause"]["stack-trace"]
+        taken = client.post(f"{base}/checkpoints", json={"checkpointType": "FULL"}).json()["request-id"]
+        assert wait_for(client, f"{base}/checkpoints/{taken}") == {"checkpointId": 7}
+        failed = client.post(f"{base}/checkpoints").json()["request-id"]
+        outcome = wait_for(client, f"{base}/checkpoints/{failed}")
+        assert outcome["checkpointId"] is None and "no room" in outcome["failureCause"]["stack-trace"]
         assert client.patch(f"{base}?mode=cancel").status_code == 202
         end = time.monotonic() + 30
         while ("cancel", None) not in asked:
@@ -250,7 +255,9 @@ def test_what_is_refused(client: TestClient, home: str, job: OwnedRecord) -> Non
         ("POST", f"{base}/savepoints", {"triggerId": "../x"}, 400),
         ("POST", f"{base}/stop", {"drain": "yes"}, 400),
         ("GET", f"{base}/savepoints/ffff", None, 404),
-        ("POST", f"{base}/checkpoints", {}, 501),
+        ("POST", f"{base}/checkpoints", {"checkpointType": "HALF"}, 400),
+        ("POST", f"{base}/checkpoints", {"checkpointType": "INCREMENTAL"}, 400),
+        ("GET", f"{base}/checkpoints/ffff", None, 404),
         ("PATCH", f"{base}/rescaling?parallelism=0", None, 400),
         ("PATCH", f"{base}/rescaling?parallelism=3", None, 503),
         ("POST", "/jars/upload", None, 403),

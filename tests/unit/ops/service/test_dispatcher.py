@@ -16,10 +16,12 @@ import pytest
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, JobExecutionError
 from funke.engine.types.job_status import JobStatus
+from funke.ops.cli.arguments import parse_program_call
 from funke.ops.cli.cluster_commands import run_in_service, start_cluster, stop_cluster
 from funke.ops.rest.job_directory import JobDirectory
 from funke.ops.service.dispatcher import Dispatcher, slots_of
 from funke.ops.service.service_folder import ServiceFolder
+from funke.ops.service.warm_driver import IdleDriver
 
 FAKE = Path(__file__).with_name("fake_driver.py")
 
@@ -132,6 +134,82 @@ def test_what_cannot_run(dispatcher: Dispatcher, tmp_path: Path) -> None:
     assert dispatcher.runs.all()[0].exit_code == 3
 
 
+PLACE = """
+import os, sys
+print("in", os.getcwd(), "with", sys.argv[1:], "as", os.getpid(), os.environ.get("FUNKE_RECOVERED_RUN"), sys.path[:2])
+"""
+
+
+def with_idle_driver(dispatcher: Dispatcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> IdleDriver:
+    """A driver that waits for its program; Spark is elsewhere, and not started."""
+    monkeypatch.setenv("FUNKE_SPARK_MASTER", "spark://127.0.0.1:1")
+    (tmp_path / "place.py").write_text(PLACE)
+    dispatcher._idle = dispatcher.runs.prepare([sys.executable, "-m", "funke.ops.service.warm_driver"])
+    return dispatcher._idle
+
+
+def test_a_driver_that_waits_runs_the_next_program(
+    dispatcher: Dispatcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle = with_idle_driver(dispatcher, tmp_path, monkeypatch)
+    run_id = dispatcher.start(["-Dsecret.password=x", "place.py", "a b"], str(tmp_path))
+    assert run_id == idle.run_id and dispatcher.runs.all()[0].pid == idle.process.pid
+    eventually(lambda: (dispatcher.look(), dispatcher.runs.all()[0].exit_code is not None)[1])
+    assert dispatcher.runs.all()[0].exit_code == 0 and dispatcher._idle is None
+    # As if Python had been started for it there.
+    place = str(tmp_path)
+    expected = f"in {place} with ['a b'] as {idle.process.pid} None ['{place}', '{place}']\n"
+    assert dispatcher.runs.log_end(run_id) == expected
+    assert "password" not in " ".join(dispatcher.runs.all()[0].command)
+
+
+def test_a_program_whose_driver_died_while_it_waited_runs_all_the_same(
+    dispatcher: Dispatcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle = with_idle_driver(dispatcher, tmp_path, monkeypatch)
+    os.kill(idle.process.pid, signal.SIGSTOP)
+    run_id = dispatcher.start(["place.py"], str(tmp_path))
+    idle.process.kill()
+    eventually(lambda: (dispatcher.look(), dispatcher.runs.all()[0].exit_code is not None)[1])
+    assert run_id == idle.run_id and f"in {tmp_path} with []" in dispatcher.runs.log_end(run_id)
+    assert dispatcher.runs.all()[0].pid != idle.process.pid
+
+
+def test_which_programs_need_a_driver_of_their_own(
+    dispatcher: Dispatcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle = with_idle_driver(dispatcher, tmp_path, monkeypatch)
+    other = dispatcher.start(["-Dspark.executor.cores=2", "job.py", "fail"], str(tmp_path), str(tmp_path / "python"))
+    assert other != idle.run_id and dispatcher._idle is idle
+    assert dispatcher._idle_for(parse_program_call(["-Dspark.master=local[2]", "job.py"]), sys.executable) is None
+    assert dispatcher._idle_for(parse_program_call(["job.py"]), "/another/python") is None
+    # It ends with the service, and nothing is left of it.
+    alive, log = (
+        Path(dispatcher.service.of(name)) for name in (f"runs/{idle.run_id}.alive", f"logs/{idle.run_id}.log")
+    )
+    assert alive.exists() and log.exists()
+    dispatcher.close()
+    assert idle.process.poll() is not None and not alive.exists() and not log.exists()
+
+
+def test_what_a_service_before_has_left_of_a_driver_that_waited(home: str) -> None:
+    folder = ServiceFolder(home)
+    folder.open()
+    left = Path(folder.of("runs/0123456789abcdef.alive"))
+    left.touch()
+    opened(home)
+    assert not left.exists()
+
+
+@pytest.mark.parametrize(
+    "options", [{"funke.service.warm-driver": "false"}, {"spark.master": "spark://127.0.0.1:1"}], ids=["off", "cluster"]
+)
+def test_no_driver_waits_where_none_is_wanted(home: str, options: dict[str, str]) -> None:
+    dispatcher = opened(home, **options)
+    dispatcher.keep_warm()
+    assert dispatcher._idle is None
+
+
 def test_how_many_slots() -> None:
     assert slots_of(Settings({"taskmanager.numberOfTaskSlots": "5"})) == 5
     assert slots_of(Settings()) >= 16
@@ -140,11 +218,9 @@ def test_how_many_slots() -> None:
 def test_the_service_is_killed_and_followed_by_a_standby(
     home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from funke.ops.cli.arguments import parse_program_call
-
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "executable", sys.executable)
-    ports = ["-D", "rest.port=0"]
+    ports = ["-D", "rest.port=0", "-D", "funke.service.warm-driver=false"]
     start_cluster(ports)
     folder = ServiceFolder(home)
     first = folder.address()

@@ -38,13 +38,21 @@ from funke.engine.jobs.job_lifecycle import JobLifecycle
 from funke.engine.jobs.notices import notice
 from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.jobs.sources.source_feed import SourceFeed
+from funke.engine.jobs.submission.executor_settings import executor_settings
 from funke.engine.jobs.submission.job_planning import PlannedJob
 from funke.engine.jobs.submission.session_differences import warn_of_other_session
 from funke.engine.runtime.dependencies import distribute
 from funke.engine.runtime.epoch_holders import epoch_holders
 from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
-from funke.engine.runtime.spark_session import JobSpark, is_embedded, session_settings, spark_session, started_with
+from funke.engine.runtime.spark_session import (
+    JobSpark,
+    is_embedded,
+    session_settings,
+    spark_master,
+    spark_session,
+    started_with,
+)
 from funke.engine.types.job_status import JobStatus
 
 __all__ = ["JobAttempts", "SuspendedError"]
@@ -219,7 +227,8 @@ class JobAttempts:
         self.executions.begin(self.package.attempt)
         settings = self._planned.settings
         with ExitStack() as cleaning:
-            spark = JobSpark(settings.configuration)
+            master, slots = spark_master(settings.configuration), self._planned.plan.slots
+            spark = JobSpark(settings.configuration, executor_settings(self._planned.configured, master, slots))
             self._check_against(spark)
             distribute(spark, self._planned.dependencies, settings.jars)
             feeds: list[SourceFeed] = []

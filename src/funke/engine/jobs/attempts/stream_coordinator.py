@@ -88,7 +88,7 @@ class StreamCoordinator:
             self._keeper.slots_begin()
             self._executions.enter(ExecutionState.RUNNING)
             self._sources.wake_with(self._runner.wake)
-            self._keeper.requests.on_ask = self._runner.wake
+            self._keeper.wake_with(self._runner.wake)
             self._keeper.tell = self._send_news
             self._hand_out(is_first=True)
             while not self._run_on():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ from funke.engine.errors import FunkeError, JobExecutionError, StateError
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry, mark_committed, write_checkpoint
-from funke.engine.jobs.checkpoints.savepoints import SavepointRequest, SavepointRequests
+from funke.engine.jobs.checkpoints.savepoints import CheckpointRequest, SavepointRequest, SnapshotRequests
 from funke.engine.jobs.notices import notice
 from funke.engine.jobs.views.job_view import CheckpointsView, CheckpointView, SlotSnapshotView
 from funke.engine.runtime.block_codec import encode
@@ -44,6 +45,8 @@ class _Pending:
     order: CheckpointOrder
     started: float
     request: SavepointRequest | None = None
+    # Who asked for this checkpoint, if it was not due by itself.
+    asked: list[CheckpointRequest] = field(default_factory=list)
     has_run: bool = False
     epoch: int = 0
     sources: dict[str, bytes] = field(default_factory=dict)
@@ -85,7 +88,8 @@ class CheckpointKeeper:
         self.job_id = job_id
         self.settings = settings
         self.store = store
-        self.requests = SavepointRequests(settings.timeout_ms)
+        self.requests: SnapshotRequests[SavepointRequest] = SnapshotRequests("savepoint", settings.timeout_ms)
+        self._asked: SnapshotRequests[CheckpointRequest] = SnapshotRequests("checkpoint", settings.timeout_ms)
         self.figures = CheckpointsView()
         # Told whenever the figures have changed.
         self.on_change: Callable[[], None] = lambda: None
@@ -128,6 +132,18 @@ class CheckpointKeeper:
         """Whether somebody waits for a savepoint, begun or not."""
         return bool(self.requests) or any(pending.request is not None for pending in self._pending.values())
 
+    def ask_checkpoint(self, request: CheckpointRequest) -> Future[int]:
+        """Makes a checkpoint due now; StateError if the job takes none."""
+        if not self.is_periodic:
+            raise StateError(
+                "the job takes no checkpoints: set execution.checkpointing.interval, or ask for a savepoint"
+            )
+        return self._asked.ask(request)
+
+    def wake_with(self, wake: Callable[[], None]) -> None:
+        """Whom to wake when somebody asks for something."""
+        self.requests.on_ask = self._asked.on_ask = wake
+
     def is_due(self) -> bool:
         """Whether the next epoch should come now, to be a checkpoint."""
         return bool(self.requests) or self._is_checkpoint_due()
@@ -139,8 +155,12 @@ class CheckpointKeeper:
 
     def _signed_ms_until_due(self) -> float | None:
         """Less than zero for one that has been due for a while."""
+        if self._checkpoints_under_way() >= self.settings.max_concurrent:
+            return None
+        if self._asked:
+            return 0.0
         interval_ms = self._interval_ms()
-        if interval_ms is None or self._checkpoints_under_way() >= self.settings.max_concurrent:
+        if interval_ms is None:
             return None
         now = self._clock()
         since_start, since_end = (now - self._last_started) * 1000, (now - self._last_ended) * 1000
@@ -162,26 +182,36 @@ class CheckpointKeeper:
 
     def next_order(self, is_final: bool = False) -> tuple[CheckpointOrder, SavepointRequest | None] | None:
         """What the next epoch is to be: a savepoint somebody waits for, a checkpoint that is due, or none."""
-        request = None if is_final else self.requests.take()
+        request, asked = None if is_final else self.requests.take(), list[CheckpointRequest]()
         if is_final:
             # What the last epoch prepares must not be committed twice either.
             order = self._new_order("final") if self.is_periodic else None
         elif request is not None:
             order = self._new_order("savepoint", request.folder)
+        elif self._is_checkpoint_due():
+            asked = self._take_asked()
+            order = self._new_order("checkpoint", is_full=any(each.is_full for each in asked))
         else:
-            order = self._new_order("checkpoint") if self._is_checkpoint_due() else None
+            order = None
         if order is None:
             return None
         # From now on: whatever becomes of the epoch, whoever asked for it hears of it.
-        self._pending[order.checkpoint_id] = _Pending(order, self._clock(), request)
+        self._pending[order.checkpoint_id] = _Pending(order, self._clock(), request, asked)
         return order, request
 
-    def _new_order(self, kind: CheckpointKind, folder: str | None = None) -> CheckpointOrder:
+    def _take_asked(self) -> list[CheckpointRequest]:
+        """All who wait for a checkpoint get the same one."""
+        found = []
+        while (request := self._asked.take()) is not None:
+            found.append(request)
+        return found
+
+    def _new_order(self, kind: CheckpointKind, folder: str | None = None, is_full: bool = False) -> CheckpointOrder:
         if kind == "checkpoint":
             self._last_started = self._clock()
         self._last_id = self._last_id + 1 if folder is not None else self.store.reserve(self._last_id + 1)
         # A savepoint stands for itself: it shares no files.
-        is_incremental = self.settings.is_incremental and kind == "checkpoint"
+        is_incremental = self.settings.is_incremental and kind == "checkpoint" and not is_full
         target = folder or self.store.folder_of(self._last_id)
         settings = self.settings
         sizes = settings.inline_bytes, settings.buffer_bytes
@@ -316,6 +346,8 @@ class CheckpointKeeper:
         self._note(pending, written)
         if request is None:
             self._accept(written)
+            for asked in pending.asked:
+                asked.succeed(order.checkpoint_id)
         elif request.ends_job:
             self.last_savepoint, self._last_request = written, request
         if commits:
@@ -336,6 +368,8 @@ class CheckpointKeeper:
         for older in [p for p in self._pending.values() if p.order.checkpoint_id < written.checkpoint_id]:
             if older.request is None:
                 self._drop(older)
+                for asked in older.asked:  # a newer one has all that it would have had
+                    asked.succeed(written.checkpoint_id)
         # Nothing newer was begun: what else is among the shared files belongs to checkpoints that were given up.
         if written.checkpoint_id == self._last_id:
             self._sweep()
@@ -407,6 +441,8 @@ class CheckpointKeeper:
         message = f"checkpoint {pending.order.checkpoint_id} failed: {reason}"
         self._last_ended = self._clock()
         self._put_figures(self.figures.with_failed(pending.to_view(self._last_ended, status="FAILED", failure=message)))
+        for asked in pending.asked:
+            asked.fail(StateError(message))
         if pending.request is None:
             self._count_failure(message, pending.order.kind == "final")
         else:
@@ -446,6 +482,8 @@ class CheckpointKeeper:
             self._drop(pending)
             if pending.request is not None:
                 pending.request.fail(StateError(f"the savepoint failed: the job did ({reason})"))
+            for asked in pending.asked:
+                asked.fail(StateError(f"the checkpoint failed: the job did ({reason})"))
         self._tidy_up()
         self._sweep()
         self._uncommitted = []
@@ -457,7 +495,8 @@ class CheckpointKeeper:
         """The job has ended: whoever wanted it to end with a savepoint learns where that is, the others that it has."""
         if self.last_savepoint is not None and self._last_request is not None:
             self._last_request.succeed(self.last_savepoint.path)
-        self.requests.close(JobExecutionError("the job has ended"))
+        for requests in (self.requests, self._asked):
+            requests.close(JobExecutionError("the job has ended"))
 
     def remove_temporary(self) -> None:
         """Removes checkpoints that have no place of their own."""

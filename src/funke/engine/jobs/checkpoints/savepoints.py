@@ -1,4 +1,4 @@
-"""Requests for savepoints of a running job: what is wanted, where, and what becomes of it."""
+"""Requests for savepoints and checkpoints of a running job: what is wanted, where, and what becomes of it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from funke.engine.errors import ConfigurationError, FunkeError, StateError
 from funke.engine.runtime.snapshot_files import join_path
 
-__all__ = ["SavepointRequest", "SavepointRequests", "savepoint_folder"]
+__all__ = ["CheckpointRequest", "SavepointRequest", "SnapshotRequests", "savepoint_folder"]
 
 # What the job does once the savepoint is there. A stopped job commits what its sinks have prepared and is finished.
 Afterwards = Literal["go on", "stop", "drain and stop", "cancel"]
@@ -57,20 +57,43 @@ class SavepointRequest:
             self.future.set_exception(error)
 
 
-class SavepointRequests:
+@dataclass(frozen=True)
+class CheckpointRequest:
+    """Somebody waits for a checkpoint before the next one is due; the future ends with its number."""
+
+    # Whether it shares no files with others, though checkpoints of the job do.
+    is_full: bool = False
+    future: Future[int] = field(default_factory=Future)
+
+    def succeed(self, checkpoint_id: int) -> None:
+        """Tells whoever waits, unless they have been told."""
+        with contextlib.suppress(InvalidStateError):
+            self.future.set_result(checkpoint_id)
+
+    def fail(self, error: FunkeError) -> None:
+        """Tells whoever waits, unless they have been told."""
+        with contextlib.suppress(InvalidStateError):
+            self.future.set_exception(error)
+
+
+R = TypeVar("R", SavepointRequest, CheckpointRequest)
+
+
+class SnapshotRequests(Generic[R]):
     """Requests that wait for an epoch; made by any thread. Each gets an answer, at the latest when the job ends."""
 
-    def __init__(self, patience_ms: int) -> None:
+    def __init__(self, what: str, patience_ms: int) -> None:
+        self._what = what
         self._patience_ms = patience_ms
-        self._waiting: deque[SavepointRequest] = deque()
+        self._waiting: deque[R] = deque()
         # Also those that an epoch has taken.
-        self._unanswered: list[SavepointRequest] = []
+        self._unanswered: list[R] = []
         self._lock = threading.Lock()
         self._closed: FunkeError | None = None
         # Called by whoever asks.
         self.on_ask: Callable[[], None] = lambda: None
 
-    def ask(self, request: SavepointRequest) -> Future[str]:
+    def ask(self, request: R) -> Future[Any]:
         """Queues a request; it fails when no epoch has taken it in time."""
         with self._lock:
             if self._closed is None:
@@ -89,17 +112,17 @@ class SavepointRequests:
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
-    def take(self) -> SavepointRequest | None:
+    def take(self) -> R | None:
         """The next request."""
         with self._lock:
             return self._waiting.popleft() if self._waiting else None
 
-    def _give_up(self, request: SavepointRequest) -> None:
+    def _give_up(self, request: R) -> None:
         with self._lock:
             if request not in self._waiting:
                 return
             self._waiting.remove(request)
-        request.fail(StateError(f"the savepoint failed: the job could not begin it within {self._patience_ms} ms"))
+        request.fail(StateError(f"the {self._what} failed: the job could not begin it within {self._patience_ms} ms"))
 
     def close(self, reason: FunkeError) -> None:
         """The job has ended: nobody will answer any more."""

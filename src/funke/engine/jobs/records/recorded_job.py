@@ -74,6 +74,10 @@ class EndedJob:
         """There is nothing left to write down."""
         raise StateError(f"job {self.job_id} has ended")
 
+    def checkpoint(self, is_full: bool = False) -> Future[int]:
+        """There is nothing left to write down."""
+        raise StateError(f"job {self.job_id} has ended")
+
     def result(self) -> JobSummary:
         """The summary, or what made the job fail."""
         return self.result_future.result()
@@ -129,6 +133,10 @@ class RemoteJob:
     def savepoint(self, folder: str | None = None, afterwards: Afterwards = "go on") -> Future[str]:
         """Takes a savepoint."""
         return self._ask("savepoint", folder=folder, afterwards=afterwards)
+
+    def checkpoint(self, is_full: bool = False) -> Future[int]:
+        """Takes a checkpoint now."""
+        return self._ask("checkpoint", is_full=is_full)
 
     def _ask(self, command: str, **arguments: Any) -> Future[Any]:
         answer: Future[Any] = Future()

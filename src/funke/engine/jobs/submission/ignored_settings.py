@@ -12,19 +12,21 @@ from funke.engine.config.config_option import ConfigOption
 from funke.engine.config.keys_without_effect import UNKNOWN, reason_without_effect
 from funke.engine.config.nearest_key import nearest_key
 from funke.engine.config.settings import Settings
+from funke.engine.config.slot_memory import slot_memory_limit
 from funke.engine.errors import ConfigurationError
+from funke.engine.runtime.spark_session import spark_master
 
 __all__ = ["warn_of_ignored"]
 
 _OPTIONS: dict[str, ConfigOption[Any]] = {key: option for option in all_options() for key in option.keys}
 # Read elsewhere.
 _READ_BY_KEY = frozenset({"pipeline.time-characteristic"})
-# What RocksDB alone makes use of.
+# What RocksDB alone makes use of, or the limit of a slot's memory if there is one.
 _FOR_ROCKSDB = {
     options.INCREMENTAL_CHECKPOINTS.key: "state in memory is written completely; use rocksdb",
-    options.TASK_SLOTS.key: "a job has as many slots as it needs; only the memory of rocksdb is divided by it",
+    options.TASK_SLOTS.key: "a job has as many slots as it needs; only memory is divided by it, and no size is set",
     **{
-        option.key: "state in memory takes what it needs; only rocksdb has managed memory"
+        option.key: "state in memory takes what it needs as long as no size is set; only rocksdb has managed memory"
         for option in vars(memory_options).values()
         if isinstance(option, ConfigOption) and option.key.startswith("taskmanager.memory.")
     },
@@ -87,4 +89,14 @@ def _reason_here(option: ConfigOption[Any], value: Any, settings: Settings) -> s
     if option.key.startswith("security.ssl.") and not settings.get(options.SSL_ENABLED):
         return f"{options.SSL_ENABLED.key} is not true"
     is_rocksdb = str(settings.get(options.STATE_BACKEND)).lower() == "rocksdb"
-    return "" if is_rocksdb else _FOR_ROCKSDB.get(option.key, "")
+    is_of_limit = option is not options.INCREMENTAL_CHECKPOINTS and _has_memory_limit(settings)
+    # On a cluster the size of executors follows from it.
+    is_of_cluster = option is options.TASK_SLOTS and not spark_master(settings.to_text_dict()).startswith("local")
+    return "" if is_rocksdb or is_of_limit or is_of_cluster else _FOR_ROCKSDB.get(option.key, "")
+
+
+def _has_memory_limit(settings: Settings) -> bool:
+    try:
+        return slot_memory_limit(settings) is not None
+    except ConfigurationError:  # whoever needs it says so
+        return False

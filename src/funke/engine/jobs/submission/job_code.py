@@ -7,6 +7,7 @@ import sys
 from funke.engine.config import flink_options as options
 from funke.engine.config.log_levels import LogLevels
 from funke.engine.config.settings import Settings
+from funke.engine.config.slot_memory import slot_memory_limit
 from funke.engine.errors import ConfigurationError, SerializationError
 from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.graph.operations import Operation, ReadSource, ReadSplits
@@ -49,6 +50,7 @@ def pack_job(
         staging_folder=join_path(keeper.store.folder, "taskowned") if keeper.is_periodic else None,
         local_folders=local_copy_folders(configured),
         heartbeat=heartbeat_settings(configured),
+        memory_limit=slot_memory_limit(configured),
         network=network_settings(configured),
         buffer_timeout_ms=settings.buffer_timeout_ms,
         fault=configured.get(options.FAULT),

@@ -13,6 +13,7 @@ import cloudpickle
 
 from funke.engine.connectors.remote.access import StorageAccess, install_access, installed_access
 from funke.engine.operators.operator import TaskInfo
+from funke.engine.runtime.starting.warm_spark import folder_of_program
 from funke.engine.runtime.task_failures import TaskFailure
 from funke.engine.runtime.worker_setup import prepare_spark_worker
 from funke.engine.sql.binding.relations import Column
@@ -40,6 +41,7 @@ class TaskCode:
     settings: PlanSettings
     python_paths: tuple[str, ...] = field(default_factory=lambda: tuple(path for path in sys.path if path))
     storage: StorageAccess = field(default_factory=installed_access)
+    working_folder: str | None = field(default_factory=folder_of_program)
 
     @staticmethod
     def of(
@@ -78,6 +80,8 @@ class TaskCode:
     def _prepare(self) -> None:
         """As slots are: the program's modules can be imported, and its file systems reached."""
         install_access(self.storage)
+        if self.working_folder is not None:
+            os.chdir(self.working_folder)
         sys.path += [path for path in self.python_paths if path not in sys.path and os.path.exists(path)]
         for hook in self.settings.startup:
             module, _, function = hook.partition(":")
