@@ -1,7 +1,4 @@
-"""On a cluster of two workers one is lost with its executor: the job goes on upon the other.
-
-And a job moves from a laptop to a cluster with a savepoint.
-"""
+"""A job moves from a laptop to a cluster of two workers; one is lost with its executor: it goes on upon the other."""
 
 from __future__ import annotations
 
@@ -53,23 +50,34 @@ def wait_for_checkpoint(job: KillableJob) -> JobRecord:
     return record
 
 
-def test_a_lost_worker(cluster: StandaloneCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_moves_to_a_cluster_with_a_savepoint_and_loses_a_worker(
+    cluster: StandaloneCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    before = KillableJob(tmp_path / "before", 6000, "100/checkpoint", {})
+    before.start()
+    try:
+        record = wait_for_checkpoint(before)
+        stopped = before.command("stop", "-p", str(tmp_path / "savepoints"), record.job_id)
+        assert stopped.returncode == 0, stopped.stderr + before.log()
+    finally:
+        before.close()
+    (savepoint,) = (tmp_path / "savepoints").iterdir()
     # With local recovery the slots that are left start where they were.
     options = {**options_of(cluster), "execution.state-recovery.from-local": "true"}
-    job = KillableJob(tmp_path / "job", 4000, "400/second", options)
-    job.start()
+    after = KillableJob(tmp_path / "after", 6000, "400/second", options)
+    after.start(str(savepoint))
     try:
-        wait_for_checkpoint(job)
+        wait_for_checkpoint(after)
         executors = cluster.executors(0), cluster.executors(1)
         assert all(executors), "slots on both workers"
         cluster.kill_worker(0)
-        job.run_to_the_end(90)
-        outcome = job.outcome()
+        after.run_to_the_end(120)
     finally:
-        job.close()
-    assert outcome.is_exact, (outcome.lost, outcome.duplicated)
-    assert "restarting the job" in job.log()
+        after.close()
+    written = [soak_job.committed(job.output) for job in (before, after)]
+    assert all(written) and written[0] + written[1] == soak_job.expected(6000)
+    assert "restarting the job" in after.log()
     assert not any(os.path.exists(f"/proc/{pid}") for pid in executors[0])
 
 
@@ -98,27 +106,3 @@ def test_a_worker_that_stands_still(
                 os.kill(pid, signal.SIGKILL)
     assert outcome.is_exact, (outcome.lost, outcome.duplicated)
     assert "restarting the job" in job.log()
-
-
-def test_a_job_moves_to_a_cluster_with_a_savepoint(
-    cluster: StandaloneCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    before = KillableJob(tmp_path / "before", 6000, "100/checkpoint", {})
-    before.start()
-    try:
-        record = wait_for_checkpoint(before)
-        stopped = before.command("stop", "-p", str(tmp_path / "savepoints"), record.job_id)
-        assert stopped.returncode == 0, stopped.stderr + before.log()
-    finally:
-        before.close()
-    (savepoint,) = (tmp_path / "savepoints").iterdir()
-    options = {**options_of(cluster), "execution.state-recovery.path": str(savepoint)}
-    after = KillableJob(tmp_path / "after", 6000, "2000/checkpoint", options)
-    after.start()
-    try:
-        after.run_to_the_end(120)
-    finally:
-        after.close()
-    written = [soak_job.committed(job.output) for job in (before, after)]
-    assert all(written) and written[0] + written[1] == soak_job.expected(6000)

@@ -162,7 +162,3 @@ def test_architecture_shows_the_table() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     shown = text.partition("<!-- layers -->\n")[2].partition("\n<!-- /layers -->")[0]
     assert shown == layers.to_markdown()
-
-
-def test_the_project_keeps_its_layers() -> None:
-    assert layers.check(ROOT / "src") == []
