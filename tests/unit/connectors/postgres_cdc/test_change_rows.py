@@ -120,7 +120,7 @@ def test_rows_of_blocks(made, is_upsert, has_seam, cut):
             old = row_of(relation, key, old_name) if kind != "I" else None
             hidden = is_unchanged and kind == "U" and old_name is not None
             new = row_of(relation, other, UNCHANGED if hidden else name) if kind != "D" else None
-            rows.add(message(kind, relation, old, new))
+            rows.add([message(kind, relation, old, new)])
             expected += expected_of((*found[:6], hidden), is_upsert, visible)
             count += 1
             if count % cut == 0:
@@ -138,11 +138,30 @@ def test_values_that_the_log_does_not_hold_are_asked_for():
     rows = ChangeRows(made, TABLES, Asked())
     rows.relate(RELATIONS[0])
     rows.begin(Begin(0, 0, 1))
-    rows.add(message("U", RELATIONS[0], None, ["4", UNCHANGED]))
-    rows.add(message("U", RELATIONS[0], ["4", None], ["5", UNCHANGED], b"K"))
+    rows.add([message("U", RELATIONS[0], None, ["4", UNCHANGED])])
+    rows.add([message("U", RELATIONS[0], ["4", None], ["5", UNCHANGED], b"K")])
     found = rows.take()
     assert found.kinds.tolist() == [2, 3, 2]
     assert [tuple(row.values()) for row in found.data.to_pylist()] == [(4, "now 4"), (4, None), (5, "now 5")]
+
+
+def test_a_record_is_full_at_the_same_place_however_messages_come(monkeypatch):
+    monkeypatch.setattr("funke.engine.connectors.postgres_cdc.change_rows.CHANGES_IN_RECORD", 4)
+    monkeypatch.setattr("funke.engine.connectors.postgres_cdc.change_rows._BYTES_IN_RECORD", 300)
+    messages = [message("I", RELATIONS[0], None, [str(number), "x" * (number * 37 % 200)]) for number in range(40)]
+    cuts = []
+    for step in (1, 3, 40):
+        rows = ChangeRows(CdcSettings(PostgresDatabase({}), "s", ".*", FIELDS, "s"), TABLES, Asked())
+        rows.relate(RELATIONS[0])
+        rows.begin(Begin(0, 0, 1))
+        found, at = [], 0
+        while at < len(messages):
+            at += rows.add(messages[at : at + step])
+            if rows.is_full:
+                found.append(len(rows.take()))
+        cuts.append(found)
+    assert cuts[0] == cuts[1] == cuts[2]
+    assert sum(cuts[0]) > 30 and max(cuts[0]) == 4 and min(cuts[0]) < 4
 
 
 def test_a_table_that_gets_another_column_in_the_middle():
@@ -150,8 +169,8 @@ def test_a_table_that_gets_another_column_in_the_middle():
     rows = ChangeRows(made, TABLES, Asked())
     rows.relate(RELATIONS[0])
     rows.begin(Begin(0, 0, 1))
-    rows.add(message("I", RELATIONS[0], None, ["1", "a"]))
+    rows.add([message("I", RELATIONS[0], None, ["1", "a"])])
     rows.relate(LogRelation(7, "s", "a", "f", ("new", "id", "name")))
-    rows.add(message("I", RELATIONS[0], None, ["x", "2", "b"]))
+    rows.add([message("I", RELATIONS[0], None, ["x", "2", "b"])])
     assert [tuple(row.values()) for row in rows.take().data.to_pylist()] == [(1, "a"), (2, "b")]
     assert rows.take() is None

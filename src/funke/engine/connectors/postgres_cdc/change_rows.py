@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,10 @@ from funke.engine.types.logical.row_type import RowField
 
 __all__ = ["METADATA", "ChangeRows", "metadata_columns", "output_fields"]
 
+# Changes in one record, and their bytes: records must be the same when a piece is read again, so nothing else may cut
+# them.
+CHANGES_IN_RECORD = 10_000
+_BYTES_IN_RECORD = 1 << 24
 # What can be told beside a row, as Flink's connector names it.
 METADATA: Mapping[str, Any] = {
     "table_name": DataTypes.STRING(False),
@@ -62,6 +68,8 @@ class ChangeRows:
         # Transactions, and how many messages stand in front of them.
         self._transactions: list[tuple[int, Begin]] = []
         self._decoded: list[ColumnBatch] = []
+        # How many changes there are, decoded or not, and how long their messages.
+        self._count = self._size = 0
 
     def meet(self, seam: Seam | None) -> None:
         """What follows may have been read with the tables."""
@@ -89,14 +97,27 @@ class ChangeRows:
                 "job anew with another slot, or set 'debezium.skipped.operations' = 't' to go on without their deletion"
             )
 
-    def add(self, message: Any) -> None:
-        """Adds the message of a change, of the transaction that has begun last."""
-        self._messages.append(message)
+    def add(self, messages: Sequence[Any]) -> int:
+        """Adds messages of changes, of the transaction that has begun last, until it is full; says how many."""
+        chosen = messages[: CHANGES_IN_RECORD - self._count]
+        size = self._size + sum(map(len, chosen))
+        if size >= _BYTES_IN_RECORD:
+            sizes = list(accumulate(map(len, chosen), initial=self._size))
+            chosen = chosen[: bisect_left(sizes, _BYTES_IN_RECORD)]
+            size = sizes[len(chosen)]
+        self._messages += chosen
+        self._count, self._size = self._count + len(chosen), size
+        return len(chosen)
+
+    @property
+    def is_full(self) -> bool:
+        return self._count >= CHANGES_IN_RECORD or self._size >= _BYTES_IN_RECORD
 
     def take(self) -> ColumnBatch | None:
         """The rows so far, but for those that were read with the tables; None if there are none."""
         self._decode()
         decoded, self._decoded = self._decoded, []
+        self._count = self._size = 0
         return ColumnBatch.concat(decoded) if decoded else None
 
     def _decode(self) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.jdbc.sql_text import quote
 from funke.engine.connectors.jdbc.table_read import Condition, TableRead
-from funke.engine.connectors.postgres_cdc.change_block import KIND_AT
+from funke.engine.connectors.postgres_cdc.message_run import MessageRun
 from funke.engine.connectors.postgres_cdc.pgoutput import Begin, Commit, LogRelation, Message, Truncate, decode_message
 from funke.engine.connectors.postgres_cdc.preparation import (
     check_slot,
@@ -39,12 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["CdcState", "LogPiece", "PostgresCdcSource", "TablePart"]
 
 _CHANGES = "changes"
-# Kinds of messages: a row was inserted, updated, deleted.
-_OF_ROWS = b"IUD"
-# Changes in one record, and their bytes: records must be the same when a piece is read again, so nothing else may cut
-# them.
-_CHANGES_IN_RECORD = 10_000
-_BYTES_IN_RECORD = 1 << 24
 _POLL_MS = 50
 _WAIT_S = 0.005
 _ASK_EVERY_S = 0.05
@@ -280,7 +274,7 @@ class CdcReader(SplitReader):
         self._questions = DatabaseQuestions(settings)
         self._parts: Any = None
         # Messages that have come; the first may be of a transaction that belongs to a later piece.
-        self._taken: deque[Any] = deque()
+        self._taken = MessageRun([])
 
     def behind(self, split: Split, records: int) -> Split | None:
         """A part is one record: behind it nothing is left, but what was seen is still to be told."""
@@ -340,13 +334,12 @@ class CdcReader(SplitReader):
     def _piece(self, piece: LogPiece) -> Generator[Batch, None, None]:
         stream = self._opened(piece)
         stream.confirm(piece.confirmed)
-        rows, taken, asked_at = self._rows, self._taken, 0.0
+        rows, asked_at = self._rows, 0.0
         rows.meet(Seam(piece.chunks) if piece.chunks else None)
-        count = size = 0
         while True:
-            if not taken:
-                taken.extend(stream.take(_WAIT_S))
-            if not taken:
+            if not self._taken:
+                self._taken = MessageRun(stream.take(_WAIT_S))
+            if not self._taken:
                 if not self._is_in_transaction:
                     if stream.reached >= piece.end:
                         break
@@ -355,17 +348,13 @@ class CdcReader(SplitReader):
                         stream.tell(wants_answer=True)
                 yield [], None
                 continue
-            message = taken[0]
-            # For every change: 0.3 µs with its message's way from libpq.
-            if message[KIND_AT] in _OF_ROWS:
-                rows.add(taken.popleft())
-                count += 1
-                size += len(message)
-                if count >= _CHANGES_IN_RECORD or size >= _BYTES_IN_RECORD:
-                    count = size = 0
+            changes = self._taken.changes()
+            if changes:
+                self._taken.skip(rows.add(changes))
+                if rows.is_full:
                     yield _records(rows.take())
-            elif self._is_of_piece(decode_message(bytes(message[KIND_AT:])), piece.end):
-                taken.popleft()
+            elif self._is_of_piece(decode_message(self._taken.first()), piece.end):
+                self._taken.skip(1)
             else:
                 break
         yield _records(rows.take())

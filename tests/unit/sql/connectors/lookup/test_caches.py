@@ -24,7 +24,8 @@ class Table(KeyedTable):
 
     def fetch(self, keys):
         self.asked.append([key for (key,) in keys])
-        return self._batch(row for row in self.rows if (row[0],) in keys)
+        wanted = set(keys)
+        return self._batch(row for row in self.rows if (row[0],) in wanted)
 
     def fetch_all(self):
         self.asked.append("all")

@@ -157,7 +157,10 @@ def test_the_table_is_seen_as_it_is_when_a_batch_comes(run, shop):
 
 
 def test_more_keys_than_one_query_takes(run, shop):
+    # One transaction: each would be written to the disk.
+    shop.execute("begin")
     shop.executemany("insert into items values (?, 'x', ?)", [(key, key) for key in range(100, 1400)])
+    shop.execute("commit")
     found = run(query("o.id, i.price")).feed(*((key, key, 0) for key in range(100, 1400)))
     assert found == [("+I", (key, key)) for key in range(100, 1400)]
 
