@@ -51,8 +51,11 @@ Thousands of random expressions and hundreds of queries give here what Flink's o
 - **RANK** follows the standard for rows of the same time.
 - **INTERSECT ALL and EXCEPT ALL** compare all columns, also those that nobody reads; Flink forgets these.
 - **Not there**: `(time - time) DAY TO SECOND`, the difference of two times as an interval (TIMESTAMPDIFF says it);
-  the functions of bitmaps (BITMAP_…), of the type VARIANT (PARSE_JSON) and of structured types (OBJECT_OF), which are
-  types that tables here do not have; ML_PREDICT, FROM_CHANGELOG, TO_CHANGELOG.
+  the functions of bitmaps (BITMAP_…), whose type PyFlink's programs cannot read either, and which are bytes of Java's
+  RoaringBitmap; those of structured types (OBJECT_OF, OBJECT_UPDATE), whose values are objects of Java classes;
+  ML_PREDICT, FROM_CHANGELOG, TO_CHANGELOG.
+- **VARIANT**: PARSE_JSON, access by `[]`, JSON_STRING, =, <>, groups; as in Flink it is cast to nothing. `collect()`
+  gives its JSON as a text; PyFlink cannot collect it.
 - **More than there**: OCTET_LENGTH, SUBSTRING and || of bytes, ATAN2 and GREATEST of mixed numbers, OFFSET without
   LIMIT, sessions of table functions in batch mode.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields as fields_of
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -59,6 +59,7 @@ class GroupedTable:
     def __init__(self, table: Table, keys: tuple[syntax.Expression, ...]) -> None:
         self._table = table
         self._keys = keys
+        self._names = _key_names(keys)
 
     def select(self, *fields: Expression[Any]) -> Table:
         """Compute columns for each group, of its keys and of aggregates."""
@@ -74,8 +75,8 @@ class GroupedTable:
 
     def _selected(self, items: tuple[syntax.Expression, ...]) -> Table:
         sets = self._table._sets()
-        named = _with_aggregate_names(sets.all_written_out(items))
-        group_by = queries.GroupBy((self._keys,)) if self._keys else None
+        named = _with_aggregate_names(sets.all_written_out(_with_keys(items, self._names)))
+        group_by = queries.GroupBy((_without_names(self._keys),)) if self._keys else None
         return self._table._bound(queries.Select(sets.named(named), self._table._source(), group_by=group_by))
 
 
@@ -103,14 +104,15 @@ class WindowGroupedTable:
         self._table = table
         self._window = window
         self._keys = keys
+        self._names = _key_names(keys)
 
     def select(self, *fields: Expression[Any]) -> Table:
         """Compute columns for each group and window, of its keys, of aggregates, and of the window's bounds."""
         sets = self._table._sets(frozenset({self._window.alias}))
-        written = sets.all_written_out(map(to_syntax, fields))
+        written = sets.all_written_out(_with_keys(tuple(map(to_syntax, fields)), self._names))
         named = sets.named(_with_aggregate_names(written))
         items = tuple(_with_window_functions(each, self._window) for each in named)
-        group_by = queries.GroupBy(((*self._keys, self._function()),))
+        group_by = queries.GroupBy(((*_without_names(self._keys), self._function()),))
         return self._table._bound(queries.Select(items, self._table._source(), group_by=group_by))
 
     def aggregate(self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper) -> AggregatedTable:
@@ -167,6 +169,36 @@ def _call_of(func: Any, table: Table) -> tuple[syntax.Expression, tuple[str, ...
     if isinstance(expression, syntax.Alias):
         return expression.operand, expression.names
     return expression, names
+
+
+def _key_names(keys: tuple[syntax.Expression, ...]) -> dict[str, syntax.Expression]:
+    """What keys are called that have a name of their own: `group_by((col("a") % 2).alias("odd"))`."""
+    return {each.names[0]: each.operand for each in keys if isinstance(each, syntax.Alias)}
+
+
+def _without_names(keys: tuple[syntax.Expression, ...]) -> tuple[syntax.Expression, ...]:
+    return tuple(each.operand if isinstance(each, syntax.Alias) else each for each in keys)
+
+
+def _with_keys(items: tuple[syntax.Expression, ...], names: Mapping[str, syntax.Expression]) -> list[syntax.Expression]:
+    """Items with the keys in place of their names."""
+
+    def named(part: Any) -> Any:
+        if isinstance(part, tuple):
+            return tuple(map(named, part))
+        if isinstance(part, syntax.Name) and len(part.parts) == 1:
+            return names.get(part.parts[0], part)
+        if not isinstance(part, syntax.Expression):
+            return part
+        return replace(part, **{each.name: named(getattr(part, each.name)) for each in fields_of(part)})
+
+    if not names:
+        return list(items)
+    found = [named(each) for each in items]
+    return [
+        syntax.Alias(new, old.parts) if isinstance(old, syntax.Name) and new is not old else new
+        for new, old in zip(found, items)
+    ]
 
 
 def _with_aggregate_names(items: Sequence[syntax.Expression]) -> list[syntax.Expression]:

@@ -26,6 +26,7 @@ _SIMPLE: dict[str, Callable[[], TypeInformation]] = {
     "DoubleType": Types.DOUBLE,
     "CharType": Types.STRING,
     "VarCharType": Types.STRING,
+    "VariantType": Types.STRING,
     "DateType": Types.SQL_DATE,
     "TimeType": Types.SQL_TIME,
     "TimestampType": Types.SQL_TIMESTAMP,

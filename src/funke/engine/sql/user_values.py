@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
+from funke.engine.types.logical.atomic_types import VariantType
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType, UserDefinedType
 from funke.engine.types.logical.element_types import to_fields
@@ -13,6 +14,7 @@ from funke.engine.types.logical.interval_types import DayTimeIntervalType
 from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.logical.time_types import DateType
 from funke.engine.types.row import Row
+from funke.engine.types.variant_text import shown_text
 
 __all__ = ["from_user_value", "to_user_value"]
 
@@ -35,6 +37,8 @@ def to_user_value(data_type: DataType, has_names: bool = True) -> Convert | None
         return None if element is None else _or_none(lambda items: [element(each) for each in items])
     if isinstance(data_type, (MapType, MultisetType)):
         return _map_convert(data_type, has_names)
+    if isinstance(data_type, VariantType):
+        return _or_none(shown_text)
     if isinstance(data_type, DayTimeIntervalType):
         return _or_none(lambda millis: datetime.timedelta(milliseconds=millis))
     return None

@@ -60,6 +60,7 @@ QUERIES = [
     "ORDER BY ts)",
     "SELECT s, n FROM t CROSS JOIN UNNEST(ARRAY[my_mod(a, 3), my_mod(b, 7)]) AS u (n) WHERE my_mod(n, 2) = 0",
     "SELECT my_mod(b, 7) FROM t EXCEPT SELECT quick_mod(a, 3) FROM t",
+    "SELECT x, y FROM (VALUES (my_mod(8, 3), 'a'), (my_mod(9, 5), 'bc')) AS v (x, y)",
 ]
 
 # Flink takes pandas aggregates in tumbling and hopping group windows and in frames with a beginning only.
@@ -115,6 +116,9 @@ def test_tables_are_grouped_by_functions(t_env: TableEnvironment) -> None:
     key = my_mod(col("a"), 3)
     groups = t.group_by(key).select(my_mod(col("a"), 3), col("b").sum)
     assert changes(groups) == changes(t_env.sql_query("SELECT MOD(a, 3), SUM(b) FROM t GROUP BY MOD(a, 3)"))
+    named = t.group_by(key.alias("rest")).select(col("rest"), col("rest") + 1, col("b").sum)
+    by_name = "SELECT x, x + 1, SUM(b) FROM (SELECT MOD(a, 3) AS x, b FROM t) GROUP BY x"
+    assert changes(named) == changes(t_env.sql_query(by_name))
     window = Tumble.over(lit(20).millis).on(col("ts")).alias("w")
     windows = t.window(window).group_by(col("w"), key).select(my_mod(col("a"), 3), col("w").start, lit(1).count)
     assert changes(windows) == changes(

@@ -16,7 +16,7 @@ from funke.engine.sql.binding.correlations import (
     plain_table_function,
 )
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, column_of, time_of
+from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, calls_in, column_of, time_of
 from funke.engine.sql.binding.group_windows import with_group_window
 from funke.engine.sql.binding.grouped_queries import (
     AggregateFinder,
@@ -29,7 +29,7 @@ from funke.engine.sql.binding.grouped_queries import (
 from funke.engine.sql.binding.lookup_joins import bind_lookup_join, is_temporal
 from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
 from funke.engine.sql.binding.over_queries import OverBinder, has_over
-from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation
+from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation, UnionAll
 from funke.engine.sql.binding.row_windows import with_row_windows
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
@@ -38,6 +38,7 @@ from funke.engine.sql.binding.window_grouping import with_windows
 from funke.engine.sql.binding.window_tables import bind_window_table
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session
+from funke.engine.sql.functions.user_scalars import UserScalar
 from funke.engine.sql.functions.values import to_value, to_values
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
@@ -49,6 +50,9 @@ __all__ = ["QueryBinder"]
 
 # Finds a table or view by its path, with the options of a hint if there are any; None if there is none.
 FindTable = Callable[..., Relation | None]
+
+# What SELECT 1 reads: one row, whose only column nobody sees, since a batch without columns has no rows.
+_ONE_ROW = Constants((Column("", BooleanType(False)),), ((True,),))
 
 # The parts of a SELECT that have a meaning here; whatever else is set is refused by its name.
 _REFUSED = {"qualify": "QUALIFY"}
@@ -149,8 +153,7 @@ class QueryBinder:
 
     def _bind_source(self, source: queries.Relation | None) -> tuple[Relation, Scope]:
         if source is None:
-            # SELECT 1: one row, whose only column nobody sees, since a batch without columns has no rows.
-            return Constants((Column("", BooleanType(False)),), ((True,),)), Scope()
+            return _ONE_ROW, Scope()
         if is_correlated(source):
             left = self._bind_source(source.left if isinstance(source, queries.Join) else None)
             return bind_correlation(source, left, self._expression_binder, self.find_table_function)
@@ -217,6 +220,13 @@ class QueryBinder:
         if any(each is None for each in types):
             raise refused("Values passed to VALUES operator must have compatible types", values.position)
         columns = tuple(Column(f"EXPR${place}", each) for place, each in enumerate(types) if each is not None)
+        if any(isinstance(call.call.function, UserScalar) for row in rows for each in row for call in calls_in(each)):
+            # A function of the user's runs where it is opened.
+            each_row = [
+                Calculation(_columns([column.name for column in columns], row), _ONE_ROW, tuple(row)) for row in rows
+            ]
+            typed = tuple(self._as_types(each, columns) for each in each_row)
+            return typed[0] if len(typed) == 1 else UnionAll(columns, typed)
         return Constants(columns, tuple(tuple(map(_constant, row)) for row in rows))
 
     def _bind_set_operation(self, query: queries.SetOperation) -> Relation:
@@ -258,11 +268,11 @@ def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
     return Calculation(columns, relation, same)
 
 
-_ONE_ROW = pa.record_batch([pa.nulls(1)], names=[""])
+_ONE_BATCH = pa.record_batch([pa.nulls(1)], names=[""])
 
 
 def _constant(expression: BoundExpression) -> object:
-    found = column_of(expression)(_ONE_ROW)
+    found = column_of(expression)(_ONE_BATCH)
     return to_value(found, expression.type) if isinstance(found, pa.Scalar) else to_values(found, expression.type)[0]
 
 

@@ -13,6 +13,7 @@ from funke.engine.types.logical.atomic_types import (
     DoubleType,
     FloatType,
     VarBinaryType,
+    VariantType,
 )
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType
@@ -20,6 +21,7 @@ from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearM
 from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType, TimeType
 from funke.engine.types.number_text import double_text, float_text
+from funke.engine.types.variant_text import shown_text
 
 __all__ = ["Text", "external_text"]
 
@@ -110,6 +112,7 @@ _WRITERS: dict[type[DataType], Callable[[Any], Text]] = {
     FloatType: lambda _: float_text,
     DoubleType: lambda _: double_text,
     DecimalType: lambda _: str,
+    VariantType: lambda _: shown_text,
     BinaryType: lambda _: _bytes_text,
     VarBinaryType: lambda _: _bytes_text,
     TimeType: lambda _: _time_text,

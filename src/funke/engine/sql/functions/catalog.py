@@ -14,8 +14,10 @@ from funke.engine.sql.functions.mathematics import MATHEMATICS
 from funke.engine.sql.functions.operators import OPERATORS
 from funke.engine.sql.functions.regexes import REGEXES
 from funke.engine.sql.functions.surroundings import SURROUNDINGS
+from funke.engine.sql.functions.text_tests import TEXT_TESTS
 from funke.engine.sql.functions.texts import TEXTS
 from funke.engine.sql.functions.times import TIMES
+from funke.engine.sql.functions.variants import VARIANTS
 
 __all__ = ["FUNCTIONS", "GROUPS", "find_function"]
 
@@ -26,12 +28,13 @@ GROUPS: dict[str, tuple[Function, ...]] = {
     "Conditions": CONDITIONAL,
     "Casts": CASTING,
     "Numbers": MATHEMATICS,
-    "Texts": TEXTS,
+    "Texts": (*TEXTS, *TEXT_TESTS),
     "Patterns": REGEXES,
     "Hashes": HASHES,
     "Dates and times": TIMES,
     "Collections": COLLECTIONS,
     "JSON": JSON,
+    "Variants": VARIANTS,
     "Surroundings": SURROUNDINGS,
 }
 

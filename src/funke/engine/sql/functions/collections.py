@@ -10,13 +10,14 @@ import pyarrow.compute as pc
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.type_rules import like_argument
 from funke.engine.sql.functions.value_casts import value_cast
-from funke.engine.types.logical.atomic_types import BooleanType, IntType, VarCharType
+from funke.engine.types.logical.atomic_types import BooleanType, IntType, VarCharType, VariantType
 from funke.engine.types.logical.casts import can_cast_implicitly
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.common_type import common_type
 from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import INTEGRAL, LONGEST, any_nullable, is_nullable, with_nullable
+from funke.engine.types.logical.families import CHARACTER, INTEGRAL, LONGEST, any_nullable, is_nullable, with_nullable
 from funke.engine.types.logical.row_type import RowField, RowType
+from funke.engine.types.variant_text import element_of, member_of
 
 __all__ = ["COLLECTIONS"]
 
@@ -73,6 +74,8 @@ def _at_type(arguments: Sequence[Argument]) -> DataType | None:
     whole: Any = arguments[0].type
     if isinstance(whole, ArrayType):
         return with_nullable(whole.element_type, True) if isinstance(arguments[1].type, (*INTEGRAL, NullType)) else None
+    if isinstance(whole, VariantType):
+        return VariantType() if isinstance(arguments[1].type, (*INTEGRAL, *CHARACTER, NullType)) else None
     if isinstance(whole, MapType) and common_type([whole.key_type, arguments[1].type]) is not None:
         return with_nullable(whole.value_type, True)
     return None
@@ -81,6 +84,8 @@ def _at_type(arguments: Sequence[Argument]) -> DataType | None:
 def _at(whole: Any, key: Any) -> Any:
     if isinstance(whole, dict):
         return whole.get(key)
+    if isinstance(whole, str):
+        return member_of(whole, key) if isinstance(key, str) else element_of(whole, key)
     return whole[key - 1] if 1 <= key <= len(whole) else None
 
 
@@ -264,10 +269,10 @@ COLLECTIONS: tuple[Function, ...] = (
     Function(("row",), "any...", _row_type, lambda *values: values, is_strict=False, purpose="The row of some values."),
     _function(
         "at",
-        "array/map, any",
+        "array/map/variant, any",
         _at_type,
         _at,
-        "An element of an array, by its place from 1, or the value of a key: `a[1]`.",
+        "An element of an array, by its place from 1, or the value of a key: `a[1]`; the same of a VARIANT.",
     ),
     Function(
         ("get",),

@@ -15,11 +15,12 @@ from typing import Any
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.json_paths import PathError, parse_path
 from funke.engine.sql.functions.value_casts import value_cast, value_text
-from funke.engine.types.logical.atomic_types import BooleanType, VarCharType
+from funke.engine.types.logical.atomic_types import BooleanType, VarCharType, VariantType
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType, NullType
 from funke.engine.types.logical.families import APPROXIMATE, BINARY, LONGEST, NUMERIC, with_nullable
 from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.variant_text import shown_text
 
 __all__ = ["JSON"]
 
@@ -45,8 +46,17 @@ class _Document:
     content: Any
 
 
+@dataclass(frozen=True)
+class _Raw:
+    """JSON that is written already."""
+
+    text: str
+
+
 def _write(value: Any) -> str:
     """Return JSON without spaces, with numbers as they were."""
+    if isinstance(value, _Raw):
+        return value.text
     if isinstance(value, _Document):
         return _write(value.content)
     if isinstance(value, dict):
@@ -255,6 +265,8 @@ def _member(argument: Argument, call: BoundCall) -> Callable[[Any], Any]:
     """What turns an argument into a part of JSON; one that is JSON itself is taken as it is."""
     if argument.is_json:
         return lambda text: None if text is None else _Document(_parse(text))
+    if isinstance(argument.type, VariantType):
+        return lambda stored: None if stored is None else _Raw(shown_text(stored))
     return _part(argument.type, call)
 
 

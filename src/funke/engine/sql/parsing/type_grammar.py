@@ -20,6 +20,7 @@ from funke.engine.types.logical.atomic_types import (
     TinyIntType,
     VarBinaryType,
     VarCharType,
+    VariantType,
 )
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType
@@ -45,8 +46,9 @@ _PLAIN: dict[str, Callable[[], DataType]] = {
     "STRING": lambda: VarCharType(LONGEST),
     "BYTES": lambda: VarBinaryType(LONGEST),
     "DATE": DateType,
+    "VARIANT": VariantType,
 }
-_UNSUPPORTED = {"RAW", "STRUCTURED", "VARIANT", "BITMAP"}
+_UNSUPPORTED = {"RAW", "STRUCTURED", "BITMAP"}
 
 
 class TypeGrammar(Cursor):

@@ -20,6 +20,7 @@ from funke.engine.types.logical.atomic_types import (
     TinyIntType,
     VarBinaryType,
     VarCharType,
+    VariantType,
 )
 from funke.engine.types.logical.collection_types import ArrayType, MapType
 from funke.engine.types.logical.data_type import DataType, NullType
@@ -104,6 +105,7 @@ _TO_ARROW: dict[type[DataType], Callable[[Any], Any]] = {
     DoubleType: lambda _: pa.float64(),
     CharType: lambda _: pa.utf8(),
     VarCharType: lambda _: pa.utf8(),
+    VariantType: lambda _: pa.utf8(),
     BinaryType: lambda data_type: pa.binary(data_type.length),
     VarBinaryType: lambda _: pa.binary(),
     DecimalType: lambda data_type: pa.decimal128(data_type.precision, data_type.scale),

@@ -17,6 +17,7 @@ __all__ = [
     "TinyIntType",
     "VarBinaryType",
     "VarCharType",
+    "VariantType",
 ]
 
 
@@ -49,6 +50,10 @@ class VarBinaryType(_SizedType):
 
 class BooleanType(AtomicType):
     """True and False."""
+
+
+class VariantType(AtomicType):
+    """A document of JSON, whose parts are found by name and by place."""
 
 
 class TinyIntType(IntegralType):

@@ -17,6 +17,7 @@ from funke.engine.types.logical.atomic_types import (
     TinyIntType,
     VarBinaryType,
     VarCharType,
+    VariantType,
 )
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.common_type import common_type
@@ -70,6 +71,7 @@ _RULES: dict[type[DataType], tuple[Kinds, Kinds]] = {
     YearMonthIntervalType: ((YearMonthIntervalType,), (*EXACT, *CHARACTER)),
     DayTimeIntervalType: ((DayTimeIntervalType,), (*EXACT, *CHARACTER)),
     RawType: ((RawType,), BINARY),
+    VariantType: ((VariantType,), ()),
 }
 
 

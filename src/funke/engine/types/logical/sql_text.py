@@ -20,6 +20,7 @@ from funke.engine.types.logical.atomic_types import (
     TinyIntType,
     VarBinaryType,
     VarCharType,
+    VariantType,
 )
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType, NullType, RawType
@@ -51,6 +52,7 @@ _PLAIN: dict[type[DataType], str] = {
     FloatType: "FLOAT",
     DoubleType: "DOUBLE",
     DateType: "DATE",
+    VariantType: "VARIANT",
 }
 _SIZED: dict[type[DataType], str] = {
     CharType: "CHAR",
@@ -178,6 +180,7 @@ _FROM_NAME: dict[str, Callable[[], DataType]] = {
     "STRING": DataTypes.STRING,
     "BYTES": DataTypes.BYTES,
     "NULL": DataTypes.NULL,
+    "VARIANT": VariantType,
 }
 
 
