@@ -49,8 +49,8 @@ def _text_of(value: Any) -> str:
 
 def from_json(kind: type[T], content: Any) -> T:
     """The value of a frozen class that `to_json` has written; what this version does not know is left out."""
-    convert = _converter(kind)
-    converted: T = content if convert is None else convert(content)
+    of: Any = kind
+    converted: T = _applied(_converter(of), content)
     return converted
 
 
