@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from funke import __version__
-from funke.common import Configuration, Types, WatermarkStrategy
+from funke.common import Configuration, Time, Types, WatermarkStrategy
 from funke.common.watermark_strategy import TimestampAssigner
 from funke.datastream import (
     AggregateFunction,
@@ -124,11 +124,11 @@ def results(env: StreamExecutionEnvironment, per_checkpoint: int | None = None) 
     rate = RateLimiterStrategy.per_checkpoint(per_checkpoint) if per_checkpoint is not None else None
     source = DataGeneratorSource(lambda index: index, RECORDS, Types.LONG(), rate_limiter_strategy=rate)
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Timestamps())
-    numbers = env.from_source(source, strategy, "numbers").uid("numbers")
+    numbers = env.from_source(source, strategy, "numbers").uid("numbers").set_parallelism(1)
     keyed = numbers.key_by(lambda number: number % KEYS)
     states = keyed.process(Everything(), Types.STRING()).uid("states")
     pairs = numbers.map(lambda number: (number % KEYS, 1)).key_by(lambda pair: pair[0])
-    windows = pairs.window(TumblingEventTimeWindows.of_milliseconds(WINDOW_MS)).reduce(
+    windows = pairs.window(TumblingEventTimeWindows.of(Time.milliseconds(WINDOW_MS))).reduce(
         lambda left, right: (left[0], left[1] + right[1])
     )
     counts = windows.uid("windows").map(lambda pair: f"window {pair[0]} {pair[1]}", Types.STRING())
@@ -138,7 +138,9 @@ def results(env: StreamExecutionEnvironment, per_checkpoint: int | None = None) 
 
 def main() -> None:
     """Takes the savepoint in the middle of the input."""
-    env = StreamExecutionEnvironment.get_execution_environment(Configuration()).set_parallelism(2)
+    # In files, not in the metadata alone.
+    configuration = Configuration().set_string("execution.checkpointing.data-inline-threshold", "0")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
     env.enable_checkpointing(200)
     results(env, per_checkpoint=20).print()
     client = env.execute_async("kept")

@@ -123,7 +123,16 @@ async def _http_error(request: Request, error: Exception) -> Response:
     text = {404: f"Not found: {request.url.path[:200]}", 405: "Method not allowed"}.get(error.status_code, error.detail)
     response = _errors(error.status_code, text)
     response.headers.update(error.headers or {})
+    if error.status_code == 405:
+        response.headers["allow"] = ", ".join(sorted(_methods(request)))
     return response
+
+
+def _methods(request: Request) -> set[str]:
+    """What a path can be asked with: each method is a route of its own, and knows only itself."""
+    routes = [each for each in request.app.routes if isinstance(each, StarletteRoute)]
+    path = next((each.path for each in routes if each.path_regex.match(request.url.path)), None)
+    return {method for each in routes if each.path == path for method in each.methods or ()}
 
 
 async def _failure(request: Request, error: Exception) -> Response:

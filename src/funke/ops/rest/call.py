@@ -95,7 +95,9 @@ class Parameter:
 
     name: str
     description: str
-    kind: type = str
+    # See `shapes`.
+    kind: Any = str
+    is_required: bool = False
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from funke.engine.types.job_status import JobStatus
 from funke.ops.metrics.cluster_figures import cluster_figures, process_figures
 from funke.ops.rest.call import Answer, Call, Parameter, RestError, Route
 from funke.ops.rest.job_pages import KEY_VALUES, key_values
-from funke.ops.rest.metric_pages import AGGREGATED, GET, VALUES, aggregated, values
+from funke.ops.rest.metric_pages import AGG, AGGREGATED, GET, VALUES, aggregated, values
 from funke.ops.rest.shapes import ANY, MapOf, Optional
 from funke.ops.rest.vertex_pages import task_manager_id
 from funke.version import __version__ as flink_version
@@ -413,7 +413,7 @@ ROUTES = (
         AGGREGATED,
         query=(
             GET,
-            Parameter("agg", "which of min, max, sum, avg, skew"),
+            AGG,
             Parameter("taskmanagers", "ids of workers, with commas between"),
         ),
     ),

@@ -13,7 +13,7 @@ from funke.engine.jobs.checkpoints.savepoints import Afterwards
 from funke.ops.rest.call import Answer, Call, Parameter, RestError, Route
 from funke.ops.rest.job_directory import KnownJob
 from funke.ops.rest.operations import TooManyOperations
-from funke.ops.rest.shapes import ANY, OneOf, Optional
+from funke.ops.rest.shapes import ANY, AtLeast, OneOf, Optional, Text
 from funke.ops.rest.vertex_figures import vertex_id
 
 __all__ = ["ROUTES"]
@@ -118,7 +118,7 @@ def checkpoint(call: Call) -> Any:
     if kind not in _CHECKPOINT_TYPES:
         raise RestError(400, f"'checkpointType' must be one of {', '.join(_CHECKPOINT_TYPES)}, got '{kind[:100]}'")
     if kind == "INCREMENTAL" and not _is_incremental(job):
-        raise RestError(400, "Checkpoints of this job are full ones: execution.checkpointing.incremental is not set")
+        raise RestError(409, "Checkpoints of this job are full ones: execution.checkpointing.incremental is not set")
     commanded = job.commanded()
     return _begin(call, "checkpoint", job.job_id, lambda: commanded.checkpoint(kind == "FULL").result())
 
@@ -184,7 +184,9 @@ def put_resource_requirements(call: Call) -> Any:
 
 _REQUEST_ID = {"request-id": str}
 _OUTCOME = {"status": {"id": OneOf(("IN_PROGRESS", "COMPLETED"))}, "operation": Optional(ANY)}
-_FORMAT = Optional(OneOf(("CANONICAL", "NATIVE")))
+_FORMAT = Optional(OneOf(("CANONICAL",)))
+_TRIGGER_ID = Optional(Text(f"^{_TRIGGER.pattern}$"))
+_PLACE = Text("^(/|file:|[a-z0-9]+://)")
 
 ROUTES = (
     Route(
@@ -193,7 +195,7 @@ ROUTES = (
         cancel,
         "Cancels a job",
         ANY,
-        query=(Parameter("mode", "cancel"),),
+        query=(Parameter("mode", "cancel", OneOf(("cancel",))),),
         status=202,
     ),
     Route(
@@ -203,10 +205,10 @@ ROUTES = (
         "Takes a savepoint; the job goes on unless told otherwise",
         _REQUEST_ID,
         {
-            "target-directory": Optional(str),
+            "target-directory": Optional(_PLACE),
             "cancel-job": Optional(bool),
             "formatType": _FORMAT,
-            "triggerId": Optional(str),
+            "triggerId": _TRIGGER_ID,
         },
         status=202,
     ),
@@ -224,10 +226,10 @@ ROUTES = (
         "Ends a job with a savepoint",
         _REQUEST_ID,
         {
-            "targetDirectory": Optional(str),
+            "targetDirectory": Optional(_PLACE),
             "drain": Optional(bool),
             "formatType": _FORMAT,
-            "triggerId": Optional(str),
+            "triggerId": _TRIGGER_ID,
         },
         status=202,
     ),
@@ -237,7 +239,7 @@ ROUTES = (
         checkpoint,
         "Takes a checkpoint now; the next one by itself comes an interval later",
         _REQUEST_ID,
-        {"checkpointType": Optional(OneOf(_CHECKPOINT_TYPES)), "triggerId": Optional(str)},
+        {"checkpointType": Optional(OneOf(_CHECKPOINT_TYPES)), "triggerId": _TRIGGER_ID},
         status=202,
     ),
     Route("GET", "/jobs/{jobid}/checkpoints/{triggerid}", checkpoint_status, "What became of a checkpoint", _OUTCOME),
@@ -247,7 +249,7 @@ ROUTES = (
         dispose,
         "Removes a savepoint",
         _REQUEST_ID,
-        {"savepoint-path": str, "triggerId": Optional(str)},
+        {"savepoint-path": _PLACE, "triggerId": _TRIGGER_ID},
         status=202,
     ),
     Route("GET", "/savepoint-disposal/{triggerid}", disposal_status, "What became of a removal", _OUTCOME),
@@ -257,7 +259,7 @@ ROUTES = (
         rescale,
         "Ends a job with a savepoint and starts its program anew from there with another parallelism",
         _REQUEST_ID,
-        query=(Parameter("parallelism", "subtasks per operator", int),),
+        query=(Parameter("parallelism", "subtasks per operator", AtLeast(1), is_required=True),),
         status=202,
     ),
     Route("GET", "/jobs/{jobid}/rescaling/{triggerid}", rescaling_status, "What became of that", _OUTCOME),

@@ -13,7 +13,7 @@ from funke.engine.jobs.views.bottleneck import find_bottleneck
 from funke.engine.jobs.views.job_view import ExceptionView, JobView, VertexView
 from funke.engine.types.job_status import JobStatus
 from funke.ops.rest.call import Call, Parameter, RestError, Route
-from funke.ops.rest.shapes import ANY, MapOf, Optional
+from funke.ops.rest.shapes import ANY, AtLeast, MapOf, Optional
 from funke.ops.rest.vertex_figures import IO_SHAPE, summed_figures, vertex_id, vertex_times
 
 __all__ = ["ROUTES", "plan_of"]
@@ -428,7 +428,7 @@ ROUTES = (
                 "truncated": bool,
             }
         },
-        query=(Parameter("maxExceptions", "how many at most", int), Parameter("failureLabelFilter", "not used")),
+        query=(Parameter("maxExceptions", "how many at most", AtLeast(1)), Parameter("failureLabelFilter", "not used")),
     ),
     Route(
         "GET",

@@ -8,13 +8,14 @@ from typing import Any
 from funke.engine.jobs.views.job_view import JobView
 from funke.ops.metrics.job_figures import job_figures
 from funke.ops.rest.call import Call, Parameter, RestError, Route
-from funke.ops.rest.shapes import Optional
+from funke.ops.rest.shapes import Optional, Text
 from funke.ops.rest.vertex_figures import find_subtask, find_vertex, metrics_of
 
 __all__ = ["AGGREGATED", "GET", "VALUES", "aggregated", "values"]
 
 GET = Parameter("get", "names of metrics, with commas between; their names are listed without it")
-_AGG = Parameter("agg", "which of min, max, sum, avg, skew; all of them without it")
+_WORDS = "(min|max|sum|avg|skew)"
+AGG = Parameter("agg", "which of min, max, sum, avg, skew; all of them without it", Text(f"^({_WORDS}(,{_WORDS})*)?$"))
 VALUES = [{"id": str, "value": Optional(str)}]
 AGGREGATED = [
     {
@@ -128,7 +129,7 @@ ROUTES = (
         of_jobs,
         "Aggregates over jobs",
         AGGREGATED,
-        query=(GET, _AGG, Parameter("jobs", "ids of jobs, with commas between")),
+        query=(GET, AGG, Parameter("jobs", "ids of jobs, with commas between")),
     ),
     Route("GET", "/jobs/{jobid}/metrics", of_job, "Metrics of a job", VALUES, query=(GET,)),
     Route("GET", f"{_V}/metrics", of_vertex, "Metrics of a vertex by subtask", VALUES, query=(GET,)),
@@ -138,7 +139,7 @@ ROUTES = (
         of_subtasks,
         "Aggregates over subtasks",
         AGGREGATED,
-        query=(GET, _AGG, Parameter("subtasks", "subtasks, as 0,2,5-7")),
+        query=(GET, AGG, Parameter("subtasks", "subtasks, as 0,2,5-7")),
     ),
     Route("GET", f"{_V}/subtasks/{{subtaskindex}}/metrics", of_subtask, "Metrics of a subtask", VALUES, query=(GET,)),
     Route(

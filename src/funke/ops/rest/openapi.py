@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from funke.ops.rest.call import Route
-from funke.ops.rest.shapes import to_schema
+from funke.ops.rest.shapes import AtLeast, to_schema
 from funke.version import __version__ as flink_version
 
 __all__ = ["openapi_document"]
 
 _PART = re.compile(r"\{(\w+)\}")
+# Parts of paths that are no names.
+_NUMBERS = dict.fromkeys(("attempt", "checkpointid", "subtaskindex"), AtLeast(0))
 _ERRORS = {
     "description": "what was wrong",
     "content": {"application/json": {"schema": to_schema({"errors": [str]})}},
@@ -42,14 +44,14 @@ def openapi_document(routes: Iterable[Route]) -> dict[str, Any]:
 
 def _operation(route: Route) -> dict[str, Any]:
     parts = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        {"name": name, "in": "path", "required": True, "schema": to_schema(_NUMBERS.get(name, str))}
         for name in _PART.findall(route.path)
     ]
     query = [
         {
             "name": each.name,
             "in": "query",
-            "required": False,
+            "required": each.is_required,
             "description": each.description,
             "schema": to_schema(each.kind),
         }
@@ -77,8 +79,10 @@ def _capital(part: str) -> str:
 
 def _body(route: Route) -> dict[str, Any] | None:
     if route.is_upload:
-        schema = {"type": "object", "properties": {"jarfile": {"type": "string", "format": "binary"}}}
+        file = {"jarfile": {"type": "string", "format": "binary"}}
+        schema = {"type": "object", "properties": file, "required": list(file)}
         return {"required": True, "content": {"multipart/form-data": {"schema": schema}}}
     if route.body is None:
         return None
-    return {"required": False, "content": {"application/json": {"schema": to_schema(route.body)}}}
+    schema = to_schema(route.body)
+    return {"required": "required" in schema, "content": {"application/json": {"schema": schema}}}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ANY", "MapOf", "OneOf", "Optional", "to_schema"]
+__all__ = ["ANY", "AtLeast", "MapOf", "OneOf", "Optional", "Text", "to_schema"]
 
 _PRIMITIVES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
@@ -35,6 +35,20 @@ class Optional:
     value: Any
 
 
+@dataclass(frozen=True)
+class Text:
+    """A text that fits a regular expression."""
+
+    pattern: str
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """A whole number."""
+
+    least: int
+
+
 ANY = MapOf(None)
 
 
@@ -50,8 +64,14 @@ def to_schema(shape: Any) -> dict[str, Any]:
         return {"type": "object", "additionalProperties": to_schema(shape.value)}
     if isinstance(shape, OneOf):
         return {"type": "string", "enum": list(shape.words)}
+    if isinstance(shape, Text):
+        return {"type": "string", "pattern": shape.pattern}
+    if isinstance(shape, AtLeast):
+        return {"type": "integer", "minimum": shape.least, "maximum": 10**18 - 1}
     if isinstance(shape, Optional):
-        return {"nullable": True, **to_schema(shape.value)}
+        inner = to_schema(shape.value)
+        # Null is one of the words then.
+        return {"nullable": True, **inner, **({"enum": [*inner["enum"], None]} if "enum" in inner else {})}
     required = [key for key, each in shape.items() if not isinstance(each, Optional)]
     return {
         "type": "object",

@@ -256,7 +256,7 @@ def test_what_is_refused(client: TestClient, home: str, job: OwnedRecord) -> Non
         ("POST", f"{base}/stop", {"drain": "yes"}, 400),
         ("GET", f"{base}/savepoints/ffff", None, 404),
         ("POST", f"{base}/checkpoints", {"checkpointType": "HALF"}, 400),
-        ("POST", f"{base}/checkpoints", {"checkpointType": "INCREMENTAL"}, 400),
+        ("POST", f"{base}/checkpoints", {"checkpointType": "INCREMENTAL"}, 409),
         ("GET", f"{base}/checkpoints/ffff", None, 404),
         ("PATCH", f"{base}/rescaling?parallelism=0", None, 400),
         ("PATCH", f"{base}/rescaling?parallelism=3", None, 503),
@@ -419,3 +419,8 @@ def test_programs_are_sent_and_run(home: str, tmp_path: Path, job: OwnedRecord) 
     trigger = client.patch(f"/jobs/{job.job_id}/rescaling?parallelism=4").json()["request-id"]
     assert wait_for(client, f"/jobs/{job.job_id}/rescaling/{trigger}") == {"job-id": f"{job.job_id}x4"}
     assert client.delete("/cluster").status_code == 200 and taking.is_over
+
+
+def test_a_method_that_is_not_allowed_hears_of_all_that_are(client: TestClient, job: OwnedRecord) -> None:
+    answer = client.delete(f"/v1/jobs/{job.job_id}")
+    assert answer.status_code == 405 and answer.headers["allow"] == "GET, HEAD, PATCH"
