@@ -32,9 +32,9 @@ _building: list[subprocess.Popen[bytes]] = []
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Lets the programs of the tests start fast, from an archive of this run's own that is made meanwhile."""
+    """Lets the programs of a long run start fast, from an archive of this run's own that is made meanwhile."""
     os.environ["FUNKE_CLASS_ARCHIVE"] = "use"
-    if not hasattr(config, "workerinput"):  # the processes of pytest-xdist inherit it
+    if config.getoption("numprocesses", None):  # the processes of pytest-xdist inherit what is made
         os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="funke-tests-")
         command = [sys.executable, "-c", "from funke.engine.runtime.starting.archive_build import build; build()"]
         quiet = subprocess.DEVNULL
