@@ -28,24 +28,30 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 _CHECKS = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture)
 settings.register_profile("funke", deadline=None, suppress_health_check=_CHECKS)
 settings.load_profile("funke")
+# Of everything that a run makes for all of its tests.
+RUN_FOLDER = "FUNKE_TESTS_FOLDER"
 _building: list[subprocess.Popen[bytes]] = []
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Lets the programs of a long run start fast, from an archive of this run's own that is made meanwhile."""
     os.environ["FUNKE_CLASS_ARCHIVE"] = "use"
-    if config.getoption("numprocesses", None):  # the processes of pytest-xdist inherit what is made
-        os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="funke-tests-")
+    if hasattr(config, "workerinput"):  # the processes of pytest-xdist inherit it
+        return
+    os.environ[RUN_FOLDER] = tempfile.mkdtemp(prefix="funke-tests-")
+    if config.getoption("numprocesses", None):
+        os.environ["XDG_CACHE_HOME"] = os.environ[RUN_FOLDER]
         command = [sys.executable, "-c", "from funke.engine.runtime.starting.archive_build import build; build()"]
         quiet = subprocess.DEVNULL
         _building.append(subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True))
 
 
-def pytest_unconfigure() -> None:
+def pytest_unconfigure(config: pytest.Config) -> None:
     for builder in _building:
         builder.send_signal(signal.SIGINT)  # so that it can tidy up
         builder.wait()
-        shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ[RUN_FOLDER], ignore_errors=True)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -71,7 +77,7 @@ def kafka() -> Iterator[KafkaBroker]:
 
     with contextlib.ExitStack() as stack:
         try:
-            folder = os.environ.get("FUNKE_TEST_BROKER") or os.path.join(os.environ["XDG_CACHE_HOME"], "kafka")
+            folder = os.environ.get("FUNKE_TEST_BROKER") or os.path.join(os.environ[RUN_FOLDER], "kafka")
             broker = stack.enter_context(shared_broker(Path(folder)))
         except BrokerUnavailableError as reason:
             pytest.skip(str(reason))

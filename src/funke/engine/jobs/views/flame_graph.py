@@ -6,13 +6,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from funke.engine.config import rest_options as options
 from funke.engine.config.settings import Settings
 from funke.engine.errors import FunkeError
-from funke.engine.planner.segments import Plan
 from funke.engine.runtime.flame_samples import SampledStack, SampleOrder
+
+if TYPE_CHECKING:
+    from funke.engine.planner.segments import Plan
 
 __all__ = ["KINDS", "TERMINATED", "WAITING", "FlameGraph", "FlameGraphs", "FlameKind"]
 
