@@ -117,7 +117,7 @@ def title(browser: Browser) -> str:
     return str(browser.run("return document.querySelector('.job-title')?.innerText ?? ''"))
 
 
-def test_a_job_is_run_watched_saved_rescaled_broken_and_resumed(browser: Browser, funke: Funke) -> None:
+def test_a_job_is_watched_saved_and_cancelled(browser: Browser, funke: Funke) -> None:
     (funke.folder / "data").mkdir()
     folder = str(funke.folder / "data")
     started = funke("start-cluster", "-D", "rest.bind-port=0", "-D", "web.submit.enable=true")

@@ -171,12 +171,12 @@ class RunningJob:
         """All there is to see of the job at this moment."""
         seen = with_status(self._planned_view, self._lifecycle)
         seen = with_executions(seen, self._attempts.executions, self._attempts.hosts)
-        metrics = self._metrics()
+        metrics, figures = self._metrics(), self._attempts.figures
         return replace(
             with_pressures(seen, self._pressure.look(metrics.tasks)),
             attempt=self._attempts.package.attempt,
             metrics=metrics,
-            held=self._attempts.figures.held if self._attempts.figures is not None else (),
+            held=figures.held if figures is not None and seen.status is JobStatus.RUNNING else (),
             waiting_for=self._attempts.waiting_for,
             checkpoints=replace(self._keeper.figures, in_progress=int(self._keeper.has_pending)),
             seen_ms=int(time.time() * 1000),

@@ -16,6 +16,7 @@ __all__ = ["HeldSlots"]
 
 # Slots report every second, between two blocks. One block should not take long either: see debloating.
 _HELD_S = 10.0
+_LOOK_S = 0.2
 _ORDER = SampleOrder(samples=10, delay_ms=20, depth=100)
 
 
@@ -33,6 +34,8 @@ class HeldSlots:
         self._clock = clock
         self._heard_at = dict.fromkeys(range(plan.slots), clock())
         self._lock = threading.Lock()
+        self._next_look = 0.0
+        self._known: tuple[HeldView, ...] = ()
         # What was seen in those that are silent; None while somebody looks.
         self._seen: dict[int, HeldView | None] = {}
 
@@ -53,14 +56,18 @@ class HeldSlots:
         self._heard_at.pop(slot, None)
 
     def look(self) -> tuple[HeldView, ...]:
-        """Who is held as far as it is known; others are looked at beside."""
+        """Who is held as far as it is known; others are looked at beside. Asked after every message: mostly cheap."""
+        if self._clock() < self._next_look:
+            return self._known
+        self._next_look = self._clock() + _LOOK_S
         for slot in self.silent(_HELD_S):
             with self._lock:
                 if slot not in self._seen:
                     self._seen[slot] = None
                     threading.Thread(target=self._look_at, args=(slot,), name="funke-held", daemon=True).start()
         with self._lock:
-            return tuple(each for each in self._seen.values() if each is not None)
+            self._known = tuple(each for each in self._seen.values() if each is not None)
+        return self._known
 
     def _look_at(self, slot: int) -> None:
         since_ms = int((time.time() - (self._clock() - self._heard_at.get(slot, self._clock()))) * 1000)

@@ -16,7 +16,7 @@ from funke.engine.state.snapshot.native_files import HeldState
 __all__ = ["Census"]
 
 # Rows that are counted while processing waits: about 2 ms.
-_ROWS = 2_000
+_ROWS = 1_000
 
 
 class Census:
