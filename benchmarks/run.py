@@ -21,6 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from auction_events import auction_files
+from dashboard_paint import RUNS, first_paint
 from data import event_files, text_files
 from kafka_topics import connector_jar, servers, topic
 from micro import epoch_latency_ms, first_select_s, memory_per_key, ten_elements_s
@@ -461,6 +462,15 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
         ),
         "first-select": lambda: under(
             "a first SELECT in a warm session, ten rows (s)", first_select_s(), 1, "median of 5"
+        ),
+        "dashboard": lambda: under(
+            "the dashboard, cold, on this machine: until its first line stands (s)",
+            first_paint().useful_ms / 1000,
+            1,
+            f"first paint after {first_paint().first_ms:.0f} ms, median of {RUNS}",
+        ),
+        "dashboard-size": lambda: under(
+            "what is loaded until then (kB)", first_paint().kilobytes, 600, "nothing in the cache"
         ),
         **nexmark_measures(bench),
         "submission": lambda: submission(*submission_s()),

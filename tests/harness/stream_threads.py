@@ -28,6 +28,7 @@ from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.segments import Plan, to_plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.checkpoint_order import CheckpointOrder, SnapshotAck
+from funke.engine.runtime.flame_samples import SampledStack, SampledThread, SampleOrder, take_samples
 from funke.engine.runtime.pipelined.connection import MESSAGE, Connection
 from funke.engine.runtime.pipelined.messages import Ready
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
@@ -53,6 +54,7 @@ class ThreadRunner:
         self.threads: list[threading.Thread] = []
         folder = tempfile.mkdtemp()
         loops = [SlotLoop(slot, unpack(package), package, folder) for slot in range(plan.slots)]
+        self._loops = loops
         peers: dict[int, dict[int, socket.socket]] = {slot: {} for slot in range(plan.slots)}
         for left, right in combinations(range(plan.slots), 2):
             peers[left][right], peers[right][left] = pair()
@@ -65,6 +67,11 @@ class ThreadRunner:
             self.threads.append(thread)
         for thread in self.threads:
             thread.start()
+
+    def sample(self, slot: int, order: SampleOrder) -> tuple[SampledStack, ...]:
+        thread = self.threads[slot]
+        assert thread.ident is not None and thread.native_id is not None
+        return take_samples(order, SampledThread(thread.ident, thread.native_id, self._loops[slot].busy_vertex))
 
     def wake(self) -> None:
         with contextlib.suppress(OSError):  # the job has ended
@@ -196,7 +203,6 @@ def write_at_once(taker: SnapshotTaker, order: CheckpointOrder, write: WriteSnap
     """In place of `SnapshotTaker.start`: threads do not fork."""
     ack = SnapshotAck(order.checkpoint_id, taker._slot, folder=order.folder)
     try:
-        handles, new_bytes = write(order.folder)
-        taker.acknowledge(replace(ack, handles=handles, new_bytes=new_bytes))
+        taker.acknowledge(replace(ack, **write(order.folder)._asdict()))
     except OSError as error:
         taker.acknowledge(replace(ack, failure=str(error)))

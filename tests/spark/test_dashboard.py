@@ -16,28 +16,46 @@ from tests.unit.ops.dashboard.test_pages import SHOTS
 
 pytestmark = pytest.mark.spark
 
-# A function that takes a millisecond for each record, after a source that is faster.
+# A function that takes a millisecond for each record, after a source that is faster; most records have one key. It
+# fails when a file is there.
 PROGRAM = """
+import os
+import sys
 import time
-from pyflink.common import Types, WatermarkStrategy
-from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.common import Configuration, Types, WatermarkStrategy
+from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from pyflink.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+from pyflink.datastream.state import ValueStateDescriptor
 
-def slow(value):
-    time.sleep(0.001)
-    return value
+folder = sys.argv[1]
+config = Configuration()
+config.set_string("execution.checkpointing.interval", "500 ms")
+config.set_string("execution.checkpointing.savepoint-dir", folder + "/savepoints")
+config.set_string("restart-strategy.type", "none")
+config.set_string("rest.flamegraph.num-samples", "20")
 
-env = StreamExecutionEnvironment.get_execution_environment()
-env.set_parallelism(2)
-env.enable_checkpointing(500)
+class Slow(KeyedProcessFunction):
+    def open(self, context):
+        self.count = context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value, context):
+        time.sleep(0.001)
+        if os.path.exists(folder + "/fail"):
+            raise ValueError(f"{value} is a bad number")
+        self.count.update((self.count.value() or 0) + 1)
+        if value < 0:
+            yield value
+
+env = StreamExecutionEnvironment.get_execution_environment(config)
 source = DataGeneratorSource(
     lambda number: number, 10**9, Types.LONG(), rate_limiter_strategy=RateLimiterStrategy.per_second(20000)
 )
 numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
-slowly = numbers.key_by(lambda value: value % 100).map(slow, Types.LONG()).name("slow").uid("slow")
-slowly.filter(lambda value: False).print()
+keyed = numbers.key_by(lambda value: "hot" if value % 4 else f"key {value % 100}")
+keyed.process(Slow(), Types.LONG()).name("slow").uid("slow").print()
 env.execute("watched")
 """
+LINE = PROGRAM.splitlines().index('            raise ValueError(f"{value} is a bad number")') + 1
 
 
 @pytest.fixture
@@ -69,28 +87,69 @@ def funke(browser: Browser, tmp_path: Path) -> Iterator[Funke]:
     found("stop-cluster")
 
 
+def field(label: str) -> str:
+    """The field of a dialog that is called so."""
+    return f"[...document.querySelectorAll('dialog label')].find((each) => each.innerText.startsWith('{label}'))"
+
+
+def put(browser: Browser, label: str, text: str) -> None:
+    """Writes into a field, as if typed."""
+    script = (
+        f"const found = {field(label)}.querySelector('input,textarea'); found.value = arguments[0];"
+        "found.dispatchEvent(new Event('input', {bubbles: true}))"
+    )
+    browser.run(script, text)
+
+
+def run_program(browser: Browser, **fields: str) -> str:
+    """Runs the program from the page Submit; the id of its job, whose page is shown then."""
+    browser.go("submit")
+    browser.click("td button", "Run")
+    browser.wait("the question", lambda: browser.run(f"return Boolean({field('Parallelism')})"))
+    for label, text in fields.items():
+        put(browser, label, text)
+    browser.click("dialog button", "Run")
+    browser.wait("its job", lambda: browser.address().startswith("#/jobs/"), 120)
+    return browser.address().split("/")[2]
+
+
+def title(browser: Browser) -> str:
+    return str(browser.run("return document.querySelector('.job-title')?.innerText ?? ''"))
+
+
 def test_a_job_is_watched_saved_and_cancelled(browser: Browser, funke: Funke) -> None:
-    (funke.folder / "job.py").write_text(PROGRAM)
-    started = funke("start-cluster", "-D", "rest.bind-port=0")
+    (funke.folder / "data").mkdir()
+    folder = str(funke.folder / "data")
+    started = funke("start-cluster", "-D", "rest.bind-port=0", "-D", "web.submit.enable=true")
     url = re.search(r"http://[\d.:]+", started)
     assert url is not None
-    submitted = re.search(r"JobID ([0-9a-f]{32})", funke("run", "-d", "job.py"))
-    assert submitted is not None
-
     browser.show(1440, "light")
-    browser.open(f"{url[0]}/#/jobs/{submitted[1]}")
+    browser.open(f"{url[0]}/#/submit")
+    browser.wait("the page", lambda: browser.first_line() == "No program has been sent yet.")
+    browser.run(
+        "const data = new DataTransfer(); data.items.add(new File([arguments[0]], 'job.py'));"
+        "document.querySelector('.drop').dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true}))",
+        PROGRAM,
+    )
+    first = run_program(browser, Parallelism="1", Arguments=folder)
+
+    # Watched.
     browser.wait("the bottleneck", lambda: browser.first_line().startswith("“slow” is the bottleneck: busy "), 180)
     browser.wait("that it is live", lambda: "\nlive\n" in browser.text())
+    browser.wait("the key", lambda: re.search(r"7\d % of its records have the key 'hot'", browser.first_line()))
     rate = "return document.querySelector('.edge-text b')?.innerText ?? ''"
     browser.wait(
         "a rate on the edge", lambda: re.fullmatch(r"[\d.]+( k)?/s", browser.run(rate)) and browser.run(rate) != "0/s"
     )
+    browser.click(".node", "slow")
+    shown = "return document.querySelector('.flame')?.innerText ?? ''"
+    browser.wait("the flame graph", lambda: re.search(r"process_element \w+\.py:\d+", browser.run(shown)), 60)
     browser.screenshot(SHOTS / "watched-graph.png")
 
-    browser.go(f"jobs/{submitted[1]}/checkpoints")
+    # Saved.
+    browser.go(f"jobs/{first}/checkpoints")
     browser.wait("a checkpoint", lambda: browser.first_line().startswith("Last checkpoint "), 60)
     browser.click("button", "Savepoint")
-    browser.fill("dialog input", str(funke.folder / "savepoints"))
     browser.click("dialog button", "Take savepoint")
     path = browser.wait(
         "the savepoint's path", lambda: browser.run("return document.querySelector('dialog .path code')?.innerText"), 60
@@ -101,15 +160,43 @@ def test_a_job_is_watched_saved_and_cancelled(browser: Browser, funke: Funke) ->
         "it in the history", lambda: "savepoint" in browser.run("return document.querySelector('table').innerText")
     )
     browser.screenshot(SHOTS / "watched-checkpoints.png")
+    browser.go(f"jobs/{first}/state")
+    browser.wait("what it remembers", lambda: re.search(r"“count” of “slow”", browser.first_line()))
+    browser.screenshot(SHOTS / "watched-state.png")
 
+    # Rescaled: it is another job then.
+    browser.click("button", "Rescale")
+    browser.wait("the question", lambda: browser.run(f"return Boolean({field('Parallelism')})"))
+    put(browser, "Parallelism", "2")
+    browser.click("dialog button", "Rescale job")
+    browser.wait("that it goes on", lambda: "goes on with the new parallelism" in browser.text(), 120)
+    browser.click("dialog button", "Open the new job")
+    browser.wait("the new job", lambda: first not in browser.address() and "running" in title(browser), 120)
+    second = browser.address().split("/")[2]
+    browser.wait("both subtasks", lambda: "× 2" in browser.text())
+    browser.screenshot(SHOTS / "rescaled-graph.png")
+
+    # Broken: the user's line is told.
+    (funke.folder / "data" / "fail").touch()
+    browser.go(f"jobs/{second}/exceptions")
+    wanted = rf"\S*job\.py:{LINE} raised ValueError: \d+ is a bad number in “slow”.*"
+    browser.wait("what broke", lambda: re.fullmatch(wanted, browser.first_line()), 120)
+    assert 'raise ValueError(f"{value} is a bad number")' in browser.text()
+    browser.wait("that it has failed", lambda: "failed" in title(browser), 60)
+    browser.screenshot(SHOTS / "broken-exceptions.png")
+
+    # Resumed, and cancelled.
+    (funke.folder / "data" / "fail").unlink()
+    third = run_program(browser, Parallelism="1", Arguments=folder, **{"Start from": str(path)})
+    browser.wait("that it runs", lambda: "running" in title(browser), 120)
+    browser.go(f"jobs/{third}/checkpoints")
+    restored = "Restored from"
+    browser.wait("where it comes from", lambda: restored in browser.text() and "savepoint-" in browser.text())
+    browser.screenshot(SHOTS / "resumed-checkpoints.png")
     browser.click(".actions button", "Cancel")
     browser.click("dialog button", "Cancel job")
     browser.click("dialog button", "Close")
-    browser.wait(
-        "that it is cancelled",
-        lambda: "cancelled" in browser.run("return document.querySelector('.job-title').innerText"),
-        60,
-    )
-    browser.go(f"jobs/{submitted[1]}/graph")
+    browser.wait("that it is cancelled", lambda: "cancelled" in title(browser), 60)
+    browser.go(f"jobs/{third}/graph")
     browser.wait("how it ended", lambda: browser.first_line().startswith("Was cancelled "))
     assert browser.console_errors() == []

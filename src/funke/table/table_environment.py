@@ -416,13 +416,13 @@ class TableEnvironment:
     def _run(self, statement: syntax.Statement) -> TableResult:
         result = execute_statement(self._session, statement)
         if isinstance(result, QueryRows):
-            return self._execute_query(result.relation)
+            return self._execute_query(result.relation, result.text)
         if isinstance(result, Inserts):
             return self._execute_inserts(result.plans)
         return TableResult(ReadyRows(result))
 
-    def _execute_query(self, relation: Relation) -> TableResult:
-        job, channel = start_collecting(self._env, planned_rows(self._session, relation))
+    def _execute_query(self, relation: Relation, text: str = "") -> TableResult:
+        job, channel = start_collecting(self._env, planned_rows(self._session, relation), text)
         names = tuple(each.name for each in relation.columns)
         printed = ResultColumns(names, tuple(each.type for each in relation.columns), self._session.zone)
         return TableResult(JobRows(relation.columns, job, channel, printed, self._session.is_streaming))

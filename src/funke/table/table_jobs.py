@@ -5,11 +5,14 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
+from funke.engine.config.secret_keys import masked_sql
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.graph.operations import ColumnOperator, WriteSink
+from funke.engine.graph.stream_graph import StatementText
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.changelog.change_kinds import kinds_of
 from funke.engine.sql.operators.batch_elements import pack_batches
+from funke.engine.sql.statements.explanations import plan_text
 from funke.engine.sql.statements.outcome import InsertPlan
 from funke.table.relation_streams import stream_of
 from funke.table.state_ids import state_ids
@@ -23,13 +26,18 @@ if TYPE_CHECKING:
 __all__ = ["attach_inserts", "start_collecting", "start_inserting"]
 
 
-def start_collecting(env: StreamExecutionEnvironment, relation: Relation) -> tuple[SubmittedJob, str]:
+# Queries may have thousands of columns; this is for people.
+_MOST_TEXT = 20_000
+
+
+def start_collecting(env: StreamExecutionEnvironment, relation: Relation, text: str = "") -> tuple[SubmittedJob, str]:
     """Start the job that computes rows; return it with the name by which their batches are collected."""
     channel = uuid.uuid4().hex
     with env._temporary_nodes():
         rows = stream_of(env, relation)
         packed = rows._keeping_parallelism(rows._transform(ColumnOperator(pack_batches), "Collect", None))
         sink = env._append(WriteSink(CollectSink(channel)), "Collect table sink", [packed._upstreams], None)
+        sink.statement = _statement(text, plan_text(relation))
         sink.parallelism = env._nodes.nodes[packed._upstreams[0].node_id].parallelism
         graph = env._graph_of({sink.id}, "collect")
     env._pending.difference_update(graph.nodes)
@@ -57,3 +65,9 @@ def attach_inserts(env: StreamExecutionEnvironment, plans: Sequence[InsertPlan])
         rows = stream_of(env, plan.relation)
         with state_ids(env, f"Sink {plan.name}"):
             plan.sink.write(rows, columns, kinds_of(plan.relation), plan.primary_key)
+        # Its sink is what was added last.
+        env._nodes.nodes[env._last_id].statement = _statement(plan.text, plan_text(plan.relation, plan))
+
+
+def _statement(sql: str, plan: str) -> StatementText:
+    return StatementText(masked_sql(sql)[:_MOST_TEXT], plan[:_MOST_TEXT])

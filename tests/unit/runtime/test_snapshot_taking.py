@@ -48,7 +48,7 @@ def writing(content: Callable[[], bytes]) -> Callable[[str], WrittenSnapshots]:
     def write(folder: str) -> WrittenSnapshots:
         os.makedirs(folder, exist_ok=True)
         Path(folder, "1-0-0").write_bytes(content())
-        return (handle(),), 2
+        return WrittenSnapshots((handle(),), 2)
 
     return write
 
@@ -143,7 +143,7 @@ def test_shared_files_of_a_completed_checkpoint_need_not_be_written_again(taker:
     native = (("op", (NativeFile("../shared/a.sst", "a.sst", 3, 77),)),)
 
     def write(folder: str) -> WrittenSnapshots:
-        return (SnapshotHandle(("op",), 0, 1, "1-0-0", 2, native),), 5
+        return WrittenSnapshots((SnapshotHandle(("op",), 0, 1, "1-0-0", 2, native),), 5)
 
     folder = str(tmp_path / "chk-1")
     taker.start(CheckpointOrder(1, folder, is_incremental=True), write, 0.0)
@@ -168,7 +168,7 @@ def test_a_copy_for_another_file_system_that_nobody_wants_any_more_ends(
         os.makedirs(folder)
         for name in ("1-0-0", "2-0-0"):
             Path(folder, name).write_bytes(b"ok")
-        return (handle("1-0-0"), handle("2-0-0")), 4
+        return WrittenSnapshots((handle("1-0-0"), handle("2-0-0")), 4)
 
     monkeypatch.setattr("funke.engine.runtime.snapshot_taking.copy_file", copy)
     taker.start(CheckpointOrder(1, "s3a://bucket/chk-1"), write, 0.0)

@@ -70,7 +70,7 @@ _REASONS = {
     "local.number-taskmanager": _SPARK_RUNS_IT,
     "materialized-table.": "there is no Table API yet",
     "mesos.": _SPARK_RUNS_IT,
-    "metrics.": "figures are told by the service (/metrics) and by reporters for Prometheus and logs alone",
+    "metrics.": "figures are told by the service (/metrics) and by reporters for Prometheus, StatsD and logs alone",
     "minicluster.": _SPARK_RUNS_IT,
     "parallelism.": UNKNOWN,
     "pekko.": _SPARK_RUNS_IT,

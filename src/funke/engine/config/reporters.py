@@ -1,4 +1,4 @@
-"""Reporters of metrics by Flink's keys: `metrics.reporter.<name>.factory.class`, `.port`, `.interval`."""
+"""Reporters of metrics by Flink's keys: `metrics.reporter.<name>.factory.class`, `.host`, `.port`, `.interval`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from funke.engine.config.settings import Settings
 __all__ = ["PREFIX", "ReporterSettings", "reporters_of"]
 
 PREFIX = "metrics.reporter."
-_KINDS = {"prometheus": "prometheus", "slf4j": "log", "logging": "log", "log": "log"}
+_KINDS = {"prometheus": "prometheus", "slf4j": "log", "logging": "log", "log": "log", "statsd": "statsd"}
+_DEFAULT_PORTS = {"statsd": "8125"}
 _DEFAULT_PORT = "9249"
 _DEFAULT_INTERVAL = "60 s"
 
@@ -25,6 +26,8 @@ class ReporterSettings:
     factory: str
     ports: str = _DEFAULT_PORT
     interval_s: float = 60.0
+    # Of one that sends.
+    host: str = "localhost"
 
 
 def reporters_of(settings: Settings) -> list[ReporterSettings]:
@@ -48,4 +51,5 @@ def _reporter(settings: Settings, name: str) -> ReporterSettings:
     short = factory.rpartition(".")[2].lower()
     kind = next((kind for word, kind in _KINDS.items() if short.startswith(word) and "pushgateway" not in short), "")
     interval = parse_duration(value("interval", _DEFAULT_INTERVAL)).to_millis() / 1000
-    return ReporterSettings(name, kind, factory, value("port", _DEFAULT_PORT), max(1.0, interval))
+    port = value("port", _DEFAULT_PORTS.get(kind, _DEFAULT_PORT))
+    return ReporterSettings(name, kind, factory, port, max(1.0, interval), value("host", "localhost"))

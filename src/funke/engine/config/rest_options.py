@@ -41,6 +41,20 @@ MAX_CONTENT_LENGTH = integer_option(
 WEB_SUBMIT = boolean_option("web.submit.enable", False, "Whether programs may be sent over REST and run.")
 WEB_CANCEL = boolean_option("web.cancel.enable", True, "Whether the dashboard offers to cancel jobs.")
 WEB_REFRESH = integer_option("web.refresh-interval", 3_000, "How often the dashboard asks, in milliseconds.")
+FLAMEGRAPH_ENABLED = boolean_option(
+    "rest.flamegraph.enabled",
+    True,
+    "Whether flame graphs are made; samples are taken only while somebody looks, so that they are on, unlike Flink's.",
+)
+FLAMEGRAPH_CLEANUP = duration_option(
+    "rest.flamegraph.cleanup-interval", 10 * 60_000, "How long a flame graph that nobody looks at is kept."
+)
+FLAMEGRAPH_REFRESH = duration_option(
+    "rest.flamegraph.refresh-interval", 60_000, "How old a flame graph may be before samples are taken again."
+)
+FLAMEGRAPH_SAMPLES = integer_option("rest.flamegraph.num-samples", 100, "How many samples make a flame graph.")
+FLAMEGRAPH_DELAY = duration_option("rest.flamegraph.delay-between-samples", 50, "The time between two samples.")
+FLAMEGRAPH_DEPTH = integer_option("rest.flamegraph.stack-depth", 100, "How many functions deep stacks are shown.")
 WEB_UPLOAD_FOLDER = string_option("web.upload.dir", None, "Where programs that were sent are kept.")
 MOST_ENDED_JOBS = integer_option("jobstore.max-capacity", 100, "How many ended jobs are remembered.")
 SLOT_REQUEST_TIMEOUT = duration_option(

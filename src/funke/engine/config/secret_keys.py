@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-__all__ = ["hide_passwords", "is_secret", "masked", "without_secrets"]
+__all__ = ["hide_passwords", "is_secret", "masked", "masked_sql", "without_secrets"]
 
 _PARTS = (
     "password",
@@ -40,6 +40,9 @@ _MOST_VALUE = 1_000
 _URL_PARAMETER = re.compile(rf"([?&;][^=&;]*(?:{'|'.join(map(re.escape, _PARTS))})[^=&;]*=)[^&;\s'\"]*", re.IGNORECASE)
 _URL_USER = re.compile(r"(://[^/@:\s]*:)[^/@\s]+(?=@)")
 
+# An option in a statement, or in one of its hints.
+_SQL_OPTION = re.compile(r"('((?:[^']|'')*)'\s*=\s*)'(?:[^']|'')*'")
+
 
 def is_secret(key: str) -> bool:
     """Whether the value of a key is nobody else's business.
@@ -72,6 +75,19 @@ def masked(configuration: Mapping[str, str]) -> dict[str, str]:
         key: _HIDDEN if is_secret(key) else hide_passwords(str(configuration[key]))[:_MOST_VALUE]
         for key in sorted(configuration)
     }
+
+
+def masked_sql(statement: str) -> str:
+    """A statement as it may be shown.
+
+    >>> masked_sql("INSERT INTO t /*+ OPTIONS('password' = 'abc', 'sink.parallelism' = '2') */ SELECT 1")
+    "INSERT INTO t /*+ OPTIONS('password' = '******', 'sink.parallelism' = '2') */ SELECT 1"
+    """
+
+    def shown(option: re.Match[str]) -> str:
+        return f"{option[1]}'{_HIDDEN}'" if is_secret(option[2]) else option[0]
+
+    return hide_passwords(_SQL_OPTION.sub(shown, statement))
 
 
 def without_secrets(command: Sequence[str]) -> tuple[str, ...]:

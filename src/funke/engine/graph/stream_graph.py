@@ -36,6 +36,14 @@ class StreamEdge:
     input_index: int = 0
 
 
+@dataclass(frozen=True)
+class StatementText:
+    """What a part of the graph was made from: SQL without secrets (empty for calls of the Table API), and its plan."""
+
+    sql: str
+    plan: str
+
+
 @dataclass
 class StreamNode:
     """One operation of the program with its settings; the API's setters change it until the job is submitted."""
@@ -58,6 +66,8 @@ class StreamNode:
     has_side_outputs: bool = False
     # Its parallelism is that of the operator behind it, if there is one that says so.
     follows_receiver: bool = False
+    # Of a sink: the statement that it and what it reads was made from.
+    statement: StatementText | None = None
 
     @property
     def title(self) -> str:

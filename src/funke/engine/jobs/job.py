@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from funke.engine.graph.execution_graph import ExecutionVertex
 from funke.engine.jobs.checkpoints.savepoints import Afterwards
+from funke.engine.jobs.views.flame_graph import FlameGraph, FlameKind
 from funke.engine.jobs.views.job_view import ExceptionView, JobView
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
@@ -27,6 +28,9 @@ class Job(Protocol):
 
     def view(self) -> JobView:
         """All there is to see of it."""
+
+    def flame_graph(self, vertex_id: int, kind: FlameKind = "FULL", subtask: int | None = None) -> FlameGraph:
+        """Which functions take the time of a vertex, or of one of its subtasks."""
 
     def cancel(self) -> Future[None]:
         """Asks the job to end; the future ends when it has."""

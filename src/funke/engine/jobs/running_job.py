@@ -28,6 +28,7 @@ from funke.engine.jobs.notices import notice
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.submission.job_planning import plan_job
 from funke.engine.jobs.views.back_pressure import PressureGauge
+from funke.engine.jobs.views.flame_graph import TERMINATED, FlameGraph, FlameGraphs, FlameKind
 from funke.engine.jobs.views.job_metrics import checkpoint_metrics, job_metrics
 from funke.engine.jobs.views.job_view import ExceptionView, JobView, MetricsView
 from funke.engine.jobs.views.metric_names import metrics_by_name
@@ -64,6 +65,7 @@ class RunningJob:
         self._results = ResultQueues()
         self._attempts = JobAttempts(planned, self._lifecycle, self._results)
         self._attempts.on_wait = self._view_writer.tell
+        self._flames = FlameGraphs(Settings(settings.configuration), planned.plan, self._attempts.sample)
         self.result_future: Future[JobSummary] = Future()
         # Called when the job has ended.
         self.closing: list[Callable[[], None]] = []
@@ -174,15 +176,20 @@ class RunningJob:
         """All there is to see of the job at this moment."""
         seen = with_status(self._planned_view, self._lifecycle)
         seen = with_executions(seen, self._attempts.executions, self._attempts.hosts)
-        metrics = self._metrics()
+        metrics, figures = self._metrics(), self._attempts.figures
         return replace(
             with_pressures(seen, self._pressure.look(metrics.tasks)),
             attempt=self._attempts.package.attempt,
             metrics=metrics,
+            held=figures.held if figures is not None and seen.status is JobStatus.RUNNING else (),
             waiting_for=self._attempts.waiting_for,
             checkpoints=replace(self._keeper.figures, in_progress=int(self._keeper.has_pending)),
             seen_ms=int(time.time() * 1000),
         )
+
+    def flame_graph(self, vertex_id: int, kind: FlameKind = "FULL", subtask: int | None = None) -> FlameGraph:
+        """Which functions take the time of a vertex, or of one of its subtasks."""
+        return TERMINATED if self._has_ended else self._flames.look(vertex_id, kind, subtask)
 
     def exceptions(self) -> list[ExceptionView]:
         """The last failures of the job, newest first."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from funke.engine.graph.operations import KeySelector
 from funke.engine.operators.function_operator import FunctionOperator, method_of
+from funke.engine.operators.hot_keys import HotKeys
 from funke.engine.operators.key_lists import key_list
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, OperatorContext
 from funke.engine.operators.timers import KeyedTimerService
@@ -36,6 +37,7 @@ class KeyedOperator(FunctionOperator):
         super().__init__(function)
         self._key_selectors = key_selectors
         self._select_keys = [key_list(method_of(selector, "get_key")) for selector in key_selectors]
+        self._hot_keys = HotKeys()
 
     def setup(self, context: OperatorContext) -> None:
         super().setup(context)
@@ -62,7 +64,12 @@ class KeyedOperator(FunctionOperator):
 
     def keys_of(self, values: list[Any], input_index: int = 0) -> list[Any]:
         """The stored keys of a batch."""
-        return storage_keys(self._select_keys[input_index](values))
+        keys = storage_keys(self._select_keys[input_index](values))
+        self._hot_keys.look(keys)
+        return keys
+
+    def hottest_key(self) -> dict[str, Any]:
+        return self._hot_keys.hottest()
 
     def process_watermark(self, watermark: int) -> None:
         """Fires timers, then passes the watermark on."""

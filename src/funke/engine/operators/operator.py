@@ -359,6 +359,10 @@ class Operator:
         What belongs to other threads or to files is settled here; the methods that follow run in a forked process.
         """
 
+    def hottest_key(self) -> dict[str, Any]:
+        """The key that most of its records have, and their share, if it has keys and one of them stands out."""
+        return {}
+
     def snapshot(self) -> Any:
         """Picklable state that is not keyed, as of the last `prepare_snapshot`; None if there is none."""
         return None

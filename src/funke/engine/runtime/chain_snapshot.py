@@ -16,6 +16,7 @@ from funke.engine.runtime.checkpoint_order import CheckpointOrder
 from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle, checksum_of, copy_file, join_path
 from funke.engine.state.snapshot.file_format import GroupPart, SnapshotWriter
 from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.state_sizes import StateSizes
 
 __all__ = ["SHARED", "ChainSnapshot"]
 
@@ -35,6 +36,8 @@ class ChainSnapshot:
     max_state_bytes: int | None = None
     # What was written, as opposed to what the checkpoint consists of.
     new_bytes: int = 0
+    # What it holds, by state.
+    states: StateSizes = field(default_factory=StateSizes)
     _owners: dict[str, None] = field(default_factory=dict)
     _native: list[tuple[str, tuple[NativeFile, ...]]] = field(default_factory=list)
 
@@ -45,9 +48,13 @@ class ChainSnapshot:
             writer = SnapshotWriter(cast(BinaryIO, out), self.order.compress)
             sizes: Counter[tuple[str, str]] = Counter()
             for operator_id, own in chain.snapshot().items():
-                sizes[operator_id, "state"] += writer.write_own(operator_id, own)
+                size = writer.write_own(operator_id, own)
+                sizes[operator_id, "state"] += size
+                self.states.add_own(operator_id, own, size)
             for operator_id, key_group, content in self._keyed(chain):
-                sizes[operator_id, "keyed state"] += writer.write_keyed(operator_id, key_group, content)
+                size = writer.write_keyed(operator_id, key_group, content)
+                sizes[operator_id, "keyed state"] += size
+                self.states.add_part(operator_id, content, size)
             for operator_id, files in self._native:
                 sizes[operator_id, "keyed state"] += sum(file.size for file in files)
             self._owners.update((operator_id, None) for operator_id, _ in sizes)
@@ -66,6 +73,7 @@ class ChainSnapshot:
             if files:
                 copied = tuple(self._copied(spec.operator_id, file) for file in files)
                 self._native.append((spec.operator_id, copied))
+                self.states.add_files(spec.operator_id, files, sum(file.size for file in copied))
             for group, part in operator.snapshot_timers() if files else operator.snapshot_keyed():
                 yield spec.operator_id, group, part
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle
+from funke.engine.state.snapshot.state_sizes import StateSize
 
 __all__ = ["CheckpointKind", "CheckpointNews", "CheckpointOrder", "SnapshotAck"]
 
@@ -51,6 +52,8 @@ class SnapshotAck:
     # What was written; the handles may also refer to files of earlier checkpoints.
     new_bytes: int = 0
     folder: str = ""
+    # What it holds, by operator and name.
+    states: tuple[StateSize, ...] = ()
 
     def shared_files(self) -> Iterator[NativeFile]:
         """Files that later checkpoints may refer to, with full paths."""

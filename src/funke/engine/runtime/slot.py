@@ -11,6 +11,7 @@ from typing import Any
 from funke.engine.connectors.source import Split
 from funke.engine.errors import JobExecutionError
 from funke.engine.operators.source import ReadOrder
+from funke.engine.operators.turn import turn
 from funke.engine.planner.segments import SOURCE_LEVEL, Exchange, Plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder
@@ -209,6 +210,10 @@ class Slot:
         for frame in self._outbox:
             send(frame)
         self._outbox.clear()
+
+    def busy_vertex(self) -> int | None:
+        """The vertex of the operator whose turn it is."""
+        return turn.now().vertex_id
 
     def close(self) -> None:
         """Closes all operators, whatever happens."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import socket
 from typing import TYPE_CHECKING, Any
 
+from funke.engine.runtime.flame_samples import SampledStack, SampleOrder
 from funke.engine.runtime.frames import FrameSocket
 from funke.engine.runtime.slot_address import SlotAddress
 from funke.engine.trust.credentials import Credentials
@@ -14,12 +16,14 @@ from funke.engine.trust.peers import connect_to_own, prepare_for_hosts, prove_to
 if TYPE_CHECKING:
     from funke.engine.trust.tls import TlsSettings
 
-__all__ = ["connect", "reach_host"]
+__all__ = ["connect", "reach_host", "sample"]
 
 # How long a slot may take to answer a greeting: it may have been started only just now, with many others.
 _GREETING_S = 60.0
 # How long another host may take to answer at all.
 _REACH_S = 30.0
+# How much later than they should samples may come: a machine may have more to do than to look at itself.
+_SAMPLES_LATE_S = 30.0
 
 
 def connect(address: SlotAddress, credentials: Credentials, order: Any, timeout_s: float | None = None) -> FrameSocket:
@@ -36,6 +40,14 @@ def connect(address: SlotAddress, credentials: Credentials, order: Any, timeout_
         connection.close()
         raise
     return frames
+
+
+def sample(address: SlotAddress, credentials: Credentials, order: SampleOrder) -> tuple[SampledStack, ...]:
+    """What a slot does, seen so many times; takes as long as that takes."""
+    limit_s = order.samples * order.delay_ms / 1000 + _SAMPLES_LATE_S
+    with contextlib.closing(connect(address, credentials, order, limit_s)) as slot:
+        found: tuple[SampledStack, ...] = pickle.loads(slot.receive_message())
+        return found
 
 
 def _reach(address: SlotAddress, tls: TlsSettings | None, greeting_s: float) -> socket.socket:

@@ -28,6 +28,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.fault_points import reach
+from funke.engine.runtime.flame_samples import SampledThread, SampleOrder, take_samples
 from funke.engine.runtime.frames import FrameSocket
 from funke.engine.runtime.results import Failure, to_failure
 from funke.engine.runtime.snapshot_taking import SnapshotTaker
@@ -76,6 +77,9 @@ class HostedSlot(Protocol):
     def send_to_driver(self, message: DriverMessage) -> None:
         """Sends a message to the driver."""
 
+    def busy_vertex(self) -> int | None:
+        """The vertex that is worked for at the moment, if any; asked by other threads."""
+
 
 S = TypeVar("S", bound=HostedSlot)
 
@@ -97,6 +101,11 @@ class SlotHost(ABC, Generic[S]):
         self._folder = birth.folder
         self._slot: S | None = None
         self._startup_failure: Failure | None = None
+        # The one that works.
+        self._thread = SampledThread(threading.get_ident(), threading.get_native_id(), self._busy_vertex)
+
+    def _busy_vertex(self) -> int | None:
+        return self._slot.busy_vertex() if self._slot is not None else None
 
     def listen(self, listeners: tuple[int, ...]) -> None:
         """Takes calls on the sockets that the starting task has opened."""
@@ -153,7 +162,15 @@ class SlotHost(ABC, Generic[S]):
         if order == "end":
             self.end(frames)
         self._last_call = time.monotonic()
-        self.on_call(order, connection, frames)
+        if isinstance(order, SampleOrder):
+            self._sample(order, frames)
+        else:
+            self.on_call(order, connection, frames)
+
+    def _sample(self, order: SampleOrder, caller: FrameSocket) -> None:
+        """In the caller's thread: a function that takes for ever can be looked at too."""
+        with contextlib.closing(caller), contextlib.suppress(OSError):
+            caller.send_message(pickle.dumps(take_samples(order, self._thread), 5))
 
     def _watch(self) -> None:
         """Tells the watcher that the interpreter runs, as long as there is one and it wants that."""

@@ -17,7 +17,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from funke.engine.errors import StateError
 from funke.engine.runtime.chain_snapshot import SHARED
@@ -26,11 +26,19 @@ from funke.engine.runtime.local_copies import LocalCopies
 from funke.engine.runtime.process_ties import end_with_parent
 from funke.engine.runtime.results import describe
 from funke.engine.runtime.snapshot_files import SnapshotHandle, copy_file, join_path, local_path
+from funke.engine.state.snapshot.state_sizes import StateSize
 
 __all__ = ["SnapshotTaker", "WriteSnapshots", "WrittenSnapshots"]
 
-# Handles with paths relative to the folder of the checkpoint, and how many bytes are new.
-WrittenSnapshots = tuple[tuple[SnapshotHandle, ...], int]
+
+class WrittenSnapshots(NamedTuple):
+    """Handles with paths relative to the folder of the checkpoint, how many bytes are new, what states there are."""
+
+    handles: tuple[SnapshotHandle, ...]
+    new_bytes: int
+    states: tuple[StateSize, ...] = ()
+
+
 # Writes everything into a local folder.
 WriteSnapshots = Callable[[str], WrittenSnapshots]
 
@@ -182,7 +190,7 @@ class SnapshotTaker:
         try:
             result = pickle.loads(answer)
             if is_remote and not isinstance(result, str):
-                self._upload(work, result[0], target)
+                self._upload(work, result.handles, target)
         except EOFError:
             result = f"the process that wrote it ended with status {status}"
         except Exception as error:
@@ -191,10 +199,7 @@ class SnapshotTaker:
             shutil.rmtree(target, ignore_errors=True)
         write_ms = (time.perf_counter() - work.started) * 1000
         ack = SnapshotAck(number, self._slot, stall_ms=work.stall_ms, write_ms=write_ms, folder=work.order.folder)
-        if isinstance(result, str):
-            ack = replace(ack, failure=result)
-        else:
-            ack = replace(ack, handles=result[0], new_bytes=result[1])
+        ack = replace(ack, failure=result) if isinstance(result, str) else replace(ack, **result._asdict())
         with self._lock:
             del self._running[number]
             if not work.is_unwanted:

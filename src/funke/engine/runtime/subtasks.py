@@ -24,6 +24,7 @@ from funke.engine.runtime.router import Router, senders_to
 from funke.engine.runtime.snapshot_taking import SnapshotTaker, WrittenSnapshots
 from funke.engine.runtime.state_restore import Place, restore_chain
 from funke.engine.runtime.worker_setup import JobPackage
+from funke.engine.state.snapshot.state_sizes import StateSizes
 from funke.engine.types.driver_messages import DriverMessage
 
 __all__ = ["Subtask", "Subtasks"]
@@ -177,7 +178,7 @@ class Subtasks:
 
     def write(self, order: CheckpointOrder, known: dict[str, int | None], folder: str) -> WrittenSnapshots:
         """Writes the state of all subtasks into a folder; runs in a process of its own."""
-        handles, new_bytes = [], 0
+        handles, new_bytes, states = [], 0, StateSizes()
         # Savepoints are not kept where checkpoints are.
         limit = self._package.backend.max_state_bytes if order.kind == "checkpoint" else None
         for subtask in self.all:
@@ -186,11 +187,12 @@ class Subtasks:
             name = f"{segment.id}-{subtask.index}-{self._package.attempt}"
             snapshot = ChainSnapshot(order, folder, name, known, limit)
             handle = snapshot.write(subtask.chain, subtask.index, segment.parallelism)
+            states.add(snapshot.states.all())
             reach("in-snapshot")
             if handle is not None:
                 handles.append(handle)
                 new_bytes += snapshot.new_bytes
-        return tuple(handles), new_bytes
+        return WrittenSnapshots(tuple(handles), new_bytes, states.all())
 
     def snapshot(self, order: CheckpointOrder, stall_ms: float) -> None:
         """Writes the state of all subtasks, as it is now, beside what follows."""

@@ -22,6 +22,8 @@ class ProgramCall:
     # Whether the service runs it; then whether somebody waits for its end.
     is_for_service: bool = False
     is_detached: bool = False
+    # Whether what `funke` itself has to say is for scripts.
+    is_json: bool = False
 
     @property
     def has_program(self) -> bool:
@@ -63,6 +65,10 @@ def _module(call: ProgramCall, value: str) -> ProgramCall:
 
 def _detached(call: ProgramCall, value: str) -> ProgramCall:
     return replace(call, is_for_service=True, is_detached=True)
+
+
+def _json(call: ProgramCall, value: str) -> ProgramCall:
+    return replace(call, is_json=True)
 
 
 _LOCAL_TARGETS = ("local", "embedded")
@@ -127,6 +133,7 @@ _WITH_VALUE: dict[str, _Setter] = {
 _WITHOUT_VALUE: dict[str, _Setter] = {
     "-d": _detached,
     "--detached": _detached,
+    "--json": _json,
     "-sae": _unsupported("-sae/--shutdownOnAttachedExit", "a program that nobody waits for any more goes on"),
     "--shutdownOnAttachedExit": _unsupported(
         "-sae/--shutdownOnAttachedExit", "a program that nobody waits for any more goes on"
@@ -162,7 +169,7 @@ def without_submission(arguments: list[str]) -> list[str]:
         argument = waiting.popleft()
         if argument in ("-t", "--target"):
             waiting.popleft()
-        elif argument not in ("-d", "--detached") and not argument.startswith("--target="):
+        elif argument not in ("-d", "--detached", "--json") and not argument.startswith("--target="):
             kept.append(argument)
             if argument in _WITH_VALUE and waiting:
                 kept.append(waiting.popleft())

@@ -7,8 +7,8 @@ import os
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.records.job_record import home_folder
 from funke.ops.cli.arguments import ProgramCall
-from funke.ops.cli.job_commands import new_parser
 from funke.ops.cli.properties import settings_with
+from funke.ops.cli.terminal import finish, new_parser, print_json, say, waiting
 from funke.ops.service.client import ServiceClient, start_service
 from funke.ops.service.service_folder import ServiceFolder
 
@@ -24,12 +24,15 @@ def start_cluster(arguments: list[str]) -> None:
     known = folder.address()
     if known is not None and not given.standby:
         raise ConfigurationError(f"the service runs already: process {known.pid}, {known.url}")
-    started = start_service(folder, given.properties, given.standby)
+    with waiting("starting the service"):
+        started = start_service(folder, given.properties, given.standby)
     if started is None:
-        print(f"A standby waits for the service of {folder.home}.")
+        say(given, f"A standby waits for the service of {folder.home}.")
+        finish(given, home=folder.home, is_standby=True)
         return
-    print(f"Starting cluster. Process {started.pid}, {started.url}")
-    print(f"Jobs and logs are kept in {folder.home}. To run a program: funke run -d program.py")
+    say(given, f"Starting cluster. Process {started.pid}, {started.url}")
+    say(given, f"Jobs and logs are kept in {folder.home}. To run a program: funke run -d program.py")
+    finish(given, pid=started.pid, url=started.url, home=folder.home)
 
 
 def stop_cluster(arguments: list[str]) -> None:
@@ -39,18 +42,26 @@ def stop_cluster(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     client = ServiceClient(ServiceFolder(home_folder(settings_with(given.properties))))
     address = client.require()
-    print(f"Stopping cluster (process {address.pid}).")
-    client.stop(given.keep_jobs)
-    print("Stopped.")
+    say(given, f"Stopping cluster (process {address.pid}).")
+    with waiting("stopping the service"):
+        client.stop(given.keep_jobs)
+    say(given, "Stopped.")
+    finish(given, pid=address.pid, has_stopped=True)
 
 
 def run_in_service(call: ProgramCall, arguments: list[str], is_detached: bool) -> None:
     """Hand a program to the service; with it detached, wait for its first job only."""
     settings = settings_with([f"{key}={value}" for key, value in call.options.items()])
     client = ServiceClient(ServiceFolder(home_folder(settings)))
-    run_id = client.submit(arguments, os.getcwd())
-    job_id = client.wait_for_job(run_id)
-    print(f"Job has been submitted with JobID {job_id}", flush=True)
+    with waiting("waiting for the program's first job"):
+        run_id = client.submit(arguments, os.getcwd())
+        job_id = client.wait_for_job(run_id)
+    if call.is_json:
+        print_json({"jobid": job_id})
+    else:
+        print(f"Job has been submitted with JobID {job_id}", flush=True)
     if not is_detached:
-        client.wait_for_end(run_id)
-        print("Program execution finished")
+        with waiting("the program runs"):
+            client.wait_for_end(run_id)
+        if not call.is_json:
+            print("Program execution finished")

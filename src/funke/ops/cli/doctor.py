@@ -20,8 +20,8 @@ from funke.engine.config import rest_options
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.records.job_record import home_folder
-from funke.ops.cli.job_commands import new_parser, print_json
 from funke.ops.cli.properties import settings_with
+from funke.ops.cli.terminal import is_looked_at, new_parser, print_json, show_table, waiting
 from funke.ops.service.service_folder import ServiceFolder
 
 __all__ = ["Finding", "examine", "findings"]
@@ -43,11 +43,15 @@ class Finding:
 def examine(arguments: list[str]) -> None:
     """Print what was found; an error when something is not as it should be."""
     parser = new_parser("doctor", "looks whether all that jobs need is there")
-    parser.add_argument("--json", action="store_true", help="as JSON, for scripts")
     given = parser.parse_args(arguments)
-    found = findings(settings_with(given.properties))
+    with waiting("looking"):
+        found = findings(settings_with(given.properties))
     if given.json:
         print_json([asdict(each) for each in found])
+    elif is_looked_at():
+        show_table(
+            "", ("", "what", "found"), (("ok" if each.is_well else "FAIL", each.what, each.found) for each in found)
+        )
     else:
         for each in found:
             print(f"{'ok  ' if each.is_well else 'FAIL'}  {each.what:<8} {each.found}")

@@ -8,6 +8,7 @@ from typing import NoReturn
 from funke.datastream.job_submission import submitting_with
 from funke.engine.errors import GraphError
 from funke.engine.graph.execution_graph import to_execution_graph
+from funke.engine.graph.plan_json import to_plan_json
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.graph.text_forms import to_text
 from funke.engine.jobs.settings import JobSettings
@@ -27,13 +28,13 @@ class _Submitted(BaseException):
         self.graph = graph
 
 
-def info(program: Callable[[], None]) -> None:
-    """Run the program up to its first job and print what that job would be."""
+def info(program: Callable[[], None], is_json: bool = False) -> None:
+    """Run the program up to its first job and print what that job would be; as JSON, its plan."""
     try:
         with submitting_with(_refuse):
             program()
     except _Submitted as submitted:
-        print(describe_job(submitted.graph))
+        print(to_plan_json(submitted.graph) if is_json else describe_job(submitted.graph))
         return
     raise GraphError("the program has ended without executing a job")
 

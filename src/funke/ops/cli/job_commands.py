@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import time
 from typing import Any
@@ -16,29 +14,13 @@ from funke.engine.jobs.records.recorded_job import RemoteJob, recorded_view
 from funke.engine.jobs.views.back_pressure import PressureView
 from funke.engine.jobs.views.bottleneck import find_bottleneck
 from funke.engine.jobs.views.job_view import JobView
-from funke.engine.types.json_form import to_json
 from funke.ops.cli.known_jobs import find_job
 from funke.ops.cli.properties import settings_with
+from funke.ops.cli.terminal import finish, is_looked_at, new_parser, print_json, say, show_table, waiting
 
-__all__ = [
-    "cancel_job",
-    "home_of",
-    "list_jobs",
-    "new_parser",
-    "print_json",
-    "show_status",
-    "stop_job",
-    "take_savepoint",
-]
+__all__ = ["cancel_job", "home_of", "list_jobs", "show_status", "stop_job", "take_savepoint"]
 
 _WIDTH = 62
-
-
-def new_parser(command: str, description: str) -> argparse.ArgumentParser:
-    """A parser of one command's arguments, with the options that all of them share."""
-    parser = argparse.ArgumentParser(prog=f"funke {command}", description=description, allow_abbrev=False)
-    parser.add_argument("-D", dest="properties", action="append", default=[], metavar="key=value")
-    return parser
 
 
 def home_of(properties: list[str]) -> str:
@@ -51,7 +33,6 @@ def list_jobs(arguments: list[str]) -> None:
     parser = new_parser("list", "shows jobs")
     parser.add_argument("-r", "--running", action="store_true", help="only jobs that run")
     parser.add_argument("-a", "--all", action="store_true", help="also jobs that have ended")
-    parser.add_argument("--json", action="store_true", help="as JSON, for scripts")
     given = parser.parse_args(arguments)
     running, lost, ended = _by_kind(home_of(given.properties))
     if given.json:
@@ -63,11 +44,6 @@ def list_jobs(arguments: list[str]) -> None:
         _print_jobs("Jobs without a Driver (funke recover)", lost, "")
     if given.all:
         _print_jobs("Terminated Jobs", ended, "No terminated jobs.")
-
-
-def print_json(content: Any) -> None:
-    """Print what scripts read."""
-    print(json.dumps(to_json(content), indent=2))
 
 
 def _to_entry(record: JobRecord, state: JobState, is_lost: bool) -> dict[str, Any]:
@@ -102,17 +78,24 @@ def _print_jobs(title: str, jobs: _Listed, otherwise: str) -> None:
     if not jobs:
         print(otherwise)
         return
+    if is_looked_at():
+        show_table(title, ("started", "job", "name", "status"), (_row(*job) for job in jobs))
+        return
     print(f" {title} ".center(_WIDTH, "-"))
     for record, state in jobs:
-        started = time.strftime("%d.%m.%Y %H:%M:%S", time.localtime(record.started_ms / 1000))
-        print(f"{started} : {record.job_id} : {record.name} ({state.status.name})")
+        started, job_id, name, status = _row(record, state)
+        print(f"{started} : {job_id} : {name} ({status})")
     print("-" * _WIDTH)
+
+
+def _row(record: JobRecord, state: JobState) -> tuple[str, str, str, str]:
+    started = time.strftime("%d.%m.%Y %H:%M:%S", time.localtime(record.started_ms / 1000))
+    return started, record.job_id, record.name, state.status.name
 
 
 def show_status(arguments: list[str]) -> None:
     """Print what is known about a job."""
     parser = new_parser("status", "shows how a job stands")
-    parser.add_argument("--json", action="store_true", help="all there is to see of it, as JSON")
     parser.add_argument("job_id")
     given = parser.parse_args(arguments)
     record = find_job(home_of(given.properties), given.job_id)
@@ -177,9 +160,11 @@ def cancel_job(arguments: list[str]) -> None:
     parser.add_argument("job_id")
     given = parser.parse_args(arguments)
     record = find_job(home_of(given.properties), given.job_id)
-    print(f"Cancelling job {record.job_id}.")
-    _commanded(record).cancel().result()
-    print(f"Cancelled job {record.job_id}.")
+    say(given, f"Cancelling job {record.job_id}.")
+    with waiting("cancelling"):
+        _commanded(record).cancel().result()
+    say(given, f"Cancelled job {record.job_id}.")
+    finish(given, id=record.job_id, status="CANCELED")
 
 
 def take_savepoint(arguments: list[str]) -> None:
@@ -191,10 +176,12 @@ def take_savepoint(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     _refuse_native(given.type)
     record = find_job(home_of(given.properties), given.job_id)
-    print(f"Triggering savepoint for job {record.job_id}.")
-    path = _commanded(record).savepoint(_absolute(given.folder)).result()
-    print(f"Savepoint completed. Path: {path}")
-    print(f"To start from it: funke run -s {path} program.py")
+    say(given, f"Triggering savepoint for job {record.job_id}.")
+    with waiting("writing the savepoint"):
+        path = _commanded(record).savepoint(_absolute(given.folder)).result()
+    say(given, f"Savepoint completed. Path: {path}")
+    say(given, f"To start from it: funke run -s {path} program.py")
+    finish(given, id=record.job_id, path=path)
 
 
 def stop_job(arguments: list[str]) -> None:
@@ -207,10 +194,12 @@ def stop_job(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     _refuse_native(given.type)
     record = find_job(home_of(given.properties), given.job_id)
-    print(f'Suspending job "{record.job_id}" with a CANONICAL savepoint.')
+    say(given, f'Suspending job "{record.job_id}" with a CANONICAL savepoint.')
     afterwards: Afterwards = "drain and stop" if given.drain else "stop"
-    path = _commanded(record).savepoint(_absolute(given.savepointPath), afterwards).result()
-    print(f"Savepoint completed. Path: {path}")
+    with waiting("writing the savepoint"):
+        path = _commanded(record).savepoint(_absolute(given.savepointPath), afterwards).result()
+    say(given, f"Savepoint completed. Path: {path}")
+    finish(given, id=record.job_id, path=path)
 
 
 def _refuse_native(kind: str) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from collections.abc import Callable
 from typing import BinaryIO
 
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.records.job_record import JobRecord
-from funke.ops.cli.job_commands import home_of, new_parser
+from funke.ops.cli.job_commands import home_of
 from funke.ops.cli.known_jobs import find_job
+from funke.ops.cli.terminal import new_parser
 from funke.ops.service.service_folder import ServiceFolder
 
 __all__ = ["show_logs"]
@@ -34,16 +37,22 @@ def show_logs(arguments: list[str]) -> None:
             f"the service does not run job {record.job_id}; its program prints where it was started"
         ) from None
     with file:
-        _copy(file)
+        write = _write_json if given.json else sys.stdout.write
+        _copy(file, write)
         while given.follow and _is_running(record):
             time.sleep(_LOOK_S)
-            _copy(file)
+            _copy(file, write)
 
 
-def _copy(file: BinaryIO) -> None:
+def _copy(file: BinaryIO, write: Callable[[str], object]) -> None:
     while part := file.read(_MOST_AT_ONCE):
-        sys.stdout.write(part.decode("utf-8", "replace"))
+        write(part.decode("utf-8", "replace"))
     sys.stdout.flush()
+
+
+def _write_json(text: str) -> None:
+    """A document for each piece, one to a line: there may be no end to them."""
+    print(json.dumps({"text": text}))
 
 
 def _is_running(record: JobRecord) -> bool:

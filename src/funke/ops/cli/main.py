@@ -21,8 +21,8 @@ HELP = """\
 usage: funke run [options] program.py [arguments of the program]
        funke info [options] program.py [arguments of the program]
        funke sql [-e statements | -f file]
-       funke list [-r] [-a] [--json]
-       funke status [--json] <job id>
+       funke list [-r] [-a]
+       funke status <job id>
        funke logs [-f] <job id>
        funke top [--once]
        funke cancel <job id>
@@ -30,7 +30,7 @@ usage: funke run [options] program.py [arguments of the program]
        funke stop [-d] [-p folder] <job id>
        funke recover <job id> | --all | --watch
        funke start-cluster [--standby] | stop-cluster [--keep-jobs]
-       funke memory [--json] | doctor [--json]
+       funke memory | doctor
        funke --version
 
   run        run a PyFlink program on Spark; python -m funke program.py does the same
@@ -50,7 +50,8 @@ usage: funke run [options] program.py [arguments of the program]
   memory     show Flink's memory model for the configuration
   doctor     look whether Java, Python, Spark, ports, storage and clocks are as they should be
 
-A job is named by its id or the start of it. Only jobs with checkpointing can be recovered.
+Every command but sql takes --json. A job is named by its id or the start of it. Only jobs with checkpointing can be
+recovered.
 
 options of run and info, before the program:
   -p, --parallelism N        subtasks per operator
@@ -92,7 +93,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in ("-h", "--help", "help"):
-        print(HELP, end="")
+        from funke.ops.cli.terminal import show_help
+
+        show_help(HELP)
         return 0 if given else 2
     if given[0] in ("-v", "-V", "--version", "version"):
         print(f"funke {__version__}")
@@ -138,7 +141,7 @@ def _info(call: ProgramCall) -> None:
     program = prepare_program(call)
     from funke.ops.cli.info import info
 
-    info(program)
+    info(program, call.is_json)
 
 
 def _run_with(arguments: list[str]) -> Callable[[ProgramCall], None]:
@@ -149,6 +152,8 @@ def _run_with(arguments: list[str]) -> Callable[[ProgramCall], None]:
             from funke.ops.cli.cluster_commands import run_in_service
 
             run_in_service(call, without_submission(arguments), call.is_detached)
+        elif call.is_json:
+            raise ConfigurationError("--json goes with -d or -t remote: here the program itself prints")
         else:
             run(prepare_program(call), command)
 

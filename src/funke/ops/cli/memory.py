@@ -16,8 +16,8 @@ from funke.engine.config.memory_model import (
 )
 from funke.engine.config.settings import Settings
 from funke.engine.config.slot_memory import slot_memory_limit
-from funke.ops.cli.job_commands import new_parser, print_json
 from funke.ops.cli.properties import settings_with
+from funke.ops.cli.terminal import new_parser, print_json
 
 __all__ = ["memory_lines", "show_memory"]
 
@@ -43,7 +43,6 @@ _DRIVER_PARTS = (
 def show_memory(arguments: list[str]) -> None:
     """Print what follows from the sizes that the configuration names."""
     parser = new_parser("memory", "shows Flink's memory model for the configuration")
-    parser.add_argument("--json", action="store_true", help="in bytes, for scripts")
     given = parser.parse_args(arguments)
     settings = settings_with(given.properties)
     if given.json:

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from funke.engine.errors import ConfigurationError, JobExecutionError
 from funke.engine.jobs.records.job_record import JobRecord
 from funke.engine.jobs.records.recovery import interrupted_runs, recovery_command
-from funke.ops.cli.job_commands import home_of, new_parser
+from funke.ops.cli.job_commands import home_of
 from funke.ops.cli.known_jobs import find_job
+from funke.ops.cli.terminal import finish, new_parser, say
 
 __all__ = ["recover", "watch"]
 
@@ -35,10 +36,19 @@ def recover(arguments: list[str]) -> None:
     home = home_of(given.properties)
     if given.watch:
         watch(home, threading.Event(), given.properties)
-    elif given.all:
-        _run_all([records[0] for records in interrupted_runs(home).values()], given.properties)
+        return
+    if given.all:
+        records = [records[0] for records in interrupted_runs(home).values()]
     else:
-        _become(_interrupted(home, find_job(home, given.job_id)), given.properties)
+        records = [_interrupted(home, find_job(home, given.job_id))]
+    # Before: a program prints what it likes.
+    finish(given, recovering=[{"id": each.job_id, "name": each.name} for each in records])
+    if not records:
+        say(given, "No jobs to recover.")
+    elif given.all:
+        _run_all(records, given.properties)
+    else:
+        _become(records[0], given.properties)
 
 
 def _interrupted(home: str, record: JobRecord) -> JobRecord:
@@ -59,9 +69,6 @@ def _become(record: JobRecord, properties: list[str]) -> None:
 
 
 def _run_all(records: list[JobRecord], properties: list[str]) -> None:
-    if not records:
-        print("No jobs to recover.")
-        return
     started = [(record, _start(record, properties)) for record in records]
     failed = [record for record, process in started if process.wait() != 0]
     if failed:

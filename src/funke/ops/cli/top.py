@@ -11,9 +11,10 @@ from rich.text import Text
 
 from funke.engine.jobs.views.bottleneck import find_bottleneck
 from funke.engine.jobs.views.job_view import JobView, VertexView
-from funke.ops.cli.job_commands import home_of, new_parser
+from funke.ops.cli.job_commands import home_of
+from funke.ops.cli.terminal import new_parser, print_json
 from funke.ops.metrics.job_figures import task_figures
-from funke.ops.rest.job_directory import JobDirectory
+from funke.ops.rest.job_directory import JobDirectory, KnownJob
 
 __all__ = ["show_top", "top_table"]
 
@@ -27,6 +28,9 @@ def show_top(arguments: list[str]) -> None:
     parser.add_argument("--once", action="store_true", help="draw it once, for scripts")
     given = parser.parse_args(arguments)
     directory, console = JobDirectory(home_of(given.properties)), Console()
+    if given.json:
+        print_json([job.view() for job in _running(directory)])
+        return
     if given.once:
         console.print(top_table(directory))
         return
@@ -43,7 +47,7 @@ def top_table(directory: JobDirectory) -> Group:
     for name in ("status", "par", "busy", "pressed", "in/s", "out/s"):
         table.add_column(name, justify="left" if name == "status" else "right", no_wrap=True)
     said: list[Text] = []
-    running = [job for job in directory.all() if job.is_driven and not job.seen.status.is_globally_terminal_state()]
+    running = _running(directory)
     for job in running:
         view = job.view()
         table.add_row(f"[bold]{_escaped(view.name)}[/] {view.job_id[:8]}", view.status.name, str(view.parallelism))
@@ -56,6 +60,10 @@ def top_table(directory: JobDirectory) -> Group:
     if not running:
         return Group(Text("No running jobs."))
     return Group(table, *said)
+
+
+def _running(directory: JobDirectory) -> list[KnownJob]:
+    return [job for job in directory.all() if job.is_driven and not job.seen.status.is_globally_terminal_state()]
 
 
 def _vertex_row(view: JobView, vertex: VertexView) -> list[str]:

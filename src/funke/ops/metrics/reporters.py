@@ -1,11 +1,13 @@
-"""Tells figures to whoever the configuration names: a port for Prometheus, or lines in a log."""
+"""Tells figures to whoever the configuration names: a port for Prometheus, lines in a log, packets for StatsD."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -18,12 +20,13 @@ from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.ops.metrics.job_figures import job_figures, operator_figures, task_figures
 from funke.ops.metrics.prometheus import CONTENT_TYPE
+from funke.ops.metrics.statsd import StatsdSender
 from funke.ops.rest.cluster_state import Cluster
 from funke.ops.rest.guard import Guard
 from funke.ops.rest.metrics_text import metrics_text
 from funke.ops.rest.server import RestServer, RestSettings
 
-__all__ = ["start_reporters"]
+__all__ = ["figures_of", "start_reporters"]
 
 _LOG = logging.getLogger("funke.metrics")
 
@@ -36,7 +39,10 @@ def start_reporters(settings: Settings, cluster: Cluster) -> list[Callable[[], N
             if each.kind == "prometheus":
                 closing.append(_serve(each, settings, cluster).close)
             elif each.kind == "log":
-                closing.append(_LogReporter(each, cluster).start().close)
+                closing.append(_Repeated(each, partial(_write_log, cluster)).start().close)
+            elif each.kind == "statsd":
+                sender = StatsdSender(each.host, each.ports)
+                closing += [_Repeated(each, partial(_send, sender, cluster)).start().close, sender.close]
         except ConfigurationError as error:
             _LOG.error("reporter %s: %s", each.name, error)
     return closing
@@ -57,16 +63,16 @@ def _serve(reporter: ReporterSettings, settings: Settings, cluster: Cluster) -> 
     return server
 
 
-class _LogReporter:
-    """Writes all figures of running jobs into the log, every interval."""
+class _Repeated:
+    """Does something every interval, in a thread of its own."""
 
-    def __init__(self, settings: ReporterSettings, cluster: Cluster) -> None:
+    def __init__(self, settings: ReporterSettings, report: Callable[[], None]) -> None:
         self._interval_s = settings.interval_s
-        self._cluster = cluster
+        self._report = report
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"funke-reporter-{settings.name}", daemon=True)
 
-    def start(self) -> _LogReporter:
+    def start(self) -> _Repeated:
         self._thread.start()
         return self
 
@@ -76,23 +82,31 @@ class _LogReporter:
 
     def _run(self) -> None:
         while not self._is_over.wait(self._interval_s):
-            for line in report_lines(self._cluster):
-                _LOG.info("%s", line)
+            self._report()
 
 
-def report_lines(cluster: Cluster) -> list[str]:
-    """Every figure of running jobs by its full name, as Flink's log reporter writes them."""
-    lines = []
+def _write_log(cluster: Cluster) -> None:
+    for name, value in figures_of(cluster):
+        _LOG.info("%s: %s", name, value)
+
+
+def _send(sender: StatsdSender, cluster: Cluster) -> None:
+    sender.send(figures_of(cluster))
+
+
+def figures_of(cluster: Cluster) -> Iterator[tuple[str, Any]]:
+    """Every figure of running jobs by its full name, as Flink's reporters without labels name them."""
     for job in cluster.jobs.all():
         if not job.is_driven or job.seen.status.is_globally_terminal_state():
             continue
         view = job.view()
-        lines += [f"jobmanager.{view.name}.{name}: {value}" for name, value in job_figures(view).items()]
+        yield from ((f"jobmanager.{view.name}.{name}", value) for name, value in job_figures(view).items())
         for vertex in view.vertices:
             for subtask in vertex.subtasks:
                 scope = f"{subtask.host}.taskmanager.{view.name}"
                 figures = task_figures(view, vertex, subtask.subtask)
-                lines += [f"{scope}.{vertex.name}.{subtask.subtask}.{name}: {each}" for name, each in figures.items()]
+                for name, value in figures.items():
+                    yield f"{scope}.{vertex.name}.{subtask.subtask}.{name}", value
                 for operator, own in operator_figures(view, vertex, subtask.subtask):
-                    lines += [f"{scope}.{operator.name}.{subtask.subtask}.{name}: {each}" for name, each in own.items()]
-    return lines
+                    for name, value in own.items():
+                        yield f"{scope}.{operator.name}.{subtask.subtask}.{name}", value

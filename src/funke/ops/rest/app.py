@@ -41,16 +41,12 @@ def make_app(cluster: Cluster, access: Access, pages: Iterable[BaseRoute] = ()) 
     async def openapi(request: Request) -> Response:
         return Response(document, media_type="application/json")
 
-    async def health(request: Request) -> Response:
-        return Response(b"ok", media_type="text/plain")
-
     def metrics(request: Request) -> Response:
         return Response(metrics_text(cluster), media_type=CONTENT_TYPE)
 
     further = [
         StarletteRoute("/metrics", metrics),
         StarletteRoute("/openapi.json", openapi),
-        StarletteRoute("/healthz", health),
         *pages,
     ]
     app = Starlette(

@@ -31,6 +31,10 @@ from funke.version import __version__ as flink_version
 __all__ = ["ROUTES"]
 
 
+def health(call: Call) -> Answer:
+    return Answer(b"ok", media_type="text/plain")
+
+
 def overview(call: Call) -> Any:
     statuses = Counter(job.seen.status for job in call.cluster.jobs.all())
     ended = {JobStatus.FINISHED, JobStatus.CANCELED, JobStatus.FAILED}
@@ -342,6 +346,7 @@ _APPLICATION = {"id": str, "name": str, "status": str, "start-time": int, "end-t
 _T = "/taskmanagers/{taskmanagerid}"
 
 ROUTES = (
+    Route("GET", "/healthz", health, "Whether the service answers; needs no token", str, media_type="text/plain"),
     Route(
         "GET",
         "/overview",

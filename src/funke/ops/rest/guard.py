@@ -18,6 +18,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 _LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
+_OPEN_PATHS = frozenset({"/", "/healthz", "/v1/healthz"})
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # How long a caller may take to send what it has announced.
 _BODY_S = 30.0
@@ -70,8 +71,9 @@ class Guard:
             return 403, "Only this machine may be named in requests; see docs/operations.md for other addresses"
         if method not in _SAFE_METHODS and _is_foreign(headers, host):
             return 403, "Pages of other sites may change nothing here"
-        # The dashboard's files tell nothing; the page that they make asks for the token.
-        if path == "/" or path.startswith("/dashboard/"):
+        # The dashboard's files tell nothing; the page that they make asks for the token. Nor does that the service is
+        # there, which those who start it again want to know.
+        if path in _OPEN_PATHS or path.startswith("/dashboard/"):
             return None
         if self._access.token is not None and not self._is_known(headers.get("authorization", "")):
             return 401, "A token is needed: Authorization: Bearer …"

@@ -119,6 +119,9 @@ def _bottleneck(view: JobView) -> dict[str, Any] | None:
         "sentence": found.sentence,
         "user-line": found.user_line,
         "skew": found.skew,
+        "key": found.key,
+        "key-share": found.key_share,
+        "is-held": found.is_held,
     }
 
 
@@ -380,7 +383,15 @@ ROUTES = (
             "application-id": str,
             "waiting-for": str,
             "bottleneck": Optional(
-                {"vertex": str, "sentence": str, "user-line": Optional(str), "skew": Optional(float)}
+                {
+                    "vertex": str,
+                    "sentence": str,
+                    "user-line": Optional(str),
+                    "skew": Optional(float),
+                    "key": Optional(str),
+                    "key-share": Optional(float),
+                    "is-held": bool,
+                }
             ),
         },
     ),

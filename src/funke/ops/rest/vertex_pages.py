@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter
 from typing import Any
 
+from funke.engine.errors import FunkeError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.views.back_pressure import PressureStatus, status_of
+from funke.engine.jobs.views.flame_graph import KINDS, TERMINATED, WAITING
 from funke.engine.jobs.views.job_view import JobView, SubtaskView, VertexView
 from funke.engine.operators.operator import MIN_WATERMARK
 from funke.ops.metrics.job_figures import task_figures
-from funke.ops.rest.call import Call, RestError, Route
+from funke.ops.rest.call import Call, Parameter, RestError, Route
 from funke.ops.rest.shapes import ANY, MapOf, OneOf, Optional
 from funke.ops.rest.vertex_figures import (
     IO_SHAPE,
@@ -175,6 +178,21 @@ def backpressure(call: Call) -> Any:
     }
 
 
+def flamegraph(call: Call) -> Any:
+    _, found = _found(call)
+    kind = call.query.get("type", "FULL").upper()
+    if kind not in KINDS:
+        raise RestError(400, f"'type' must be one of {', '.join(KINDS)}, got '{kind[:100]}'")
+    subtask = None
+    if "subtaskindex" in call.query:
+        subtask = find_subtask(found, call.query_integer("subtaskindex", 0)).subtask
+    job = call.job
+    graph = WAITING if job.is_driven else TERMINATED
+    with contextlib.suppress(FunkeError):  # its driver is gone, or silent for the moment
+        graph = job.commanded().flame_graph(found.id, kind, subtask)
+    return {"endTimestamp": graph.end_timestamp, "data": graph.data}
+
+
 def watermarks(call: Call) -> Any:
     view, found = _found(call)
     known = ((each.subtask, task_figures(view, found, each.subtask)) for each in found.subtasks)
@@ -293,6 +311,17 @@ ROUTES = (
                 }
             ],
         },
+    ),
+    Route(
+        "GET",
+        f"{_V}/flamegraph",
+        flamegraph,
+        "Which functions take the time, sampled while somebody looks; endTimestamp -3: not yet, -2: off, -1: it ended",
+        {"endTimestamp": int, "data": Optional({"name": str, "value": int, "children": [ANY]})},
+        query=(
+            Parameter("type", "FULL, ON_CPU (computing) or OFF_CPU (waiting)"),
+            Parameter("subtaskindex", "one subtask alone", int),
+        ),
     ),
     Route("GET", f"{_V}/watermarks", watermarks, "How far event time has come", [{"id": str, "value": str}]),
     Route(

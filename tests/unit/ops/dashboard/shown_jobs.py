@@ -11,6 +11,7 @@ from typing import Any
 
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.views.back_pressure import PressureView, diagnose, status_of, together
+from funke.engine.jobs.views.flame_graph import WAITING, FlameGraph, FlameKind
 from funke.engine.jobs.views.job_view import (
     CheckpointsView,
     CheckpointView,
@@ -20,6 +21,8 @@ from funke.engine.jobs.views.job_view import (
     MetricsView,
     OperatorView,
     SlotSnapshotView,
+    StatementView,
+    StateView,
     StatusEntry,
     SubtaskView,
     VertexView,
@@ -211,6 +214,45 @@ def _failure(age_ms: int, attempt: int, view: JobView) -> ExceptionView:
     )
 
 
+_SQL = """INSERT INTO top_bids
+SELECT auction, MAX(price) AS top
+FROM TABLE(TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL '10' SECOND))
+GROUP BY auction, window_start, window_end
+HAVING MAX(price) > 100"""
+_PLAN = """Sink(table=[shop.top_bids], fields=[auction, top])
++- Calc(select=[auction, top], where=[top > 100])
+   +- GroupWindowAggregate(groupBy=[auction], window=[TUMBLE(ts, 10 s)], select=[auction, MAX(price) AS top])
+      +- Exchange(distribution=[hash[auction]])
+         +- Calc(select=[auction, price, ts])
+            +- TableSourceScan(table=[[shop, bids]], fields=[auction, price])"""
+
+
+def _frame(name: str, value: int, *children: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "value": value, "children": list(children)}
+
+
+_FLAME = _frame(
+    "subtask",
+    1000,
+    _frame(
+        "process_batch",
+        930,
+        _frame("enrich orders.py:35", 690, _frame("match re.py", 610), _frame("lookup orders.py:51", 60)),
+        _frame("to_euro orders.py:36", 170),
+    ),
+    _frame("send_blocks", 50),
+)
+
+
+def _states(view: JobView) -> tuple[StateView, ...]:
+    enrich, window = view.vertices[2].operators[0].id, view.vertices[3].operators[1].id
+    return (
+        StateView(window, "window-contents", "reducing", 2_300_000, 140 * MB),
+        StateView(enrich, "rates", "map", 12_400, 31 * MB),
+        StateView(enrich, "seen", "value", 410_000, 9 * MB),
+    )
+
+
 _EVEN = ((0.31, 0.0), (0.28, 0.0), (0.3, 0.0), (0.27, 0.0))
 _SAME = (48_000_000, 47_800_000, 48_200_000, 47_900_000)
 ORDERS = (
@@ -263,6 +305,7 @@ def all_jobs() -> list[JobView]:
     NOW = int(time.time() * 1000)  # not when the file was loaded, which may be minutes ago
     ages = tuple(10_000 * n + 4_000 for n in reversed(range(9)))
     orders = job("orders", ORDERS, checkpoints=checkpoints(ages, 180 * MB))
+    orders = replace(orders, checkpoints=replace(orders.checkpoints, states=_states(orders)))
     orders.metrics.tasks[2][0].update(busiestLine="orders.py:35 in enrich", busiestLineShare=0.69)
     held = 'sink "pg" holds the epoch: its commit has not returned for 10 min'
     clicks = job(
@@ -279,7 +322,13 @@ def all_jobs() -> list[JobView]:
             _failure(age, attempt, sensors) for age, attempt in ((12_000, 2), (4 * MINUTE, 1), (8 * MINUTE, 0))
         ),
     )
-    query = job("top-bids", QUERY, age_ms=50 * MINUTE, checkpoints=checkpoints((8_000,), 14 * MB))
+    query = job(
+        "top-bids",
+        QUERY,
+        age_ms=50 * MINUTE,
+        checkpoints=checkpoints((8_000,), 14 * MB),
+        statements=(StatementView(_SQL, _PLAN),),
+    )
     waiting = job(
         "backfill-2026",
         (),
@@ -320,6 +369,9 @@ class ShownJob:
 
     def commanded(self) -> Any:
         return self
+
+    def flame_graph(self, vertex_id: int, kind: FlameKind, subtask: int | None) -> FlameGraph:
+        return FlameGraph(NOW - HOUR, _FLAME) if self.seen.name == "orders" else WAITING
 
     def cancel(self) -> None:
         self.told.append(("cancel", None))

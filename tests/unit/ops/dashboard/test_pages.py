@@ -65,7 +65,7 @@ PAGES = {
     "timeline": (_of("sensors", "timeline"), r"Restarting, started .+ ago\. Restarted 3 times, the last time .+ ago\."),
     "state": (
         _of("orders", "state"),
-        r"It remembers 180 MB, 78 % of it in “window-contents” of “sum_by_region”\. It grows by 60 MB per hour\.",
+        r"It remembers 180 MB, 78 % of it in “window-contents” of “sum_by_region”\. It grows by 1\.6 GB per hour\.",
     ),
     "metrics": (_of("orders", "metrics"), r"4 charts of \d+ metrics; the address keeps the pick\."),
     "sql": (_of("top-bids", "sql"), r"1 statement became 5 relational operators in 2 vertices\."),
@@ -94,7 +94,7 @@ STATES = {
 }
 # What else a page must show.
 SHOWN = {
-    "vertex": ("to_euro", "orders.py:36", "4 subtasks", "118 M", "enrich orders.py:35", "69 %"),
+    "vertex": ("to_euro", "orders.py:36", "4 subtasks", "118 M", "enrich orders.py:35", "69 %", "computing"),
     "exceptions": ("your line", "return Order(", "Java's stack, 3 lines"),
     "checkpoints": ("Checkpoint 408", "rocksdb", "exactly once"),
     "state": ("window-contents", "2.3 M"),

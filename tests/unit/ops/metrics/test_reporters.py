@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import time
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import httpx
 import pytest
 
 from funke.engine.config.settings import Settings
+from funke.engine.errors import ConfigurationError
 from funke.ops.metrics.prometheus import prometheus_text
-from funke.ops.metrics.reporters import report_lines, start_reporters
+from funke.ops.metrics.reporters import figures_of, start_reporters
+from funke.ops.metrics.statsd import StatsdSender
 from funke.ops.rest.cluster_state import Cluster
 from funke.ops.rest.job_directory import JobDirectory
 from tests.unit.ops.rest.job_samples import MAP, sample_view, submit
@@ -72,4 +75,41 @@ def test_a_port_of_its_own_and_lines_in_the_log(tmp_path: Path, caplog: pytest.L
                 close()
             job.release()
     assert "worker-1.taskmanager.orders.Map.0.my.meter: 0.5" in caplog.text
-    assert report_lines(Cluster(JobDirectory(str(tmp_path)))) == []
+    assert list(figures_of(Cluster(JobDirectory(str(tmp_path))))) == []
+
+
+def test_packets_for_statsd(tmp_path: Path) -> None:
+    job = submit(str(tmp_path / "home"))
+    cluster = Cluster(JobDirectory(str(tmp_path / "home")))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.settimeout(30)
+        settings = Settings(
+            {
+                "metrics.reporter.st.factory.class": "org.apache.flink.metrics.statsd.StatsDReporterFactory",
+                "metrics.reporter.st.host": "127.0.0.1",
+                "metrics.reporter.st.port": str(listener.getsockname()[1]),
+                "metrics.reporter.st.interval": "1 s",
+            }
+        )
+        closing = start_reporters(settings, cluster)
+        lines: list[str] = []
+        while "worker-1.taskmanager.orders.Map.0.my.meter:0.5|g" not in lines:
+            packet = listener.recv(65_536)
+            assert len(packet) <= 1_400
+            lines += packet.decode().splitlines()
+        for close in closing:
+            close()
+        job.release()
+    assert "worker-1.taskmanager.orders.Map -> Sink- out.0.numRecordsIn:6|g" in lines
+    assert "jobmanager.orders.numRestarts:0|g" in lines
+    # A negative gauge would be a change.
+    mark = "worker-1.taskmanager.orders.Map.1.currentInputWatermark"
+    assert lines[lines.index(f"{mark}:{-(2**63)}|g") - 1] == f"{mark}:0|g"
+    assert not any("ExternalPath" in line for line in lines)
+
+
+@pytest.mark.parametrize(("host", "port"), [("127.0.0.1", "x"), ("127.0.0.1", "0"), ("no host", "8125")])
+def test_a_statsd_that_cannot_be(host: str, port: str) -> None:
+    with pytest.raises(ConfigurationError, match="StatsD"):
+        StatsdSender(host, port)

@@ -14,6 +14,7 @@ from funke.engine.jobs.records.job_record import OwnedRecord
 from funke.engine.jobs.records.recovery import ProgramRun
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.views.back_pressure import Diagnosis, PressureStatus, PressureView
+from funke.engine.jobs.views.flame_graph import FlameGraph
 from funke.engine.jobs.views.job_view import (
     CheckpointsView,
     CheckpointView,
@@ -150,11 +151,16 @@ def driven(owned: OwnedRecord, view: JobView, asked: list[tuple[str, Any]]) -> I
             raise ValueError("there is no room")
         return 7
 
+    def flame_graph(vertex_id: int, kind: str, subtask: int | None) -> Any:
+        asked.append(("flame_graph", (vertex_id, kind, subtask)))
+        return to_json(FlameGraph(5, {"name": "Map", "value": 1, "children": []}))
+
     commands = {
         "view": lambda: to_json(view),
         "cancel": lambda: asked.append(("cancel", None)),
         "savepoint": savepoint,
         "checkpoint": checkpoint,
+        "flame_graph": flame_graph,
     }
     server = ControlServer(owned.record.control_path, commands)
     try:

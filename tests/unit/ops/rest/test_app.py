@@ -13,6 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from funke.engine.jobs.records.job_record import OwnedRecord
+from funke.engine.jobs.views.job_view import StatementView, StateView
 from funke.engine.types.job_status import JobStatus
 from funke.ops.rest import job_directory
 from funke.ops.rest.app import make_app
@@ -173,6 +174,39 @@ def test_vertices(client: TestClient, job: OwnedRecord) -> None:
     assert client.get(f"{base}/subtasks/9").status_code == 404
     (worker,) = client.get(f"{base}/taskmanagers").json()["taskmanagers"]
     assert worker["status-counts"]["RUNNING"] == 2 and worker["metrics"]["read-records"] == 8
+
+
+def test_what_a_job_remembers_and_was_made_from(home: str, client: TestClient, job: OwnedRecord) -> None:
+    seen = sample_view(job.job_id, statements=(StatementView("INSERT INTO a SELECT 1", "Sink(table=[a])"),))
+    known = replace(
+        seen.checkpoints, states=(StateView(MAP, "count", "value", 20, 700), StateView(MAP, "seen", "map", 3, 40))
+    )
+    with driven(job, replace(seen, checkpoints=known), []):
+        state = client.get(f"/v1/funke/jobs/{job.job_id}/state").json()
+        assert (state["checkpoint"], state["at"]) == (4, 2_000)
+        (operator,) = state["operators"]
+        assert (operator["operator"], operator["name"]) == (MAP, "Map")
+        assert operator["states"][0] == {"name": "count", "kind": "value", "entries": 20, "bytes": 700}
+        assert state["history"] == [{"at": 1_800, "bytes": 10}, {"at": 2_000, "bytes": 900}]
+        statements = client.get(f"/v1/funke/jobs/{job.job_id}/sql").json()["statements"]
+        assert statements == [{"sql": "INSERT INTO a SELECT 1", "plan": "Sink(table=[a])"}]
+    # What an earlier version has written down does not tell.
+    over = ended(home, JobStatus.FINISHED)
+    assert client.get(f"/v1/funke/jobs/{over.job_id}/state").json()["operators"] is None
+
+
+def test_flame_graphs(client: TestClient, home: str, job: OwnedRecord) -> None:
+    path = f"/jobs/{job.job_id}/vertices/{MAP}/flamegraph"
+    assert client.get(path).json() == {"endTimestamp": -3, "data": None}, "its driver does not answer"
+    asked: list[Any] = []
+    with driven(job, sample_view(job.job_id), asked):
+        found = client.get(f"{path}?type=on_cpu&subtaskindex=1").json()
+    assert found == {"endTimestamp": 5, "data": {"name": "Map", "value": 1, "children": []}}
+    assert asked == [("flame_graph", (2, "ON_CPU", 1))]
+    assert client.get(f"{path}?type=SOME").status_code == 400
+    assert client.get(f"{path}?subtaskindex=7").status_code == 404
+    over = ended(home, JobStatus.FINISHED)
+    assert client.get(f"/jobs/{over.job_id}/vertices/{MAP}/flamegraph").json()["endTimestamp"] == -1
 
 
 def test_metrics(client: TestClient, job: OwnedRecord) -> None:

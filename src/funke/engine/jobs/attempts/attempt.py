@@ -11,6 +11,7 @@ from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.attempts.job_failure import to_error
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper, CommitAll
 from funke.engine.jobs.sources.job_sources import JobSources
+from funke.engine.jobs.views.job_view import HeldView
 from funke.engine.operators.operator import MIN_WATERMARK
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.results import Failure, SubtaskReport
@@ -41,6 +42,8 @@ class JobFigures:
     watermark: int = MIN_WATERMARK
     subtasks: dict[tuple[int, int], SubtaskReport] = field(default_factory=dict)
     epoch_ms: deque[float] = field(default_factory=lambda: deque(maxlen=200))
+    # Subtasks that keep their slots from everything else.
+    held: tuple[HeldView, ...] = ()
 
     @property
     def has_unfinished(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from functools import partial
@@ -44,7 +45,9 @@ from funke.engine.jobs.submission.session_differences import warn_of_other_sessi
 from funke.engine.runtime.dependencies import distribute
 from funke.engine.runtime.epoch_holders import epoch_holders
 from funke.engine.runtime.epoch_runner import EpochRunner
+from funke.engine.runtime.flame_samples import SampledStack, SampleOrder
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
+from funke.engine.runtime.slot_calls import sample
 from funke.engine.runtime.spark_session import (
     JobSpark,
     is_embedded,
@@ -114,6 +117,15 @@ class JobAttempts:
     def hosts(self) -> dict[int, str]:
         """Where slots are."""
         return self._runner.hosts if self._runner is not None else {}
+
+    def sample(self, order: SampleOrder) -> dict[int, tuple[SampledStack, ...]]:
+        """What every slot does, seen so many times; waits for it."""
+        addresses = dict(self._runner.addresses) if self._runner is not None else {}
+        if not addresses:
+            return {}
+        with ThreadPoolExecutor(len(addresses), "funke-samples") as callers:
+            taken = callers.map(lambda each: sample(each, self.package.credentials, order), addresses.values())
+            return dict(zip(addresses, taken))
 
     def cancel(self) -> None:
         """Lets no attempt begin; the lock is held."""

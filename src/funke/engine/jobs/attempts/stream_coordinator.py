@@ -9,6 +9,7 @@ from typing import Any
 from funke.engine.errors import JobCancelledError, JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.attempts.attempt import Attempt, JobFigures, raise_failure
+from funke.engine.jobs.attempts.held_slots import HeldSlots
 from funke.engine.jobs.attempts.message_delivery import MessageDelivery
 from funke.engine.jobs.attempts.progress import ProgressLine
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
@@ -73,7 +74,7 @@ class StreamCoordinator:
         self._early_acks: list[SnapshotAck] = []
         self._ending: SavepointRequest | None = None
         self._is_finishing = False
-        self._heard_at = dict.fromkeys(self._slots, time.monotonic())
+        self._held_slots = HeldSlots(attempt.plan, runner.sample)
         self._finished: set[int] = set()
         self.figures = JobFigures(epochs=attempt.first_epoch, records_read=self._sources.records)
 
@@ -160,8 +161,9 @@ class StreamCoordinator:
 
     def _listen(self, wait_s: float) -> None:
         for slot, message in self._runner.receive(wait_s):
-            self._heard_at[slot] = time.monotonic()
+            self._held_slots.hear(slot)
             self._hear(slot, message)
+        self.figures.held = self._held_slots.look()
 
     def _hear(self, slot: int, message: Any) -> None:
         if isinstance(message, Reports):
@@ -182,6 +184,7 @@ class StreamCoordinator:
             self._keeper.prepared_with(message.checkpoint_id, message.operator_id, message.committables)
         elif isinstance(message, Finished):
             self._finished.add(slot)
+            self._held_slots.end(slot)
         elif isinstance(message, Failure):
             self._fail(message)
         else:
@@ -288,11 +291,12 @@ class StreamCoordinator:
 
     def _held(self) -> str:
         """Who has not said anything for a while: a slot whose function takes long hears no order."""
-        now = time.monotonic()
-        silent = [slot for slot in self._slots if now - self._heard_at.get(slot, now) > _SILENCE_S]
+        silent = self._held_slots.silent(_SILENCE_S)
         levels = range(self._plan.levels, -1, -1)
         names = [name for slot in silent for level in levels for name in subtasks_at(self._plan, level, slot)]
-        return f"; it waits for {', '.join(names)}" if names else "; its barriers have not come through"
+        lines = ", ".join(each.user_line for each in self.figures.held if each.user_line)
+        at = f", at {lines}" if lines else ""
+        return f"; it waits for {', '.join(names)}{at}" if names else "; its barriers have not come through"
 
     def _ends_with(self, request: SavepointRequest) -> bool:
         """Whether the savepoint that the job is to end with is there; if it failed, the job goes on."""

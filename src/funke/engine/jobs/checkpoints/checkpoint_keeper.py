@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from funke.engine.connectors.staging import awaited, self_contained
@@ -16,11 +16,12 @@ from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry, mark_committed, write_checkpoint
 from funke.engine.jobs.checkpoints.savepoints import CheckpointRequest, SavepointRequest, SnapshotRequests
 from funke.engine.jobs.notices import notice
-from funke.engine.jobs.views.job_view import CheckpointsView, CheckpointView, SlotSnapshotView
+from funke.engine.jobs.views.job_view import CheckpointsView, CheckpointView, SlotSnapshotView, StateView
 from funke.engine.runtime.block_codec import encode
 from funke.engine.runtime.checkpoint_order import CheckpointKind, CheckpointNews, CheckpointOrder, SnapshotAck
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.snapshot_files import SnapshotHandle, delete_folder
+from funke.engine.state.snapshot.state_sizes import StateSizes
 
 __all__ = ["CheckpointKeeper", "Guard"]
 
@@ -389,7 +390,7 @@ class CheckpointKeeper:
     def _note(self, pending: _Pending, written: Checkpoint) -> None:
         self._last_ended = self._clock()
         made = pending.to_view(self._last_ended, status="COMPLETED", full_size=written.state_size, path=written.path)
-        self._put_figures(self.figures.with_completed(made))
+        self._put_figures(replace(self.figures.with_completed(made), states=_states_of(pending.acks)))
 
     def note_restored(self, start: Checkpoint) -> None:
         """An attempt starts from a checkpoint."""
@@ -513,3 +514,11 @@ class CheckpointKeeper:
             notice(f"note: checkpoints are kept in {self.store.folder}")
         elif self.is_periodic:
             delete_folder(self.store.folder)
+
+
+def _states_of(acks: Iterable[SnapshotAck]) -> tuple[StateView, ...]:
+    """What all slots together remember."""
+    sizes = StateSizes()
+    for ack in acks:
+        sizes.add(ack.states)
+    return tuple(StateView(*each) for each in sizes.all())

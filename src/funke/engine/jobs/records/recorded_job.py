@@ -14,6 +14,7 @@ from funke.engine.graph.execution_graph import ExecutionVertex
 from funke.engine.jobs.checkpoints.savepoints import Afterwards
 from funke.engine.jobs.control import SILENCE_S, ask
 from funke.engine.jobs.records.job_record import JobRecord
+from funke.engine.jobs.views.flame_graph import TERMINATED, FlameGraph, FlameKind
 from funke.engine.jobs.views.job_view import ExceptionView, JobView
 from funke.engine.jobs.views.metric_names import metrics_by_name
 from funke.engine.types.job_status import JobStatus
@@ -63,6 +64,10 @@ class EndedJob:
     def view(self) -> JobView:
         """What was seen of it last."""
         return recorded_view(self._record)
+
+    def flame_graph(self, vertex_id: int, kind: FlameKind = "FULL", subtask: int | None = None) -> FlameGraph:
+        """None was kept."""
+        return TERMINATED
 
     def cancel(self) -> Future[None]:
         """Nothing is left to cancel."""
@@ -125,6 +130,11 @@ class RemoteJob:
     def view(self) -> JobView:
         """All there is to see of it."""
         return from_json(JobView, ask(self._path, "view", self._silence_s))
+
+    def flame_graph(self, vertex_id: int, kind: FlameKind = "FULL", subtask: int | None = None) -> FlameGraph:
+        """Which functions take the time of a vertex, or of one of its subtasks."""
+        asked = {"vertex_id": vertex_id, "kind": kind, "subtask": subtask}
+        return from_json(FlameGraph, ask(self._path, "flame_graph", self._silence_s, **asked))
 
     def cancel(self) -> Future[None]:
         """Ends the job."""

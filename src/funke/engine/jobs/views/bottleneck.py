@@ -12,6 +12,8 @@ __all__ = ["Bottleneck", "find_bottleneck"]
 
 # A subtask with so many times the records of an even share has too many.
 _SKEWED = 1.5
+# A key that so many of all records have.
+_HOT = 0.2
 _IS_BUSY = 0.9
 _IS_IDLE = 0.5
 
@@ -26,10 +28,17 @@ class Bottleneck:
     user_line: str | None = None
     # How much of the records its fullest subtask has, from 0 to 1, if that is more than its share.
     skew: float | None = None
+    # The key that most of its records have, and their share of all, if there is one.
+    key: str | None = None
+    key_share: float | None = None
+    # It holds up everything: a block of records does not come to its end.
+    is_held: bool = False
 
 
 def find_bottleneck(view: JobView) -> Bottleneck | None:
-    """The root of backpressure; None when nobody waits for anybody."""
+    """Who does not answer any more, or else the root of backpressure; None when nobody waits for anybody."""
+    if view.held:
+        return _holder(view)
     pressed = {vertex.id for vertex in view.vertices if _is_pressed(vertex)}
     roots = [vertex for vertex in view.vertices if vertex.pressure and vertex.pressure.diagnosis is Diagnosis.ROOT]
     # Those before the root wait; a busy vertex that nobody waits for holds up nobody.
@@ -42,13 +51,57 @@ def find_bottleneck(view: JobView) -> Bottleneck | None:
     parts = [
         f'"{root.name}" is the bottleneck: {_busy(root)}, {_names(waiting)} {"wait" if len(waiting) > 1 else "waits"}'
     ]
+    key, key_share = _hottest_key(view, root)
     if skew is not None:
         parts.append(f"one of its {root.parallelism} subtasks has {skew:.0%} of the records: its keys are skewed")
+    if key is not None:
+        parts.append(f"{key_share:.0%} of its records have the key {key}")
     if line:
         parts.append(f"{share:.0%} of its time it is at {line}")
     elif _is_sink(root) and not _is_busy(root):
         parts.append("it waits for what it writes to")
-    return Bottleneck(root.id, ". ".join(f"{part[0].upper()}{part[1:]}" for part in parts) + ".", line or None, skew)
+    sentence = ". ".join(f"{part[0].upper()}{part[1:]}" for part in parts) + "."
+    return Bottleneck(root.id, sentence, line or None, skew, key, key_share)
+
+
+def _holder(view: JobView) -> Bottleneck | None:
+    """The one that has been silent for longest: barriers, timers and checkpoints of its slot wait for it."""
+    held = min(view.held, key=lambda each: each.since_ms)
+    vertex = next((each for each in view.vertices if each.id == held.vertex_id), None)
+    if vertex is None:
+        return None
+    since_s = max(0, view.seen_ms - held.since_ms) / 1000
+    where = f", at {held.user_line}" if held.user_line else ""
+    sentence = (
+        f'"{vertex.name}" holds everything up: its subtask {held.subtask} has been at one block of records for '
+        f"{since_s:.0f} s{where}. No checkpoint completes before it is through."
+    )
+    return Bottleneck(vertex.id, sentence, held.user_line or None, is_held=True)
+
+
+def _hottest_key(view: JobView, vertex: VertexView) -> tuple[str | None, float | None]:
+    """Of the subtask that has most of the records; its share of those of all subtasks."""
+    tasks = view.metrics.tasks.get(vertex.id, {})
+    counts = _records(view, vertex)
+    if not counts or sum(counts.values()) <= 0:
+        return None, None
+    fullest = max(counts, key=lambda subtask: counts[subtask])
+    figures = tasks.get(fullest, {})
+    share = float(figures.get("hottestKeyShare", 0.0)) * counts[fullest] / sum(counts.values())
+    # Fewer than it would have anyway: nothing is wrong with it.
+    if "hottestKey" not in figures or share < _HOT:
+        return None, None
+    return str(figures["hottestKey"]), share
+
+
+def _records(view: JobView, vertex: VertexView) -> dict[int, float]:
+    """What its subtasks take, by rate while something comes."""
+    measured = view.metrics.operators.get(vertex.operators[0].id, {})
+    for name in ("numRecordsInPerSecond", "numRecordsIn"):
+        counts = {subtask: float(figures.get(name, 0)) for subtask, figures in measured.items()}
+        if sum(counts.values()) > 0:
+            return counts
+    return {}
 
 
 def _is_pressed(vertex: VertexView) -> bool:
@@ -84,13 +137,11 @@ def _skew(view: JobView, vertex: VertexView) -> float | None:
     """The share of the records that go to the fullest subtask, by rate while they come; None if that is even."""
     if vertex.parallelism < 2:
         return None
-    measured = view.metrics.operators.get(vertex.operators[0].id, {})
-    for name in ("numRecordsInPerSecond", "numRecordsIn"):
-        counts = [float(figures.get(name, 0)) for figures in measured.values()]
-        if sum(counts) > 0 and len(counts) == vertex.parallelism:
-            share = max(counts) / sum(counts)
-            return share if share >= min(0.95, _SKEWED / vertex.parallelism) else None
-    return None
+    counts = _records(view, vertex).values()
+    if len(counts) != vertex.parallelism:
+        return None
+    share = max(counts) / sum(counts)
+    return share if share >= min(0.95, _SKEWED / vertex.parallelism) else None
 
 
 def _busiest_line(view: JobView, vertex: VertexView) -> tuple[str, float]:

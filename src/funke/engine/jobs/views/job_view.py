@@ -17,10 +17,13 @@ __all__ = [
     "CheckpointsView",
     "EdgeView",
     "ExceptionView",
+    "HeldView",
     "JobView",
     "MetricsView",
     "OperatorView",
     "SlotSnapshotView",
+    "StateView",
+    "StatementView",
     "StatusEntry",
     "SubtaskView",
     "VertexView",
@@ -143,6 +146,17 @@ class CheckpointView:
 
 
 @dataclass(frozen=True)
+class StateView:
+    """What an operator remembers under one name, in all its subtasks; bytes as they stand in a checkpoint."""
+
+    operator_id: str
+    name: str
+    kind: str
+    entries: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class CheckpointsView:
     """What became of checkpoints; `history` holds the last ones, oldest first."""
 
@@ -156,6 +170,8 @@ class CheckpointsView:
     last_failed: CheckpointView | None = None
     last_restored: CheckpointView | None = None
     history: tuple[CheckpointView, ...] = ()
+    # As of the last one that was completed, of either kind; the largest first.
+    states: tuple[StateView, ...] = ()
 
     @property
     def last_completed(self) -> CheckpointView | None:
@@ -226,6 +242,24 @@ class ExceptionView:
 
 
 @dataclass(frozen=True)
+class HeldView:
+    """A subtask that is not done with one block of records: since when, and at which line of the user's it is."""
+
+    vertex_id: int
+    subtask: int
+    since_ms: int
+    user_line: str = ""
+
+
+@dataclass(frozen=True)
+class StatementView:
+    """A statement that the job was made from, without secrets; empty for calls of the Table API. And its plan."""
+
+    sql: str
+    plan: str
+
+
+@dataclass(frozen=True)
 class JobView:
     """A job at one moment."""
 
@@ -250,6 +284,8 @@ class JobView:
     configuration: dict[str, str] = field(default_factory=dict)
     # As `get_execution_plan()` returns it.
     plan: str = ""
+    statements: tuple[StatementView, ...] = ()
+    held: tuple[HeldView, ...] = ()
     # What a job that cannot begin yet waits for.
     waiting_for: str = ""
     # When this was seen.

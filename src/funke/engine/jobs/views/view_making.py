@@ -14,7 +14,7 @@ from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.job_lifecycle import JobLifecycle
 from funke.engine.jobs.views.back_pressure import Pressures, PressureView, together
-from funke.engine.jobs.views.job_view import EdgeView, JobView, OperatorView, SubtaskView, VertexView
+from funke.engine.jobs.views.job_view import EdgeView, JobView, OperatorView, StatementView, SubtaskView, VertexView
 from funke.engine.planner.segments import Plan
 from funke.engine.types.job_status import JobStatus
 
@@ -39,6 +39,11 @@ def planned_view(
         edges=tuple(_edge_view(job_graph, edge) for edge in job_graph.edges),
         configuration=masked(configuration),
         plan=to_plan_json(graph),
+        statements=tuple(
+            StatementView(node.statement.sql, node.statement.plan)
+            for node in graph.nodes.values()
+            if node.statement is not None
+        ),
     )
 
 

@@ -515,7 +515,8 @@ class SlotLoop:
         reports = []
         for task in tasks:
             busy_ms = task.subtask.busy_s * 1000
-            measured = {**task.measure(), **self._samples.busiest_line(task)}
+            hottest = task.subtask.chain.head.hottest_key()
+            measured = {**task.measure(), **self._samples.busiest_line(task), **hottest}
             reports.append(replace(task.subtask.report(busy_ms), task_metrics=measured))
         self._tell(Reports(tuple(reports)))
 
@@ -530,6 +531,11 @@ class SlotLoop:
             self._driver.send(MESSAGE, message)
         while not self._driver.flush():
             select.select([], [self._driver], [], _LONGEST_WAIT_S)
+
+    def busy_vertex(self) -> int | None:
+        """The vertex whose block, or split, is worked on."""
+        current = self._current
+        return current.subtask.segment.id if current is not None else None
 
     def close(self) -> None:
         """Closes all operators, whatever happens."""

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import site
 import sys
-import sysconfig
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
-__all__ = ["StackSamples", "user_line"]
+from funke.engine.runtime.user_frames import user_line
+
+__all__ = ["StackSamples"]
 
 # 20 samples a second, of the last ten seconds. One takes about 20 µs and is taken while a subtask works only.
 _PAUSE_S = 0.05
 _KEPT = 200
 _FEWEST = 10
-_OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))) + os.sep
-_OTHERS_FOLDERS = tuple(
-    folder + os.sep
-    for folder in {*site.getsitepackages(), sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")}
-    if folder
-)
 
 
 class StackSamples:
@@ -64,14 +56,3 @@ class StackSamples:
             return {}
         line, times = Counter(seen).most_common(1)[0]
         return {"busiestLine": line, "busiestLineShare": times / len(seen)} if line else {}
-
-
-def user_line(frame: FrameType | None) -> str:
-    """The innermost line of a stack that is the user's own, neither a library's nor ours; empty if there is none."""
-    while frame is not None:
-        path = os.path.abspath(frame.f_code.co_filename)
-        is_foreign = path.startswith((_OWN_FOLDER, *_OTHERS_FOLDERS)) or frame.f_code.co_filename.startswith("<")
-        if not is_foreign:
-            return f"{os.path.basename(path)}:{frame.f_lineno} in {frame.f_code.co_name}"
-        frame = frame.f_back
-    return ""

@@ -20,13 +20,14 @@ from funke.engine.errors import SlotLostError
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.delivery import lost_slot, start_slot
+from funke.engine.runtime.flame_samples import SampledStack, SampleOrder
 from funke.engine.runtime.nursery import open_nursery
 from funke.engine.runtime.pipelined.connection import MESSAGE, Connection
 from funke.engine.runtime.pipelined.messages import Begin, Born, Ready
 from funke.engine.runtime.pipelined.streaming_host import ACCOMPANY
 from funke.engine.runtime.results import Failure, to_failure
 from funke.engine.runtime.slot_address import SlotAddress, local_host
-from funke.engine.runtime.slot_calls import connect
+from funke.engine.runtime.slot_calls import connect, sample
 from funke.engine.runtime.spark_session import OnSpark, is_embedded
 from funke.engine.runtime.spark_tasks import await_places, jvm_pid, placed_rdd, ship_funke
 from funke.engine.runtime.worker_setup import ControlAddress, JobPackage, prepare_spark_worker
@@ -56,6 +57,7 @@ class StreamRunner:
         self._context = spark.sparkContext
         self._plan = plan
         self._group = package.key
+        self._credentials = package.credentials
         self._is_restarted = package.attempt > 0
         self._wanted_hosts = wanted_hosts or {}
         self._listener = self._listen()
@@ -186,6 +188,10 @@ class StreamRunner:
         encoded = encode(message)
         for connection in self._connections.values():
             connection.send(MESSAGE, encoded)
+
+    def sample(self, slot: int, order: SampleOrder) -> tuple[SampledStack, ...]:
+        """What a slot does, seen so many times; from any thread, and also when its loop is stuck."""
+        return sample(self.addresses[slot], self._credentials, order)
 
     def receive(self, wait_s: float) -> Iterator[tuple[int, Any]]:
         """What slots have said, after at most so long; a slot that is gone says a Failure."""

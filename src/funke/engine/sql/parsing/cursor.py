@@ -39,6 +39,10 @@ class Cursor:
         """The place from a start to the end of the token that was taken last."""
         return start.to(self._position_of(self.before().end - 1))
 
+    def since(self, first: Token) -> str:
+        """The text from a token to the one that was taken last."""
+        return self.text[first.start : self.before().end]
+
     def ahead(self, distance: int = 1) -> Token:
         """The token that many places behind the current one."""
         return self._tokens[min(self._index + distance, len(self._tokens) - 1)]

@@ -84,13 +84,13 @@ class StatementGrammar(ObjectGrammar):
         return self._query_statement()
 
     def _query_statement(self) -> Statement:
-        place = self.position()
-        return QueryStatement(self.query(), position=place)
+        place, first = self.position(), self.token
+        return QueryStatement(self.query(), position=place, written=self.since(first))
 
     # INSERT
 
     def _insert(self) -> Insert:
-        place = self.position()
+        place, first = self.position(), self.token
         self.expect("INSERT")
         is_overwrite = self.expect_any("INTO", "OVERWRITE") == "OVERWRITE"
         path, options = self.path(), self.option_hints()
@@ -101,7 +101,10 @@ class StatementGrammar(ObjectGrammar):
         if self.accept("ON"):
             self.expect("CONFLICT", "DO")
             on_conflict = self.expect_any("ERROR", "NOTHING", "DEDUPLICATE").lower()
-        return Insert(path, query, columns, partition, is_overwrite, options, on_conflict, position=place)
+        written = self.since(first)
+        return Insert(
+            path, query, columns, partition, is_overwrite, options, on_conflict, position=place, written=written
+        )
 
     def _execute(self) -> Statement:
         """EXECUTE STATEMENT SET BEGIN … END, or EXECUTE before an INSERT or a query."""

@@ -44,7 +44,7 @@ from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearM
 from funke.engine.types.logical.sql_text import to_full_sql_text
 from funke.engine.types.row import RowKind
 
-__all__ = ["explain_inserts", "explain_relation", "explain_statement"]
+__all__ = ["explain_inserts", "explain_relation", "explain_statement", "plan_text"]
 
 _INFIX = frozenset({"+", "-", "*", "/", "%", "=", "<>", "<", ">", "<=", ">=", "and", "or", "||"})
 CHANGELOG_MODE = "CHANGELOG_MODE"
@@ -77,6 +77,11 @@ def explain_inserts(session: TableSession, plans: Sequence[InsertPlan], details:
     """The plan of rows for tables."""
     planned = _with_sinks([planned_insert(session, each) for each in plans])
     return _sections(_with_sinks(plans), planned, details) + _batch_section(session, planned)
+
+
+def plan_text(relation: Relation, sink: InsertPlan | None = None) -> str:
+    """What a job runs, as a tree with the kinds of changes between its nodes; `relation` is planned already."""
+    return "\n".join(_tree(_Plan(relation, sink), _Style(is_infix=True, has_kinds=True)))
 
 
 def _with_sinks(plans: Sequence[InsertPlan]) -> list[_Plan]:

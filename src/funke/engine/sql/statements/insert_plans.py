@@ -37,9 +37,10 @@ def plan_insert(session: TableSession, statement: syntax.Insert) -> InsertPlan:
     relation = session.bind(statement.query)
     names = _target_names(session, table, statement, len(relation.columns))
     partition = {name: str(_constant(value)) for name, value in statement.partition}
-    return plan_rows(
+    plan = plan_rows(
         session, identifier, table, relation, names, partition, statement.is_overwrite, dict(statement.options)
     )
+    return replace(plan, text=statement.written)
 
 
 def plan_rows(

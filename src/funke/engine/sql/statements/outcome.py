@@ -30,6 +30,8 @@ class QueryRows:
     """The rows of a query, which a job has to compute."""
 
     relation: Relation
+    # The query as it was written.
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class InsertPlan:
     primary_key: tuple[int, ...] = ()
     # Columns that must have values, of which the query may give NULL.
     not_null: tuple[int, ...] = ()
+    # The statement as it was written, if it was one.
+    text: str = ""
 
     @property
     def name(self) -> str:

@@ -27,7 +27,7 @@ def execute_statement(session: TableSession, statement: syntax.Statement) -> Sta
 
 
 def _query(session: TableSession, statement: syntax.QueryStatement) -> QueryRows:
-    return QueryRows(session.bind(statement.query))
+    return QueryRows(session.bind(statement.query), statement.written)
 
 
 def _insert(session: TableSession, statement: syntax.Insert) -> Inserts:

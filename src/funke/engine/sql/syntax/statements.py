@@ -54,6 +54,8 @@ class Statement:
     """Base of all statements."""
 
     position: Position | None = field(default=None, kw_only=True, compare=False, repr=False)
+    # As it was written, of statements that become jobs.
+    written: str = field(default="", kw_only=True, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from funke.engine.state.descriptors import StateDescriptor
 from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.state.keyed.state_kinds import kind_of, require_kind
 from funke.engine.state.keyed.timer_queue import EVENT_TIME, TimerQueue, Timers
+from funke.engine.state.rocksdb.census import Census
 from funke.engine.state.rocksdb.copies import DatabaseCopy, StateInfo, prepare_copy
 from funke.engine.state.rocksdb.rows import encode_namespace, is_bucket, row_prefix, split_row, state_prefix
 from funke.engine.state.rocksdb.settings import RocksDBSettings
@@ -28,7 +29,7 @@ from funke.engine.state.rocksdb.tables import RocksDBTable, entries_of
 from funke.engine.state.rocksdb.timer_rows import TIMERS, decode_timer, group_of_row, group_of_timer, timers_prefix
 from funke.engine.state.rocksdb.timers import RocksDBTimerQueue
 from funke.engine.state.snapshot.file_format import GroupPart, TableId, empty_part
-from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.native_files import HeldState, LocalFile
 from funke.engine.state.snapshot.part_chunks import CHUNK_ENTRIES
 from funke.engine.state.storage_keys import group_of
 from funke.engine.state.ttl.states import TtlState, create_ttl_state
@@ -69,6 +70,8 @@ class RocksDBBackend(KeyedBackend):
         self._origins: dict[str, str] = {}
         self._store: RocksDBStore | None = None
         self._copies: dict[int, DatabaseCopy] = {}
+        self._census = Census()
+        self._held: tuple[HeldState, ...] = ()
 
     @property
     def store(self) -> RocksDBStore:
@@ -197,6 +200,9 @@ class RocksDBBackend(KeyedBackend):
         self._copies[checkpoint_id] = prepare_copy(
             self.store, folder, self._states.values(), self._groups, self._max_parallelism
         )
+        self._census.go_on(self.store)
+        # Now: the process that writes the snapshot must not ask the database.
+        self._held = self._census.held(self._states.values(), self.store)
 
     @property
     def _latest(self) -> DatabaseCopy:
@@ -261,7 +267,7 @@ class RocksDBBackend(KeyedBackend):
 
     def native_files(self) -> tuple[LocalFile, ...]:
         """The files of the database as of the last `prepare_snapshot`, and what it did not have yet."""
-        return self._latest.files(self._fresh_rows(), self._instance, self._origins)
+        return self._latest.files(self._fresh_rows(), self._instance, self._origins, self._held)
 
     def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
         """Takes back key groups from native snapshots."""

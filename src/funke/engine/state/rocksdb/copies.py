@@ -12,7 +12,7 @@ from funke.engine.errors import StateError
 from funke.engine.state.rocksdb.dump import read_rows, read_rows_elsewhere
 from funke.engine.state.rocksdb.store import RocksDBStore
 from funke.engine.state.rocksdb.timer_rows import group_of_row
-from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.native_files import HeldState, LocalFile
 from funke.engine.state.value_codec import pack, unpack
 
 __all__ = ["DatabaseCopy", "StateInfo", "prepare_copy"]
@@ -68,7 +68,11 @@ class DatabaseCopy:
                 yield row, fresh
 
     def files(
-        self, overlay: Mapping[bytes, bytes | None], instance: str, origins: Mapping[str, str]
+        self,
+        overlay: Mapping[bytes, bytes | None],
+        instance: str,
+        origins: Mapping[str, str],
+        holds: tuple[HeldState, ...] = (),
     ) -> tuple[LocalFile, ...]:
         """All files, with a description and the rows of `overlay`; tables have names of their own in all snapshots."""
         shared = {name: origins.get(name, f"{instance}-{name}") for name in self._database_files() if _is_table(name)}
@@ -77,8 +81,12 @@ class DatabaseCopy:
         contents = ([tuple(state) for state in self.states], sorted(groups), self.max_parallelism, shared)
         self._write(_CONTENTS, pack(contents))
         self._write(_OVERLAY, pack(dict(overlay)))
-        names = [*self._database_files(), _CONTENTS, _OVERLAY]
-        return tuple(LocalFile(os.path.join(self.folder, name), name, shared.get(name)) for name in names)
+        names = [*self._database_files(), _OVERLAY]
+        described = LocalFile(os.path.join(self.folder, _CONTENTS), _CONTENTS, holds=holds)
+        return (
+            *(LocalFile(os.path.join(self.folder, name), name, shared.get(name)) for name in names),
+            described,
+        )
 
     def overlay(self) -> dict[bytes, bytes | None]:
         """The rows that the database did not have yet."""

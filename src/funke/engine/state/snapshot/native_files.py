@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-__all__ = ["LocalFile"]
+__all__ = ["HeldState", "LocalFile"]
+
+
+class HeldState(NamedTuple):
+    """Roughly what a state takes in the files of a snapshot."""
+
+    name: str
+    kind: str
+    entries: int
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -16,3 +26,5 @@ class LocalFile:
     name: str
     # Names the content, for files that later checkpoints have too; None for files of this checkpoint alone.
     shared_id: str | None = None
+    # In a file that describes the others: what they hold, as far as that is known.
+    holds: tuple[HeldState, ...] = ()

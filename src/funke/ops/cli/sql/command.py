@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from funke.engine.config.option_values import parse_boolean
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.attempts.progress import ProgressLine
 from funke.ops.cli.sql.shell import SqlShell
+from funke.ops.cli.terminal import CommandParser
 from funke.table import EnvironmentSettings, TableEnvironment
 
 __all__ = ["sql"]
@@ -20,7 +20,7 @@ input: from a terminal with history (in ~/.funke_sql_history), completion and co
 
 def sql(arguments: list[str]) -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="funke sql", description=_DESCRIPTION)
+    parser = CommandParser(prog="funke sql", description=_DESCRIPTION)
     parser.add_argument("-e", "--execute", metavar="STATEMENTS", action="append", default=[])
     parser.add_argument("-f", "--file", metavar="FILE", action="append", default=[])
     parser.add_argument("-i", "--init", metavar="FILE", action="append", default=[], help="statements to begin with")

@@ -95,6 +95,7 @@ export function graphSentence(job, nodes, loads, now) {
   if (job["waiting-for"]) return sentence("warn", `Not begun yet: waits for ${job["waiting-for"]}.`);
   if (job.state === "SUSPENDED") return sentence("warn", "Suspended: its driver is gone. “funke recover” goes on from the last checkpoint.");
   if (job.state !== "RUNNING") return sentence("warn", `${capital(stateWord(job.state))} for ${coarse(now - (job.timestamps?.[job.state] || now))}.`);
+  if (job.bottleneck?.["is-held"]) return { ...sentence("bad", job.bottleneck.sentence.replace(/"([^"]+)"/, "“$1”")), root: job.bottleneck.vertex };
   const known = nodes.filter((node) => loads[node.id]?.isMeasured);
   if (!known.length) return sentence("busy", `Runs for ${coarse(now - job["start-time"])}; how busy its subtasks are is not measured yet.`);
   const pressed = known.filter((node) => loads[node.id].mostBack > LOW);
@@ -107,8 +108,10 @@ export function graphSentence(job, nodes, loads, now) {
   const waiting = before.filter((node) => upstream.has(node.id));
   const who = waiting.length && waiting.length === upstream.size ? "everything before it waits" : waiting.length ? `${list(waiting.map((node) => quoted(nameOf(node))))} ${waiting.length === 1 ? "waits" : "wait"} for it` : "it is held up itself";
   const line = told && job.bottleneck["user-line"] ? ` Most of its time it is at ${lineOf(job.bottleneck)}.` : "";
-  return { ...sentence("warn", `${quoted(nameOf(root))} is the bottleneck: busy ${percent(load.most)}, ${who}.${skewSentence(load)}${line}`), root: root.id };
+  return { ...sentence("warn", `${quoted(nameOf(root))} is the bottleneck: busy ${percent(load.most)}, ${who}.${told && job.bottleneck.key ? keySentence(job.bottleneck) : skewSentence(load)}${line}`), root: root.id };
 }
+
+const keySentence = (found) => ` ${percent(found["key-share"])} of its records have the key ${found.key}.`;
 
 function unpressed(root, loads) {
   const load = loads[root.id];

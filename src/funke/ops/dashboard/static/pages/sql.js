@@ -18,7 +18,7 @@ export function SqlPage({ job, path }) {
     <${Answer} level="none" text="This job is not a query: its graph was made with the DataStream API." />
     <${Empty} title="No SQL here" text="Queries show their statement, their plan and the operator of each of its nodes." command="funke sql" />`;
   return html`<${Answer} level="none" text=${sentenceOf(statements, relational, job)} />
-    ${statements.map((each, index) => html`<${Section} key=${index} title=${statements.length > 1 ? `Statement ${index + 1}` : "Statement"} aside=${html`<${Copy} text=${each.sql} label="Copy the statement" />`}><pre class="sql" tabindex="0">${highlighted(each.sql)}</pre>${each.plan ? html`<details open><summary>Optimized plan</summary><pre class="trace" tabindex="0" role="region" aria-label="Plan">${each.plan}</pre></details>` : null}<//>`)}
+    ${statements.map((each, index) => html`<${Section} key=${index} title=${statements.length > 1 ? `Statement ${index + 1}` : "Statement"} aside=${each.sql ? html`<${Copy} text=${each.sql} label="Copy the statement" />` : null}>${each.sql ? html`<pre class="sql" tabindex="0">${highlighted(each.sql)}</pre>` : html`<p class="note">Made with the Table API: there is no text.</p>`}${each.plan ? html`<details open><summary>Optimized plan</summary><pre class="trace" tabindex="0" role="region" aria-label="Plan">${each.plan}</pre></details>` : null}<//>`)}
     <${Section} title="Its operators, from the sink back to the sources"><${Table} label="Operators of the query" rows=${operators.toReversed()} keyOf=${(each) => each.key} columns=${columns(job)} /><//>`;
 }
 

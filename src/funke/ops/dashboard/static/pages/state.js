@@ -17,7 +17,8 @@ export function StatePage({ job, path }) {
 function growthOf(points) {
   if (points.length < 2) return null;
   const [first, last] = [points[0], points.at(-1)];
-  return last.at > first.at ? ((last.bytes - first.bytes) * 3_600_000) / (last.at - first.at) : null;
+  // What happens within seconds says nothing about an hour.
+  return last.at - first.at >= 30_000 ? ((last.bytes - first.bytes) * 3_600_000) / (last.at - first.at) : null;
 }
 
 function Measured({ state }) {
@@ -25,7 +26,7 @@ function Measured({ state }) {
   const total = rows.reduce((sum, each) => sum + each.bytes, 0);
   const largest = rows[0] ? { name: `“${rows[0].name}” of “${rows[0].operator}”`, bytes: rows[0].bytes } : null;
   const points = state.history ?? [];
-  return html`<${Answer} ...${stateSentence(total, largest, growthOf(points), null, now())} />
+  return html`<${Answer} ...${stateSentence(total, largest, growthOf(points), state.at, now())} />
     <${Section} title="By operator and name"><${Table} label="State by operator and name" rows=${rows} keyOf=${(each) => each.key} columns=${[
       { label: "State", kind: "wide", show: (each) => html`<b>${each.name}</b>` }, { label: "Operator", show: (each) => each.operator }, { label: "Kind", kind: "tight", show: (each) => html`<span class="muted">${each.kind}</span>` },
       { label: "Bytes", show: (each) => html`<${Share} part=${each.bytes / (rows[0].bytes || 1)} text=${bytes(each.bytes)} />` },

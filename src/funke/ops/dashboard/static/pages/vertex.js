@@ -1,10 +1,10 @@
 // The panel beside the graph: one vertex with its subtasks, operators, watermarks, metrics and flame graph.
-import { html } from "../view.js";
+import { html, useState } from "../view.js";
 import { now, useData, useOffers } from "../data.js";
 import { href, pick } from "../router.js";
 import { Icon, Section, Share, Shown, Status, Table } from "../parts.js";
 import { nameOf, skewOf } from "../sentences.js";
-import { byteRate, coarse, count, isNumber, percent, plural, rate, watermark } from "../words.js";
+import { ago, byteRate, coarse, count, isNumber, moment, percent, plural, rate, watermark } from "../words.js";
 import { Flame } from "../flame.js";
 import { Load } from "../load.js";
 
@@ -50,16 +50,21 @@ function Subtasks({ vertex, pressure, marks, late, isLive }) {
 
 const Operators = ({ vertex, node }) => vertex.operators?.length ? html`<${Section} title="Chain" aside=${`${node.inputs?.map((each) => each.ship_strategy.toLowerCase()).join(", ") || "source"} · max parallelism ${vertex.maxParallelism}`}><ul class="operators">${vertex.operators.map((each) => html`<li key=${each.id}><span>${each.name}${each.uid ? html` <code>uid ${each.uid}</code>` : null}</span>${each["user-line"] ? html`<code>${each["user-line"].split(/[/\\]/).pop()}</code>` : null}</li>`)}</ul><//>` : null;
 
-// The flame graph where there is one; else the line at which each subtask mostly is.
+const KINDS = { FULL: "all its time", ON_CPU: "computing", OFF_CPU: "waiting" };
+const ABSENT = { "-1": "It does not run any more.", "-2": "Flame graphs are switched off: rest.flamegraph.enabled.", "-3": "Taking samples; this takes some seconds." };
+
+// The flame graph where there is one; and the line at which each subtask mostly is.
 function TimeSection({ path, node }) {
   const isOffered = useOffers("/jobs/{jobid}/vertices/{vertexid}/flamegraph");
-  const data = useData(isOffered ? `${path}/flamegraph?type=FULL` : null).value?.data;
+  const [kind, setKind] = useState("FULL");
+  const { value: flame } = useData(isOffered ? `${path}/flamegraph?type=${kind}` : null);
   const lines = useData(`${path}/metrics?get=${namesOf(node, "busiestLine")}`).value ?? [];
   const shares = useData(`${path}/metrics?get=${namesOf(node, "busiestLineShare")}`).value ?? [];
-  return html`<${Section} title="Where its functions spend their time">
-    ${data?.value ? html`<${Flame} data=${data} />` : null}
+  return html`<${Section} title="Where its functions spend their time" aside=${flame?.endTimestamp > 0 ? html`sampled <time title=${moment(flame.endTimestamp)}>${ago(flame.endTimestamp, now())}</time>` : null}>
+    ${isOffered ? html`<div class="filters" role="group" aria-label="Which of its time">${Object.entries(KINDS).map(([name, word]) => html`<button key=${name} type="button" aria-pressed=${String(kind === name)} onClick=${() => setKind(name)}>${word}</button>`)}</div>` : null}
+    ${flame?.data?.value ? html`<${Flame} key=${kind} data=${flame.data} />` : flame ? html`<p class="note">${ABSENT[flame.endTimestamp] ?? "None of its samples were of this kind."}</p>` : null}
     ${lines.length ? html`<${Table} isGrid label="Busiest lines" rows=${lines} keyOf=${(each) => each.id} columns=${[
       { label: "#", isNumber: true, show: (each) => each.id.split(".")[0] },
       { label: "Your line at which it mostly is", kind: "key", show: (each) => each.value },
-      { label: "Of its samples", show: (each) => { const share = ofSubtask(shares, each.id.split(".")[0]); return html`<${Share} kind="busy" part=${share} text=${percent(share)} />`; } }]} />` : data?.value ? null : html`<p class="note">No line of yours stands out: it is mostly idle, or its stack has not been sampled yet.</p>`}<//>`;
+      { label: "Of its samples", show: (each) => { const share = ofSubtask(shares, each.id.split(".")[0]); return html`<${Share} kind="busy" part=${share} text=${percent(share)} />`; } }]} />` : flame ? null : html`<p class="note">No line of yours stands out: it is mostly idle, or its stack has not been sampled yet.</p>`}<//>`;
 }

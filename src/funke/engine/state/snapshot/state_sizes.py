@@ -1,0 +1,107 @@
+"""How large states are, by operator and name: noted while a snapshot is written, so that looking costs nothing more."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sized
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+from funke.engine.state.operator_state import OperatorStateSnapshot
+from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.state.snapshot.native_files import HeldState, LocalFile
+from funke.engine.state.value_codec import pack
+
+__all__ = ["StateSize", "StateSizes"]
+
+# Entries from which the size of all others of the same state is estimated, where several states stand in one piece.
+_SAMPLE = 8
+_FRAME_BYTES = len(pack([]))
+_OTHER = "positions and buffers"
+
+
+class StateSize(NamedTuple):
+    """A state of an operator; entries are its keys, or its elements if it is not keyed."""
+
+    operator_id: str
+    name: str
+    kind: str
+    entries: int
+    bytes: int
+
+
+class StateSizes:
+    """Sums up the states of a snapshot."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0, 0.0])
+
+    def add_part(self, operator_id: str, part: GroupPart, size: int) -> None:
+        """Keyed state and timers that take so many bytes together."""
+        tables: dict[tuple[str, str], list[dict[Any, Any]]] = defaultdict(list)
+        for place, table in part.tables.items():
+            tables[place.name, place.kind].append(table)
+        pieces = [
+            _Piece(name, kind, sum(map(len, found)), chain.from_iterable(table.items() for table in found))
+            for (name, kind), found in tables.items()
+        ]
+        timers = {"event-time timers": part.event_timers, "processing-time timers": part.processing_timers}
+        pieces += [_Piece(name, "timers", len(found), found) for name, found in timers.items() if found]
+        self._divide(operator_id, pieces, size)
+
+    def add_own(self, operator_id: str, own: Any, size: int) -> None:
+        """State that is not keyed."""
+        if not isinstance(own, OperatorStateSnapshot):
+            pieces = [_Piece(_OTHER, "operator", len(own) if isinstance(own, Sized) else 1, (own,))]
+        else:
+            kinds = (("list", own.lists), ("union list", own.unions))
+            pieces = [_Piece(name, kind, len(held), held) for kind, named in kinds for name, held in named.items()]
+            pieces += [_Piece(name, "broadcast", len(held), held.items()) for name, held in own.broadcasts.items()]
+        self._divide(operator_id, pieces, size)
+
+    def add_files(self, operator_id: str, files: Iterable[LocalFile], size: int) -> None:
+        """Files of a state backend's own, which knows roughly what is in them."""
+        held = [each for file in files for each in file.holds]
+        total = sum(each.bytes for each in held)
+        for each in held:
+            self._add(operator_id, each, size * each.bytes / total if total else 0.0)
+
+    def _divide(self, operator_id: str, pieces: list[_Piece], size: int) -> None:
+        if len(pieces) == 1:
+            self._add(operator_id, pieces[0], size)
+            return
+        weights = [each.weight() for each in pieces]
+        total = sum(weights)
+        for piece, weight in zip(pieces, weights):
+            self._add(operator_id, piece, size * weight / total if total else 0.0)
+
+    def _add(self, operator_id: str, state: _Piece | HeldState, size: float) -> None:
+        sums = self._sums[operator_id, state.name, state.kind]
+        sums[0] += state.entries
+        sums[1] += size
+
+    def add(self, others: Iterable[StateSize]) -> None:
+        """Those of another subtask."""
+        for each in others:
+            sums = self._sums[each.operator_id, each.name, each.kind]
+            sums[0] += each.entries
+            sums[1] += each.bytes
+
+    def all(self) -> tuple[StateSize, ...]:
+        """The sums, the largest first."""
+        found = (StateSize(*what, int(entries), round(size)) for what, (entries, size) in self._sums.items())
+        return tuple(sorted(found, key=lambda each: -each.bytes))
+
+
+class _Piece(NamedTuple):
+    """Entries of one state in a larger piece."""
+
+    name: str
+    kind: str
+    entries: int
+    content: Iterable[Any]
+
+    def weight(self) -> float:
+        """What its entries take, by some of them."""
+        sample = list(islice(self.content, _SAMPLE))
+        return (len(pack(sample)) - _FRAME_BYTES) * self.entries / len(sample) if sample else 0.0

@@ -1,0 +1,72 @@
+"""What a job remembers, and which statements it was made from; beside Flink's paths, which have neither."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funke.engine.jobs.views.job_view import CheckpointsView, JobView
+from funke.ops.rest.call import Call, Route
+from funke.ops.rest.shapes import Optional
+
+__all__ = ["ROUTES"]
+
+
+def state(call: Call) -> Any:
+    # Nothing is known before a checkpoint is complete; one of an earlier version does not tell names.
+    view = call.job.view()
+    known = view.checkpoints
+    last = known.last_completed
+    return {
+        "checkpoint": last.id if last is not None else None,
+        "at": last.triggered_ms if last is not None else None,
+        "operators": _operators(view) if last is not None and (known.states or not last.full_size) else None,
+        "history": _sizes(known),
+    }
+
+
+def _operators(view: JobView) -> list[dict[str, Any]]:
+    names = {operator.id: operator.name for vertex in view.vertices for operator in vertex.operators}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for each in view.checkpoints.states:
+        entry = {"name": each.name, "kind": each.kind, "entries": each.entries, "bytes": each.bytes}
+        found.setdefault(each.operator_id, []).append(entry)
+    return [{"operator": each, "name": names.get(each, each), "states": states} for each, states in found.items()]
+
+
+def _sizes(known: CheckpointsView) -> list[dict[str, int]]:
+    return [{"at": each.triggered_ms, "bytes": each.full_size} for each in known.history if each.status == "COMPLETED"]
+
+
+def sql(call: Call) -> Any:
+    return {"statements": [{"sql": each.sql, "plan": each.plan} for each in call.job.view().statements]}
+
+
+ROUTES = (
+    Route(
+        "GET",
+        "/funke/jobs/{jobid}/state",
+        state,
+        "What a job remembers, by operator and name, as of its last checkpoint or savepoint",
+        {
+            "checkpoint": Optional(int),
+            "at": Optional(int),
+            "operators": Optional(
+                [
+                    {
+                        "operator": str,
+                        "name": str,
+                        "states": [{"name": str, "kind": str, "entries": int, "bytes": int}],
+                    }
+                ]
+            ),
+            "history": [{"at": int, "bytes": int}],
+        },
+    ),
+    Route(
+        "GET",
+        "/funke/jobs/{jobid}/sql",
+        sql,
+        "The statements that a job was made from, without secrets, and their plans; none of the DataStream API",
+        {"statements": [{"sql": str, "plan": str}]},
+    ),
+)
