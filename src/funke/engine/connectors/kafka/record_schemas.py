@@ -12,6 +12,8 @@ from funke.engine.errors import SinkError
 __all__ = ["SchemaRecords"]
 
 Serialize = Callable[[Any], bytes | None]
+# In batch mode, what comes of all the input has the greatest time there is; brokers refuse it.
+_END_OF_TIME = 2**63 - 1
 
 
 class SchemaRecords(RecordWriter):
@@ -36,7 +38,7 @@ class SchemaRecords(RecordWriter):
         topics = repeat(self._topic) if self._topic_of is None else map(self._topic_of, values)
         try:
             return [
-                OutputRecord(topic, content, key, None, time if time is not None and time >= 0 else None)
+                OutputRecord(topic, content, key, None, time if time is not None and 0 <= time < _END_OF_TIME else None)
                 for topic, content, key, time in zip(topics, contents, keys, times)
             ]
         except Exception as error:
