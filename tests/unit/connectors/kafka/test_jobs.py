@@ -42,8 +42,10 @@ EARLIEST, LATEST = KafkaOffsetsInitializer.earliest(), KafkaOffsetsInitializer.l
 
 
 @pytest.fixture(autouse=True)
-def no_forks(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_forks_and_quick_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SnapshotTaker, "start", write_at_once)
+    # Tests wait for what slots report.
+    monkeypatch.setattr(slot_loop, "_REPORT_S", 0.05)
 
 
 @pytest.fixture
@@ -199,7 +201,8 @@ def test_records_come_while_the_job_runs_and_partitions_are_found(
 ) -> None:
     from confluent_kafka.admin import NewPartitions
 
-    topic = new_topic(kafka)
+    # Both subtasks have more than one: they must not be too busy to be given another.
+    topic = new_topic(kafka, 4)
     builder = source_of(kafka, topic).set_property("partition.discovery.interval.ms", "100")
     stream_of(env, builder).sink_to(CollectSink("out"))
     seen: list[str] = []
@@ -211,14 +214,16 @@ def test_records_come_while_the_job_runs_and_partitions_are_found(
             seen.append("first")
         elif records == 1 and len(seen) == 1:
             client = kafka.client()
-            client.create_partitions([NewPartitions(topic, 2)])[topic].result(30)
-            kafka.produce(topic, ["second"], 1)
+            client.create_partitions([NewPartitions(topic, 5)])[topic].result(30)
+            kafka.produce(topic, ["second"], 4)
             seen.append("second")
-        return records == 2
+        elif records == 2:
+            seen.append("all")
+        return seen[-1] == "all"
 
     with pytest.raises(JobExecutionError, match="cancelled"):
         run(env, on_start=stop_when(grow))
-    assert seen == ["first", "second"]
+    assert seen == ["first", "second", "all"]
 
 
 def test_a_job_goes_on_from_any_checkpoint(env: StreamExecutionEnvironment, kafka: KafkaBroker) -> None:
@@ -252,10 +257,7 @@ def test_the_group_is_told(env: StreamExecutionEnvironment, kafka: KafkaBroker) 
     assert read(env, again.set_starting_offsets(KafkaOffsetsInitializer.committed_offsets())) == []
 
 
-def test_event_time_lag_and_commits_of_partitions(
-    env: StreamExecutionEnvironment, kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(slot_loop, "_REPORT_S", 0.05)
+def test_event_time_lag_and_commits_of_partitions(env: StreamExecutionEnvironment, kafka: KafkaBroker) -> None:
     topic, slow = new_topic(kafka, 2), new_topic(kafka)
     own = WatermarkStrategy.for_monotonous_timestamps().with_watermark_alignment("group", Duration.of_seconds(1))
     builder = source_of(kafka, topic).set_group_id(topic)

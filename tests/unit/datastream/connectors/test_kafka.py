@@ -109,6 +109,6 @@ def test_the_older_producer_does_not_lose_records_quietly() -> None:
 def test_a_topic_may_be_chosen_by_a_function() -> None:
     builder = kafka.KafkaRecordSerializationSchema.builder().set_topic_selector(lambda value: f"topic-{value}")
     schema = builder.set_value_serialization_schema(TEXT).set_key_serialization_schema(TEXT).build()
-    assert [tuple(each) for each in schema.records.records(["3"], [5])] == [("topic-3", b"3", b"3", None, 5, None)]
+    assert tuple(schema.records.records(["3"], [5])) == (["topic-3"], [b"3"], [b"3"], None, [5], None)
     with pytest.raises(TypeError, match="KafkaTopicSelector or a callable"):
         kafka.KafkaRecordSerializationSchema.builder().set_topic_selector(5)  # type: ignore[arg-type]

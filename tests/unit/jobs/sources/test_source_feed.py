@@ -185,3 +185,11 @@ def test_an_ongoing_split_stays_where_its_watermark_is(feed: SourceFeed) -> None
         accept(feed, subtask, read(name, 1))
     again = restarted(feed, 2)
     assert ids(again, [Split("b", 2, False), Split("a", 2, False)]) == [["a"], ["b"]]
+
+
+def test_splits_without_an_end_keep_nobody_from_getting_more(feed: SourceFeed) -> None:
+    ids(feed, [Split(name, None, is_last=False, is_endless=True) for name in "abcd"])
+    assert feed.has_unfinished
+    assert feed.is_hungry and not feed.has_leftovers
+    ids(feed, [Split(name, None) for name in "efgh"])
+    assert not feed.is_hungry and feed.has_leftovers

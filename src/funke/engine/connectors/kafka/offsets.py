@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from funke.engine.connectors.kafka.client_properties import ClientProperties
 from funke.engine.connectors.kafka.failures import client_logger, explain
@@ -15,8 +16,22 @@ __all__ = ["Offsets", "OffsetsAsker", "Partition"]
 
 OffsetKind = Literal["earliest", "latest", "committed", "timestamp", "offsets"]
 Reset = Literal["earliest", "latest", "none"]
+T = TypeVar("T")
 # How long Kafka may take to answer a question.
 ANSWER_S = 60.0
+_PAUSE_S = 0.1
+# Soon there is an answer: leaders and coordinators move, partitions were just made, transactions are being committed.
+_UNSETTLED = {
+    "NOT_LEADER_FOR_PARTITION",
+    "LEADER_NOT_AVAILABLE",
+    "FENCED_LEADER_EPOCH",
+    "UNKNOWN_LEADER_EPOCH",
+    "UNKNOWN_TOPIC_OR_PART",
+    "COORDINATOR_NOT_AVAILABLE",
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "NOT_COORDINATOR",
+    "UNSTABLE_OFFSET_COMMIT",
+}
 
 
 @dataclass(frozen=True, order=True)
@@ -124,7 +139,7 @@ class OffsetsAsker:
         return self._listed(missing, offsets.reset)
 
     def _listed(self, partitions: list[Partition], kind: str, timestamp_ms: int = 0) -> dict[Partition, int]:
-        from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
+        from confluent_kafka import IsolationLevel, TopicPartition
         from confluent_kafka.admin import OffsetSpec
 
         by_time = kind == "timestamp"
@@ -132,16 +147,30 @@ class OffsetsAsker:
         is_committed = (self._properties.get("isolation.level") or "").lower() == "read_committed"
         level = IsolationLevel.READ_COMMITTED if is_committed else IsolationLevel.READ_UNCOMMITTED
         asked = {TopicPartition(each.topic, each.number): spec for each in partitions}
-        try:
+
+        def ask() -> dict[Partition, int]:
             with self._lock:
                 answers = self._client().list_offsets(asked, isolation_level=level, request_timeout=self._patience_s())
             return {
                 Partition(place.topic, place.partition): answer.result(ANSWER_S).offset
                 for place, answer in answers.items()
             }
-        except (KafkaException, TimeoutError) as error:
-            names = ", ".join(sorted({f"topic '{each.topic}'" for each in partitions}))
-            raise self._failure(error, names) from None
+
+        return self._answered(ask, ", ".join(sorted({f"topic '{each.topic}'" for each in partitions})))
+
+    def _answered(self, ask: Callable[[], T], about: str) -> T:
+        """Asks again as long as whoever knows the answer is just being chosen, or does not know it yet."""
+        from confluent_kafka import KafkaException
+
+        end = time.monotonic() + self._patience_s()
+        while True:
+            try:
+                return ask()
+            except (KafkaException, TimeoutError) as error:
+                is_settled = isinstance(error, TimeoutError) or error.args[0].name() not in _UNSETTLED
+                if is_settled or time.monotonic() > end:
+                    raise self._failure(error, about) from None
+            time.sleep(_PAUSE_S)
 
     def _committed(self, partitions: list[Partition]) -> dict[Partition, int]:
         group = self._properties.get("group.id")
@@ -154,19 +183,23 @@ class OffsetsAsker:
         """What a group has committed: offsets, each with a text; transactions that are being committed are awaited."""
         from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 
-        places = [TopicPartition(each.topic, each.number) for each in partitions]
-        asked = [ConsumerGroupTopicPartitions(group, places)]
-        client = self._client()
-        try:
-            answers = client.list_consumer_group_offsets(asked, require_stable=True, request_timeout=self._patience_s())
+        asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(each.topic, each.number) for each in partitions])]
+
+        def ask() -> dict[Partition, tuple[int, str]]:
+            client, seconds = self._client(), self._patience_s()
+            answers = client.list_consumer_group_offsets(asked, require_stable=True, request_timeout=seconds)
             places = answers[group].result(ANSWER_S).topic_partitions
-        except (KafkaException, TimeoutError) as error:
-            raise self._failure(error, f"the group '{group}'") from None
-        return {
-            Partition(place.topic, place.partition): (place.offset, place.metadata or "")
-            for place in places
-            if place.error is None and place.offset >= 0
-        }
+            for place in places:
+                # Not as if nothing were committed: a transaction may be about to be.
+                if place.error is not None:
+                    raise KafkaException(place.error)
+            return {
+                Partition(place.topic, place.partition): (place.offset, place.metadata or "")
+                for place in places
+                if place.offset >= 0
+            }
+
+        return self._answered(ask, f"the group '{group}'")
 
     def commit(self, offsets: Mapping[Partition, int]) -> None:
         """Tells the group how far it is; it does not hurt if that fails."""

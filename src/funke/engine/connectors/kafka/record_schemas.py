@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import repeat
 from typing import Any
 
-from funke.engine.connectors.kafka.producing import OutputRecord, RecordWriter
+from funke.engine.connectors.kafka.producing import OutputRecords, RecordWriter
 from funke.engine.errors import SinkError
 
 __all__ = ["SchemaRecords"]
 
 Serialize = Callable[[Any], bytes | None]
+# In batch mode, what comes of all the input has the greatest time there is; brokers refuse it.
+_END_OF_TIME = 2**63 - 1
 
 
 class SchemaRecords(RecordWriter):
@@ -29,15 +30,16 @@ class SchemaRecords(RecordWriter):
         self._topic, self._topic_of = topic or "", topic_of
         self._has_timestamps = has_timestamps
 
-    def records(self, values: list[Any], timestamps: list[int] | None) -> list[OutputRecord]:
-        times = timestamps if timestamps is not None and self._has_timestamps else repeat(None)
-        contents = map(self._value, values)
-        keys = repeat(None) if self._key is None else map(self._key, values)
-        topics = repeat(self._topic) if self._topic_of is None else map(self._topic_of, values)
+    def records(self, values: list[Any], timestamps: list[int] | None) -> OutputRecords:
+        times = None
+        if timestamps is not None and self._has_timestamps:
+            times = [time if time is not None and 0 <= time < _END_OF_TIME else 0 for time in timestamps]
         try:
-            return [
-                OutputRecord(topic, content, key, None, time if time is not None and time >= 0 else None)
-                for topic, content, key, time in zip(topics, contents, keys, times)
-            ]
+            return OutputRecords(
+                self._topic if self._topic_of is None else list(map(self._topic_of, values)),
+                list(map(self._value, values)),
+                None if self._key is None else list(map(self._key, values)),
+                timestamps=times,
+            )
         except Exception as error:
             raise SinkError(f"an element cannot be written to Kafka: {type(error).__name__}: {error}") from error

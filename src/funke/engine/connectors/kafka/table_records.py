@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.connectors.kafka.partitioners import Partitioner
-from funke.engine.connectors.kafka.producing import OutputRecord, RecordWriter
+from funke.engine.connectors.kafka.producing import OutputRecords, RecordWriter
 from funke.engine.connectors.kafka.records import RecordReader, malformed
 from funke.engine.connectors.sink import WriterContext
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -175,16 +175,15 @@ class TableRecordWriter(RecordWriter):
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in vars(self).items() if not key.startswith("_")}
 
-    def records(self, values: list[Any], timestamps: list[int] | None) -> list[OutputRecord]:
+    def records(self, values: list[Any], timestamps: list[int] | None) -> OutputRecords:
         """Takes rows in the form of columns too."""
         if not values:
-            return []
+            return OutputRecords(self.topics[0], [])
         assert self._to_columns is not None
         return self.records_of(self._to_columns.convert(values, timestamps))
 
-    def records_of(self, batch: ColumnBatch) -> list[OutputRecord]:
+    def records_of(self, batch: ColumnBatch) -> OutputRecords:
         """The records of columns."""
-        size = len(batch)
         schema = column_schema([each.name for each in self.fields], [each.data_type for each in self.fields])
         columns = [_as(batch.data.column(place), kind) for place, kind in enumerate(schema.types)]
         data = pa.RecordBatch.from_arrays(columns, schema=schema)
@@ -193,29 +192,29 @@ class TableRecordWriter(RecordWriter):
         if self.is_upsert and batch.kinds is not None:
             gone = np.isin(batch.kinds, _TAKEN_BACK).tolist()
             values = [None if is_gone else value for value, is_gone in zip(values, gone)]
-        keys: Sequence[bytes | None] = [None] * size
-        if self.key is not None:
-            keys = self.key.encode(data.select(self.key_places), None)
+        keys = None if self.key is None else self.key.encode(data.select(self.key_places), None)
         extra = {key: batch.data.column(len(self.fields) + place) for place, key in enumerate(self.metadata)}
-        topics = extra["topic"].to_pylist() if "topic" in extra else [self.topics[0]] * size
-        times = _milliseconds(extra["timestamp"]) if "timestamp" in extra else [None] * size
-        headers = extra["headers"].to_pylist() if "headers" in extra else [None] * size
-        chosen = self._chosen(batch, keys, values, topics) if self.partitioner is not None else [None] * size
-        return [
-            OutputRecord(topic, value, key, partition, time, header)
-            for topic, value, key, partition, time, header in zip(topics, values, keys, chosen, times, headers)
-        ]
+        return OutputRecords(
+            self.topics[0],
+            values,
+            keys,
+            None if self.partitioner is None else self._chosen(batch, keys, values),
+            _milliseconds(extra["timestamp"]) if "timestamp" in extra else None,
+            extra["headers"].to_pylist() if "headers" in extra else None,
+        )
 
     def _chosen(
-        self, batch: ColumnBatch, keys: Sequence[bytes | None], values: Sequence[bytes | None], topics: Sequence[str]
-    ) -> Sequence[int | None]:
+        self, batch: ColumnBatch, keys: Sequence[bytes | None] | None, values: Sequence[bytes | None]
+    ) -> list[int]:
         assert self.partitioner is not None
         rows, _ = self._to_rows.convert(batch)
-        choose, numbers = self.partitioner.partition, self._numbers
-        return [choose(*each, numbers) for each in zip(rows, keys, values, topics)]
+        choose, topic, numbers = self.partitioner.partition, self.topics[0], self._numbers
+        parts = zip(rows, [None] * len(rows) if keys is None else keys, values)
+        return [choose(row, key, value, topic, numbers) for row, key, value in parts]
 
 
-def _milliseconds(column: Any) -> list[int | None]:
+def _milliseconds(column: Any) -> list[int]:
+    """Where there is none, 0."""
     plain = column.cast(pa.timestamp("ms", tz=column.type.tz), safe=False)
-    found: list[int | None] = plain.cast(pa.int64()).to_pylist()
+    found: list[int] = plain.cast(pa.int64()).fill_null(0).to_pylist()
     return found

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.kafka.failures import explain, is_passing
 from funke.engine.connectors.kafka.offsets import OffsetsAsker, Partition
-from funke.engine.connectors.kafka.producing import OutputRecord, RecordProducer
+from funke.engine.connectors.kafka.producing import OutputRecords, RecordProducer
 from funke.engine.connectors.sink import Committer, SinkWriter, SlotCommit, WriterContext
 from funke.engine.connectors.staging import StagedData, Stager
 from funke.engine.errors import SinkError
@@ -162,11 +162,10 @@ class _StagedWriter(SinkWriter):
     def write_columns(self, batch: ColumnBatch) -> None:
         self._take(self._records.records_of(batch))
 
-    def _take(self, records: list[OutputRecord]) -> None:
-        if records:
-            self._topic = self._topic or records[0].topic
-            # Plain tuples are read in half the time.
-            self._stager.add(pickle.dumps(list(map(tuple, records)), pickle.HIGHEST_PROTOCOL))
+    def _take(self, records: OutputRecords) -> None:
+        if records.values:
+            self._topic = self._topic or next(iter(records.topics))
+            self._stager.add(pickle.dumps(tuple(records), pickle.HIGHEST_PROTOCOL))
 
     def _stage(self, ids: tuple[str, ...]) -> WrittenTransaction | None:
         topic, self._topic = self._topic, None
@@ -207,9 +206,9 @@ class TransactionWriter(_StagedWriter):
         self._checkpoint_id: int | None = None
         self._has_ended = False
 
-    def _take(self, records: list[OutputRecord]) -> None:
+    def _take(self, records: OutputRecords) -> None:
         super()._take(records)
-        if records:
+        if records.values:
             if self._current is None:
                 self._current = self._begin()
             self._current.send(records)
@@ -307,7 +306,7 @@ class TransactionCommitter(Committer):
         producer.begin()
         try:
             for chunk in written.staged.chunks():
-                producer.send(OutputRecord(*record) for record in pickle.loads(chunk))
+                producer.send(OutputRecords(*pickle.loads(chunk)))
             producer.mark(written.place, written.number, _group_metadata(self._sink, written.group))
             producer.commit()
         except BaseException:

@@ -109,7 +109,7 @@ class JobSources:
 
     def _may_read(self, feed: SourceFeed) -> bool:
         """Not while splits are left over; and with watermark alignment, not when too far ahead of the group."""
-        return not feed.has_unfinished and self._is_aligned(feed)
+        return not feed.has_leftovers and self._is_aligned(feed)
 
     def _is_aligned(self, feed: SourceFeed) -> bool:
         spec = feed.alignment

@@ -184,8 +184,16 @@ class SourceFeed:
 
     @property
     def is_hungry(self) -> bool:
-        """Whether some subtask has at most one split left."""
-        return any(len(self._given.get(subtask, ())) <= 1 for subtask in range(self.segment.parallelism))
+        """Whether some subtask has at most one split left, not counting those that it will never have read."""
+        return any(len(self._ending(subtask)) <= 1 for subtask in range(self.segment.parallelism))
+
+    @property
+    def has_leftovers(self) -> bool:
+        """Whether splits are left that were to be read to their end."""
+        return any(map(self._ending, self._given))
+
+    def _ending(self, subtask: int) -> list[Split]:
+        return [split for split in self._given.get(subtask, ()) if not split.is_endless]
 
     @property
     def watermark(self) -> int:
