@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import subprocess
@@ -278,6 +279,27 @@ def test_changelog_to_database(run: Run, postgres: Any) -> None:
     postgres.run("create table word_counts (word text primary key, occurrences bigint)")
     assert run("changelog_to_database", postgres.jdbc_url, USER, PASSWORD) == ["be 2", "to 2"]
     assert sum(count for _, count in postgres.rows("select * from word_counts")) == 10
+
+
+def test_kafka_to_database(run: Run, kafka: KafkaBroker, postgres: Any) -> None:
+    topic = kafka.create_topic(f"orders-{uuid4().hex[:8]}", 2)
+    kafka.produce(topic, ['{"customer": "ann", "price": 1.50}', '{"customer": "bob", "price": 2}'] * 2)
+    postgres.run("create table spent (customer text primary key, total numeric, orders bigint)")
+    login = ("--url", postgres.jdbc_url, "--user", USER, "--password", PASSWORD)
+    run("kafka_to_database", "--servers", kafka.bootstrap_servers, "--topic", topic, *login, "--bounded")
+    assert postgres.rows("select * from spent order by customer") == [("ann", 3, 2), ("bob", 4, 2)]
+    postgres.run("drop table spent")
+
+
+def test_changes_to_kafka(run: Run, kafka: KafkaBroker, postgres: Any) -> None:
+    topic = kafka.create_topic(f"items-{uuid4().hex[:8]}", 2)
+    postgres.run("create table public.items (id bigint primary key, name text, price numeric(10, 2))")
+    postgres.run("insert into public.items values (1, 'pen', 1.5), (2, null, null)")
+    login = ("--port", str(postgres.port), "--database", "postgres", "--user", USER, "--password", PASSWORD)
+    run("changes_to_kafka", "--servers", kafka.bootstrap_servers, "--topic", topic, *login, "--snapshot")
+    found = {json.loads(each.key())["id"]: json.loads(each.value()) for each in kafka.records(topic, 2)}
+    assert found == {1: {"id": 1, "name": "pen", "price": 1.5}, 2: {"id": 2, "name": None, "price": None}}
+    postgres.run("drop table public.items")
 
 
 def test_lookup_enrichment(run: Run) -> None:

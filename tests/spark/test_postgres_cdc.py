@@ -1,16 +1,18 @@
-"""A job from changes of PostgreSQL to a table of PostgreSQL, which goes on when the server ends its connections."""
+"""Jobs from changes of PostgreSQL to tables of PostgreSQL, which go on when the server ends their connections."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
-from funke.common import WatermarkStrategy
-from funke.datastream.connectors.postgres_cdc import PostgresSource, StartupMode
+from funke.common import Configuration, Row, Types, WatermarkStrategy
+from funke.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
+from funke.datastream.connectors.postgres_cdc import PostgresSource
 from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
 from tests.harness.postgres_server import DATABASE, PASSWORD, USER, PostgresServer
-from tests.spark.job_running import collect, new_environment, wait_until
+from tests.spark.job_running import new_environment, wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -71,17 +73,70 @@ def test_sums_of_a_table_that_changes(spark: Any, postgres: PostgresServer, tmp_
         postgres.run("select pg_drop_replication_slot('sums')", "drop publication sums", "drop table accounts, sums")
 
 
-def test_a_stream_of_rows(spark: Any, postgres: PostgresServer) -> None:
-    postgres.run("create table pets (id int primary key, name text)", "insert into pets values (1, 'cat'), (2, null)")
-    postgres.run("alter table pets replica identity full")
+def test_a_stream_of_rows_over_a_kill_and_a_savepoint(spark: Any, postgres: PostgresServer, tmp_path: Any) -> None:
+    """What comes out is written down once for each row that comes: nothing is missing and nothing is there twice."""
+    postgres.run(
+        "create table pets (id int primary key, name text)",
+        "create table seen (kind text, id int, name text)",
+        "alter table pets replica identity full",
+        "insert into pets select g, 'n' || g from generate_series(1, 40) g",
+    )
+    expected = Counter([("+I", number, f"n{number}") for number in range(1, 41)])
+
+    def change(number: int) -> None:
+        postgres.run(
+            f"update pets set name = 'm' where id = {number}",
+            f"delete from pets where id = {number + 1}",
+            f"insert into pets values ({number + 1000}, null)",
+        )
+        expected.update([("-U", number, f"n{number}"), ("+U", number, "m"), ("-D", number + 1, f"n{number + 1}")])
+        expected[("+I", number + 1000, None)] += 1
+
+    def is_right() -> bool:
+        return Counter(postgres.rows("select * from seen")) == expected
+
+    client = started(postgres, tmp_path)
+    try:
+        assert wait_until(is_right, 60)
+        change(1)
+        assert wait_until(is_right, 60)
+        reader = "select active_pid from pg_replication_slots where slot_name = 'pets'"
+        ((killed,),) = postgres.rows(reader)
+        postgres.run(f"select pg_terminate_backend({killed})")
+        change(3)
+        # The next attempt has connected, so that a savepoint does not fail with the last one.
+        assert wait_until(lambda: postgres.rows(reader)[0][0] not in (killed, None) and is_right(), 60)
+        savepoint = client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
+        change(5)
+        client = started(postgres, tmp_path, savepoint)
+        change(7)
+        assert wait_until(is_right, 60), postgres.rows("select * from seen order by id")
+    finally:
+        client.cancel().result()
+        free = "select not active from pg_replication_slots where slot_name = 'pets'"
+        assert wait_until(lambda: postgres.rows(free) == [(True,)], 30)
+        postgres.run("select pg_drop_replication_slot('pets')", "drop publication pets")
+        postgres.run("drop table pets, seen, funke_commits")
+
+
+def started(postgres: PostgresServer, folder: Any, savepoint: str | None = None) -> Any:
     fields = [DataTypes.FIELD("id", DataTypes.INT()), DataTypes.FIELD("name", DataTypes.STRING())]
     builder = PostgresSource.builder().hostname("127.0.0.1").port(postgres.port).database(DATABASE).username(USER)
-    builder = builder.password(PASSWORD).table_list("pets").slot_name("pets").startup_mode(StartupMode.SNAPSHOT)
-    source = builder.row_type(DataTypes.ROW(fields)).without_checkpoints().build()
+    builder = builder.password(PASSWORD).table_list("pets").slot_name("pets").publication_name("pets").split_size(7)
     env = new_environment(2)
-    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "pets")
-    assert sorted(map(tuple, collect(stream.map(lambda row: (row.id, row.name, str(row.get_row_kind())))))) == [
-        (1, "cat", "+I"),
-        (2, None, "+I"),
-    ]
-    postgres.run("drop table pets")
+    configuration = Configuration().set_string("execution.checkpointing.dir", f"file://{folder}/checkpoints")
+    configuration.set_string("restart-strategy.type", "fixed-delay").set_string(
+        "restart-strategy.fixed-delay.attempts", "20"
+    )
+    configuration.set_string("restart-strategy.fixed-delay.delay", "100 ms")
+    if savepoint is not None:
+        configuration.set_string("execution.savepoint.path", savepoint)
+    env.configure(configuration)
+    env.enable_checkpointing(100)
+    source = builder.row_type(DataTypes.ROW(fields)).build()
+    kind = Types.ROW_NAMED(["kind", "id", "name"], [Types.STRING(), Types.INT(), Types.STRING()])
+    rows = env.from_source(source, WatermarkStrategy.no_watermarks(), "pets").uid("pets")
+    options = JdbcConnectionOptions(postgres.jdbc_url, None, USER, PASSWORD)
+    sink = JdbcSink.exactly_once_sink("insert into seen values (?, ?, ?)", kind, options)
+    rows.map(lambda row: Row(str(row.get_row_kind()), row.id, row.name), kind).uid("told").add_sink(sink).uid("seen")
+    return env.execute_async("pets")

@@ -347,6 +347,31 @@ def test_values_of_many_types(full):
     assert set(rows[2]) == set(rows[4]) == {None}
 
 
+def test_a_database_with_another_encoding(postgres):
+    """The server writes texts as Arrow has them, whatever it stores."""
+    with postgres.connect() as connection:
+        connection.autocommit = True
+        connection.execute("create database latin template template0 encoding 'LATIN1' lc_collate 'C' lc_ctype 'C'")
+        url = postgres.jdbc_url.replace("/postgres", "/latin")
+        database = database_of(url, USER, PASSWORD)
+        with database.connect() as other:
+            other.execute("create table items (id bigint primary key, name text)")
+            other.execute("insert into items values (1, 'ä')")
+        run = CdcRun(PostgresCdcSource(CdcSettings(database, "public", "items", FIELDS, "latin", is_upsert=True)))
+        run.run_until(lambda: len(run.changes) == 1)
+        with database.connect() as other:
+            other.execute("insert into items values (2, 'ö')")
+        run.run_until(lambda: len(run.changes) == 2)
+        run.close()
+        assert [row for _, row in run.changes] == [(1, "ä"), (2, "ö")]
+        wait = "select count(*) from pg_stat_activity where datname = 'latin'"
+        while connection.execute(wait).fetchone()[0]:
+            threading.Event().wait(0.02)
+        with database.connect() as other:
+            other.execute("select pg_drop_replication_slot('latin')")
+        connection.execute("drop database latin with (force)")
+
+
 def test_several_tables_with_what_is_told_of_them(full):
     full.run(
         "create table items2 (name text, id bigint primary key)",

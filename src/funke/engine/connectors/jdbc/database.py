@@ -140,7 +140,8 @@ class PostgresDatabase(Database):
     settings: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def connect(self) -> Any:
-        return _psycopg().connect(**self.settings)
+        # Whatever the database stores: Arrow knows no other texts.
+        return _psycopg().connect(**self.settings, client_encoding="UTF8")
 
     def to_native(self, sql: str) -> str:
         """With `%s` for placeholders."""

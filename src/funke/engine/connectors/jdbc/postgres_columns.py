@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv
 
+from funke.engine.connectors.jdbc.copied_rows import copied_rows
 from funke.engine.connectors.jdbc.sql_text import quote, to_format_style
 from funke.engine.errors import SourceError, UnsupportedFeatureError
 from funke.engine.formats.table.json_nodes import JsonNodes
@@ -107,9 +108,8 @@ def copied_columns(connection: Any, read: TableRead) -> Iterator[Any]:
     """Yields the rows of a table as record batches, while the server sends them."""
     cells = PostgresCells(read.fields)
     query = read.select(cells.texts)
-    with connection.cursor() as cursor, cursor.copy(copy_text(connection, query)) as copy:
-        for chunk in _chunks(copy):
-            yield cells.columns(chunk)
+    for chunk in copied_rows(connection, copy_text(connection, query), _CHUNK_BYTES):
+        yield cells.columns(chunk)
 
 
 def copy_text(connection: Any, query: Condition) -> str:
@@ -119,20 +119,6 @@ def copy_text(connection: Any, query: Condition) -> str:
     with psycopg.ClientCursor(connection) as cursor:
         text: str = cursor.mogrify(to_format_style(query.text), query.values)
     return f"COPY ({text}) TO STDOUT (FORMAT csv)"
-
-
-def _chunks(copy: Iterable[Any]) -> Iterator[bytes]:
-    """Lines together, about a megabyte at a time; the server sends each by itself."""
-    lines: list[Any] = []
-    size = 0
-    for line in copy:
-        lines.append(line)
-        size += len(line)
-        if size >= _CHUNK_BYTES:
-            yield b"".join(lines)
-            lines, size = [], 0
-    if lines:
-        yield b"".join(lines)
 
 
 def _cell_text(field: RowField) -> str:

@@ -19,7 +19,7 @@ __all__ = ["ReplicationStream", "literal"]
 
 _STATUS = struct.Struct(">cQQQQB")
 _DATA, _KEEPALIVE = b"wk"
-_MOST_MESSAGES = 10_000
+_MOST_MESSAGES, _MOST_BYTES = 10_000, 1 << 24
 _POSITION = struct.Struct(">Q")
 # A job that was killed leaves a connection that the server may not have missed yet.
 _WAIT_FOR_SLOT_S = 60.0
@@ -60,9 +60,11 @@ class ReplicationStream:
         """Messages with their headers, as many as there are at once; none if none has come after a while."""
         get = self._connection.get_copy_data
         taken: list[Any] = []
-        while len(taken) < _MOST_MESSAGES:
+        size = 0
+        while len(taken) < _MOST_MESSAGES and size < _MOST_BYTES:
             length, data = get(1)
             if length > 0:
+                size += length
                 if data[0] == _DATA:
                     taken.append(data)
                 elif data[0] == _KEEPALIVE:
