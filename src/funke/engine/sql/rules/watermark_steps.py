@@ -27,6 +27,7 @@ from funke.engine.sql.binding.relations import (
     UnionAll,
     with_inputs,
 )
+from funke.engine.sql.binding.stream_orders import TemporalSort
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
@@ -59,6 +60,8 @@ def with_watermark_steps(relation: Relation, step: WatermarkStep | None) -> Rela
         return replace(relation, input=with_watermark_steps(relation.input, None), step=step)
     if isinstance(relation, WindowAggregation | WindowTable | OverAggregation):
         step = _both(step, _step_of(relation))
+    elif isinstance(relation, TemporalSort):
+        step = _both(step, _FOR_LATE_ROWS)
     elif not isinstance(relation, _PASSING) or _tells_watermark(relation):
         step = EVERY_WATERMARK
     return with_inputs(relation, lambda each: with_watermark_steps(each, step))
