@@ -27,6 +27,7 @@ from funke.engine.sql.binding.relations import (
     UnionAll,
 )
 from funke.engine.sql.binding.spark_rows import SparkRows
+from funke.engine.sql.binding.stream_orders import TemporalSort, TopRows
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
@@ -42,6 +43,7 @@ from funke.engine.sql.operators.final_rows import KeepFinalRows
 from funke.engine.sql.operators.local_aggregate import LocalAggregate, can_be_local, entry_columns
 from funke.engine.sql.operators.lookup_join import LookUpRows
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
+from funke.engine.sql.operators.stream_orders import KeepTopRows, SortByTime
 from funke.engine.sql.operators.table_aggregate import TableAggregate
 from funke.engine.sql.operators.temporal_join import JoinVersions
 from funke.engine.sql.spark_plans.plan_source import PlanSource
@@ -121,6 +123,17 @@ def _spark_rows(env: StreamExecutionEnvironment, rows: SparkRows) -> DataStream:
 def _sort(env: StreamExecutionEnvironment, sort: Sort) -> DataStream:
     rows = SortRows(sort.columns, sort.keys, sort.offset, sort.limit)
     return _in_one_place(stream_of(env, sort.input), ColumnOperator(rows), "Sort", sort)
+
+
+def _temporal_sort(env: StreamExecutionEnvironment, sort: TemporalSort) -> DataStream:
+    rows = SortByTime(sort.columns, sort.keys)
+    return _in_one_place(stream_of(env, sort.input), ColumnOperator(rows), "TemporalSort", sort)
+
+
+def _top_rows(env: StreamExecutionEnvironment, top: TopRows) -> DataStream:
+    assert top.limit is not None
+    rows = KeepTopRows(top.columns, top.keys, top.limit)
+    return _in_one_place(stream_of(env, top.input), ColumnOperator(rows), "SortLimit", top)
 
 
 def _limit(env: StreamExecutionEnvironment, limit: Limit) -> DataStream:
@@ -207,6 +220,8 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     Calculation: _calculation,
     UnionAll: _union_all,
     Sort: _sort,
+    TemporalSort: _temporal_sort,
+    TopRows: _top_rows,
     Limit: _limit,
     FinalRows: _final_rows,
     SparkRows: _spark_rows,

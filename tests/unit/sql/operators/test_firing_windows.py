@@ -128,7 +128,7 @@ STEPS = st.lists(st.tuples(st.lists(ROW, max_size=6), st.integers(-5, 40), st.in
 
 
 @pytest.mark.parametrize("windows", [TUMBLE, HOP], ids=str)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(
     firing=st.sampled_from(FIRINGS),
     steps=STEPS,

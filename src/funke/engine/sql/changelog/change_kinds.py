@@ -9,6 +9,7 @@ from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.not_nulls import NotNulls
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Limit, Relation, Scan, Sort, inputs_of
+from funke.engine.sql.binding.stream_orders import TopRows
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
@@ -85,6 +86,7 @@ _KINDS: dict[type[Relation], Callable[[Any], Kinds]] = {
     Scan: lambda scan: scan.kinds,
     Aggregation: _of_aggregation,
     TableAggregation: lambda relation: frozenset({RowKind.INSERT, RowKind.DELETE}),
+    TopRows: lambda relation: frozenset({RowKind.INSERT, RowKind.DELETE}),
     WindowAggregation: _of_windows,
     OverAggregation: lambda relation: INSERTS,
     # Those of the left side, whose rows it sends on.

@@ -15,7 +15,7 @@ from funke.engine.sql.binding.relations import Column, SortKey
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["LimitRows", "SortRows"]
+__all__ = ["LimitRows", "SortRows", "order_of"]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class _SortOperator(Operator):
             return
         rows = ColumnBatch.concat(self._batches)
         self._batches = []
-        order = _order(rows.data, self._sort.keys)
+        order = order_of(rows.data, self._sort.keys)
         end = None if self._sort.limit is None else self._sort.offset + self._sort.limit
         self.output.emit_columns(rows.take(order[self._sort.offset : end]))
 
@@ -111,7 +111,7 @@ def _of_schema(data: Any, schema: Any) -> Any:
     return data if data.schema == schema else data.cast(schema, safe=False)
 
 
-def _order(data: Any, keys: tuple[SortKey, ...]) -> Any:
+def order_of(data: Any, keys: tuple[SortKey, ...]) -> Any:
     """The positions of rows in their order; rows that are equal keep theirs."""
     columns, orders = [], []
     for place, key in enumerate(keys):

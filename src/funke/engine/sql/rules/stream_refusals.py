@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from funke.engine.flink_exceptions import TableException
-from funke.engine.sql.binding.relations import Aggregation, Relation, Sort, inputs_of
-from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.relations import Aggregation, Relation, inputs_of
 from funke.engine.sql.functions.user_aggregates import UserAggregate
 
 __all__ = ["refuse_in_streams"]
@@ -12,13 +11,6 @@ __all__ = ["refuse_in_streams"]
 
 def refuse_in_streams(relation: Relation) -> None:
     """Refuses a relation of which some part needs an end of the input, or what there is not."""
-    if isinstance(relation, Sort):
-        # A stream has no end at which it could be sorted.
-        raise TableException(
-            "Sort on a time attribute is not supported yet."
-            if relation.columns[relation.keys[0].index].time is TimeAttribute.ROWTIME
-            else "Sort on a non-time-attribute field is not supported."
-        )
     if isinstance(relation, Aggregation) and _has_pandas(relation):
         # It wants all rows of a group at once.
         raise TableException("Pandas UDAFs are not supported in streaming mode currently.")

@@ -27,6 +27,7 @@ from funke.engine.sql.binding.relations import (
     UnionAll,
     with_inputs,
 )
+from funke.engine.sql.binding.stream_orders import TemporalSort
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
@@ -60,7 +61,7 @@ def with_watermark_steps(relation: Relation, step: WatermarkStep | None) -> Rela
         return replace(relation, input=with_watermark_steps(relation.input, None), step=step)
     if isinstance(relation, WindowAggregation | WindowTable | OverAggregation):
         step = _both(step, _step_of(relation))
-    elif isinstance(relation, TemporalJoin):
+    elif isinstance(relation, TemporalJoin | TemporalSort):
         step = _both(step, _FOR_LATE_ROWS)
     elif not isinstance(relation, _PASSING) or _tells_watermark(relation):
         step = EVERY_WATERMARK

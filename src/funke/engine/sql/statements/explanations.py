@@ -27,6 +27,7 @@ from funke.engine.sql.binding.relations import (
     UnionAll,
     inputs_of,
 )
+from funke.engine.sql.binding.stream_orders import TemporalSort, TopRows
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
@@ -239,7 +240,7 @@ def _sort_titles(sort: Sort, style: _Style) -> list[str]:
         keys += [f"dir{place}=[{'ASC' if each.is_ascending else 'DESC'}]" for place, each in enumerate(sort.keys)]
         return [f"LogicalSort({', '.join((*keys, *limit))})"]
     order = ", ".join(f"{sort.columns[each.index].name} {'ASC' if each.is_ascending else 'DESC'}" for each in sort.keys)
-    name = "SortLimit" if limit else "Sort"
+    name = "TemporalSort" if isinstance(sort, TemporalSort) else "SortLimit" if limit else "Sort"
     return [f"{name}({', '.join((f'orderBy=[{order}]', *limit))})"]
 
 
@@ -260,6 +261,8 @@ _TITLES: dict[type[Relation], Callable[[Any, _Style], list[str]]] = {
     Calculation: _calculation_titles,
     UnionAll: _union_titles,
     Sort: _sort_titles,
+    TemporalSort: _sort_titles,
+    TopRows: _sort_titles,
     Limit: _limit_titles,
     WatermarkAssigner: _watermark_titles,
 }

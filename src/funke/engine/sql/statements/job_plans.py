@@ -17,6 +17,7 @@ from funke.engine.sql.changelog.change_kinds import ALL_KINDS, Kinds, kinds_of
 from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer, require_kinds
 from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.rules.needless_groups import without_needless_groups
+from funke.engine.sql.rules.stream_orders import with_stream_orders
 from funke.engine.sql.rules.stream_refusals import refuse_in_streams
 from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.rules.watermark_steps import with_watermark_steps
@@ -68,7 +69,10 @@ def planned_insert(session: TableSession, plan: InsertPlan) -> InsertPlan:
 def _for_mode(session: TableSession, relation: Relation) -> Relation:
     """What decides about the kinds of changes: a stream tells of every one, a batch of the last."""
     relation = without_needless_groups(relation)
-    return with_firing(relation, session.settings) if session.is_streaming else _with_final_rows(relation)
+    if session.is_streaming:
+        return with_stream_orders(with_firing(relation, session.settings))
+    final: Relation = _with_final_rows(relation)
+    return final
 
 
 def _with_not_nulls(session: TableSession, relation: Relation, indexes: tuple[int, ...]) -> Relation:

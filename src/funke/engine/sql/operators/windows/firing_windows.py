@@ -199,14 +199,18 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
             mine[:] = _objects(to_values(column.take(firsts), each))
         signs = signs_of(batch)
         signs = None if signs is None else signs[order]
-        earlier, values = entries.told.copy(), []
-        for place, arguments in enumerate(self._arguments(batch, order, segments, signs)):
-            entries.fields[place], running = self._kernels[place].running(entries.fields[place], arguments)
-            values.append(running)
         steps: Any = np.ones(len(batch), np.int64) if signs is None else signs.astype(np.int64)
         counts = segments.running_sum(entries.counts, steps)
         entries.counts = counts[segments.ends]
+        earlier, values = entries.told.copy(), []
         tells = self._tells_now(end, entries)
+        for place, arguments in enumerate(self._arguments(batch, order, segments, signs)):
+            kernel, before = self._kernels[place], entries.fields[place]
+            if tells.any():
+                entries.fields[place], running = kernel.running(before, arguments)
+                values.append(running)
+            else:
+                entries.fields[place] = kernel.accumulate(before, arguments)
         self._told(entries, np.flatnonzero(tells), [each.take(pa.array(segments.ends)) for each in values])
         self.state.store(fetched, entries.columns)
         self._timers[end] = min(self._timers.get(end, _NEVER), int(entries.timers.min()))
@@ -261,22 +265,22 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         """Tells the results of windows that have ended, and forgets those for which no more rows can come."""
         for end in sorted(each for each in self._timers if each <= self.closed):
             if end > before:
-                self._fire(end, lambda entries: ~entries.has_ended, at_end=True)
+                self._fire(end, lambda entries: ~entries.has_ended)
             if end <= self.closed - self._firing.lateness_ms:
                 self.state.drop(end)
                 del self._timers[end]
 
     def on_processing_time(self, now_ms: int) -> None:
         for end in sorted(each for each, timer in self._timers.items() if timer <= now_ms):
-            self._fire(end, lambda entries: entries.timers <= now_ms)
+            self._fire(end, lambda entries: entries.timers <= now_ms, now_ms)
         super().on_processing_time(now_ms)
 
     def next_wakeup_ms(self) -> int | None:
         ends = [] if self.time.is_event_time else [self.local.to_instant(end - 1) + 1 for end in self._timers]
         return min((each for each in (*self._timers.values(), *ends) if each != _NEVER), default=None)
 
-    def _fire(self, end: int, choose: Any, at_end: bool = False) -> None:
-        """Tells the results of some keys of a window."""
+    def _fire(self, end: int, choose: Any, now_ms: int | None = None) -> None:
+        """Tells the results of some keys of a window: because of the clock, or because the window ends."""
         keys, columns = self.state.entries(end)
         chosen = np.flatnonzero(choose(self._entries(columns))) if keys else np.empty(0, np.int64)
         if len(chosen):
@@ -285,7 +289,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
             values = [kernel.values(fields) for kernel, fields in zip(self._kernels, entries.fields)]
             images = [pa.concat_arrays(each) for each in zip(self._images(entries.told), values)]
             is_told = np.concatenate([[each is not None for each in entries.told], entries.counts != 0])
-            self._set_timers(entries, at_end)
+            self._set_timers(entries, now_ms)
             self._told(entries, np.arange(len(chosen)), values)
             self.state.store(fetched, entries.columns)
             places = np.arange(len(chosen))
@@ -294,16 +298,18 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         _, columns = self.state.entries(end)
         self._timers[end] = int(min(self._entries(columns).timers, default=_NEVER))
 
-    def _set_timers(self, entries: _Entries, at_end: bool) -> None:
+    def _set_timers(self, entries: _Entries, now_ms: int | None) -> None:
         early, late = self._firing.early_ms, self._firing.late_ms
-        if at_end:
+        if now_ms is None:
             entries.has_ended[:] = True
             # As in Flink, where the timer of a delay goes on if both have the same one.
             if not late or late != early:
                 entries.timers[:] = _NEVER
             return
         delays = np.where(entries.has_ended, late or 0, early or 0)
-        entries.timers[:] = np.where(delays > 0, np.maximum(entries.timers, 0) + delays, _NEVER)
+        # Those that have been missed, behind a pause, would have told nothing new.
+        steps = (now_ms - entries.timers) // np.maximum(delays, 1) + 1
+        entries.timers[:] = np.where(delays > 0, entries.timers + steps * delays, _NEVER)
 
     # Results
 
