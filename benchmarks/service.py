@@ -27,7 +27,10 @@ _STEADY_S = 30.0
 _BURST_S = 60.0
 # What burst.py's two subtasks can take in a second; first half of that comes, then ten times as much.
 _CAPACITY = 3_000
-_LINE = b"a line of a hundred characters or so, as logs and events have them, with nothing in it to remember\n"
+_LINES = [
+    b"%03d is a line of a hundred characters or so, as events have them, with nothing in it to remember\n" % n
+    for n in range(1000)
+]
 
 
 @dataclass(frozen=True)
@@ -216,7 +219,7 @@ def _fed(connection: socket.socket, driver: int, per_second: int, seconds: float
         while not is_over.is_set():
             due = int((time.monotonic() - began) * per_second) - sent
             with contextlib.suppress(TimeoutError):
-                sent += connection.send(_LINE * min(due, 1000)) // len(_LINE) if due > 0 else 0
+                sent += connection.send(b"".join(_LINES[:due])) // len(_LINES[0]) if due > 0 else 0
             time.sleep(0.005)
 
     sender = threading.Thread(target=send, daemon=True)

@@ -159,11 +159,14 @@ class Dispatcher:
         if job is None:
             raise StateError(f"there is no job {job_id}")
         call, python = _program_of(job.record)
-        path = job.commanded().savepoint(None, "stop").result()
+        has_place = bool(Settings(job.record.configuration).get(options.SAVEPOINT_DIRECTORY))
+        path = job.commanded().savepoint(None if has_place else self.service.of("savepoints"), "stop").result()
         changed = {
             **call.options,
             options.PARALLELISM.key: str(parallelism),
             options.STATE_RECOVERY_PATH.key: path,
+            # Nobody else knows of one that stands here: it goes when the job does not need it any more.
+            **({} if has_place else {options.STATE_CLAIM_MODE.key: "CLAIM"}),
         }
         own = {rest_options.SLOT_POOL.key, *self._places()}
         arguments = [f"-D{key}={value}" for key, value in changed.items() if key not in own]
