@@ -26,6 +26,8 @@ __all__ = ["IdleDriver", "main"]
 
 # One that is still starting has nothing to lose; what it has started ends with it.
 _END_S = 1.0
+# What it says to the service.
+_READY, _HEARD = b"r", b"h"
 # What most programs load.
 _LIBRARIES = ("funke.datastream", "funke.datastream.connectors", "funke.table", "funke.datastream.job_submission")
 
@@ -48,6 +50,8 @@ class IdleDriver:
     line: socket.socket
     # What it was told to run, with secrets; for a process that has died before it heard it.
     command: tuple[str, ...] = field(default=(), repr=False)
+    # What it has said so far.
+    told: bytes = b""
 
     @property
     def is_usable(self) -> bool:
@@ -64,12 +68,19 @@ class IdleDriver:
             return False
         return True
 
+    def is_ready(self) -> bool:
+        """Whether it has done all that it can do without a program."""
+        return _READY in self._told()
+
     def has_heard(self) -> bool:
         """Whether it has begun with its program; asked once, when its process has ended."""
-        with self.line, contextlib.suppress(OSError):
-            self.line.settimeout(0)
-            return self.line.recv(1) != b""
-        return False
+        with self.line:
+            return _HEARD in self._told()
+
+    def _told(self) -> bytes:
+        with contextlib.suppress(OSError):  # nothing new
+            self.told += self.line.recv(16, socket.MSG_DONTWAIT)
+        return self.told
 
     def end(self) -> None:
         """Ends a process that has no program."""
@@ -92,11 +103,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with socket.socket(fileno=descriptor) as line:
         line.set_inheritable(False)
         _get_ready()
+        with contextlib.suppress(OSError):  # the service is gone; it may have left a program
+            line.send(_READY)
         order = _order_from(line)
         if order is None:
             return 0
         with contextlib.suppress(OSError):  # the service is gone; the program was taken all the same
-            line.send(b"\0")
+            line.send(_HEARD)
     os.environ[RUN_VARIABLE] = run_id
     os.chdir(order.working_folder)
     sys.path.insert(0, os.getcwd())  # as Python does for `python -m funke`

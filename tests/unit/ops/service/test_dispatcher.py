@@ -157,6 +157,7 @@ def test_a_driver_that_waits_runs_the_next_program(
     dispatcher: Dispatcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     idle = with_idle_driver(dispatcher, tmp_path, monkeypatch)
+    eventually(idle.is_ready)
     run_id = dispatcher.start(["-Dsecret.password=x", "place.py", "a b"], str(tmp_path))
     assert run_id == idle.run_id and dispatcher.runs.all()[0].pid == idle.process.pid
     eventually(lambda: (dispatcher.look(), dispatcher.runs.all()[0].exit_code is not None)[1])
