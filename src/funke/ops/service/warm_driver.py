@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -102,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run_id = os.environ.pop(RUN_VARIABLE, "")
     with socket.socket(fileno=descriptor) as line:
         line.set_inheritable(False)
-        _get_ready()
+        _get_ready(line)
         with contextlib.suppress(OSError):  # the service is gone; it may have left a program
             line.send(_READY)
         order = _order_from(line)
@@ -116,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run_command(["run", *order.arguments])
 
 
-def _get_ready() -> None:
+def _get_ready(line: socket.socket) -> None:
     # Whatever is missing, the program says so itself when it needs it.
     with contextlib.suppress(Exception):
         from funke.engine.runtime.spark_session import prepare_spark, start_warm
@@ -125,7 +126,9 @@ def _get_ready() -> None:
         prepare_spark(settings)
         for name in _LIBRARIES:
             importlib.import_module(name)
-        start_warm(settings)
+        # One that has its program already starts as any other driver does.
+        if not select.select([line], [], [], 0)[0]:
+            start_warm(settings)
 
 
 def _order_from(line: socket.socket) -> Order | None:
