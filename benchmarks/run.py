@@ -48,7 +48,7 @@ AUCTION_EVENTS = 10_000_000
 PYFLINK_FUNCTION_EVENTS = 500_000
 BY_FUNCTION = ("q21_udf", "q21_pandas", "udaf")
 KAFKA_ROWS = 1_000_000
-OBSERVED_ROWS = 20_000_000
+OBSERVED_ROWS = 10_000_000
 PYFLINK_KAFKA_ROWS = 100_000
 MINI_BATCH = tuple(f"table.exec.mini-batch.{key}" for key in ("enabled=true", "allow-latency=2 s", "size=50000"))
 

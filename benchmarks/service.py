@@ -21,13 +21,15 @@ __all__ = ["burst_ratio", "observed_ratio", "overview_ms", "submission_s"]
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = Path(__file__).parent / "programs"
-# After so long a driver that waits for its program has done all that it can do before.
-_READY_S = 20.0
+_READY_S = 120.0
 _STEADY_S = 30.0
 _BURST_S = 60.0
 # What burst.py's two subtasks can take in a second; first half of that comes, then ten times as much.
 _CAPACITY = 3_000
-_LINE = b"a line of a hundred characters or so, as logs and events have them, with nothing in it to remember\n"
+_LINES = [
+    b"%03d is a line of a hundred characters or so, as events have them, with nothing in it to remember\n" % n
+    for n in range(1000)
+]
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,15 @@ class Service:
     def run(self, *arguments: str) -> str:
         """Hands a program over; returns the id of its job."""
         return self.funke("run", "-d", *arguments).partition("submitted with JobID ")[2].split()[0]
+
+    def await_driver(self, number: int) -> None:
+        """Waits until a driver is ready for the so-manieth program."""
+        log, end = Path(self.home, "service", "logs", "service.log"), time.monotonic() + _READY_S
+        while log.read_text().count("a driver is ready") < number:
+            if time.monotonic() > end:
+                raise SystemExit(f"no driver is ready after {_READY_S:g} s")
+            time.sleep(0.5)
+        time.sleep(2)  # what it has started settles
 
 
 def _funke(home: str, *arguments: str) -> str:
@@ -72,8 +83,8 @@ def submission_s(runs: int = 5, *properties: str) -> tuple[float, float]:
     """From the command to RUNNING, in seconds: the median of several submissions to a warm service, and the worst."""
     found = []
     with running_service(*properties) as service:
-        for _ in range(runs):
-            time.sleep(_READY_S)
+        for number in range(runs):
+            service.await_driver(number + 1)
             began_ms = time.time() * 1000
             job = service.run("waiting.py")
             found.append((_running_since_ms(service.url, job) - began_ms) / 1000)
@@ -127,9 +138,9 @@ def observed_ratio(arguments: list[str], runs: int = 3) -> tuple[float, float, f
     plain, observed = [], []
     reporter = "metrics.reporter.p.factory.class=org.apache.flink.metrics.prometheus.PrometheusReporterFactory"
     with running_service(reporter) as service, _watching(service):
-        for _ in range(runs):
+        for number in range(runs):
             plain.append(_seconds([sys.executable, "-m", "funke", "jobs.py", *arguments], service.home + "-plain"))
-            time.sleep(_READY_S)
+            service.await_driver(number + 1)
             service.funke("run", "-t", "remote", "jobs.py", *arguments)
             observed.append(_seconds_in(service.home))
     first, second = statistics.median(plain), statistics.median(observed)
@@ -216,7 +227,7 @@ def _fed(connection: socket.socket, driver: int, per_second: int, seconds: float
         while not is_over.is_set():
             due = int((time.monotonic() - began) * per_second) - sent
             with contextlib.suppress(TimeoutError):
-                sent += connection.send(_LINE * min(due, 1000)) // len(_LINE) if due > 0 else 0
+                sent += connection.send(b"".join(_LINES[:due])) // len(_LINES[0]) if due > 0 else 0
             time.sleep(0.005)
 
     sender = threading.Thread(target=send, daemon=True)

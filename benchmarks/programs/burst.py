@@ -19,5 +19,5 @@ def work(line):
 env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
 env.enable_checkpointing(1000)
 lines = env.socket_text_stream("127.0.0.1", int(sys.argv[1]))
-lines.key_by(hash).map(work).filter(lambda line: False).print()
+lines.key_by(lambda line: line[:3]).map(work).filter(lambda line: False).print()
 env.execute("burst")

@@ -44,6 +44,7 @@ env.execute("numbers")
 NETWORK = "-Dtaskmanager.network.memory"
 SMALL_BUFFERS = (
     "-Dtaskmanager.memory.segment-size=256b",
+    f"{NETWORK}.buffer-debloat.enabled=true",  # without it a block may be longer than a buffer
     f"{NETWORK}.buffers-per-channel=1",
     f"{NETWORK}.floating-buffers-per-gate=1",
 )

@@ -9,7 +9,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from funke.engine.errors import FunkeError, StateError
 from funke.engine.graph.execution_graph import ExecutionState
@@ -40,6 +41,8 @@ class KnownJob:
     # How many subtasks are in each state, by what was written down.
     tasks: Counter[ExecutionState]
     _directory: JobDirectory
+    # What a page has made of a job of which nothing will change any more.
+    kept: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def job_id(self) -> str:
@@ -83,7 +86,9 @@ class JobDirectory:
         """Every job, the oldest first."""
         folder = os.path.join(self.home, "jobs")
         names = os.listdir(folder) if os.path.isdir(folder) else []
-        found = {name: job for name in names if (job := self._look(name)) is not None}
+        with self._lock:
+            known = {name: each.job for name in names if (each := self._looks.get(name)) is not None and each.is_final}
+        found = {name: job for name in names if (job := known.get(name) or self._look(name)) is not None}
         with self._lock:
             self._looks = {name: each for name, each in self._looks.items() if name in found}
             self._live = {name: each for name, each in self._live.items() if name in found}

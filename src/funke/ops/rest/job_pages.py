@@ -13,6 +13,7 @@ from funke.engine.jobs.views.bottleneck import find_bottleneck
 from funke.engine.jobs.views.job_view import ExceptionView, JobView, VertexView
 from funke.engine.types.job_status import JobStatus
 from funke.ops.rest.call import Call, Parameter, RestError, Route
+from funke.ops.rest.job_directory import KnownJob
 from funke.ops.rest.shapes import ANY, AtLeast, MapOf, Optional
 from funke.ops.rest.vertex_figures import IO_SHAPE, summed_figures, vertex_id, vertex_times
 
@@ -52,7 +53,14 @@ def list_jobs(call: Call) -> Any:
 
 
 def overview(call: Call) -> Any:
-    return {"jobs": [_overview_of(job.seen, job.tasks) for job in call.cluster.jobs.all()]}
+    return {"jobs": [_row(job) for job in call.cluster.jobs.all()]}
+
+
+def _row(job: KnownJob) -> dict[str, Any]:
+    found: dict[str, Any] = job.kept.get("overview") or _overview_of(job.seen, job.tasks)
+    if job.seen.status.is_globally_terminal_state():
+        job.kept["overview"] = found
+    return found
 
 
 def _overview_of(view: JobView, tasks: Counter[ExecutionState]) -> dict[str, Any]:

@@ -32,10 +32,11 @@ _LOG = logging.getLogger(__name__)
 _PAUSE_S = 30.0
 _FIRST_JOB_S = 120.0
 # A driver that has just been started has the processors to itself until then.
-_SETTLED_S = 5.0
+_SETTLED_S = 10.0
 _CANCEL_S = 60.0
 _RETRY_S = 0.2
 _FUNKE_RUN = ["-m", "funke", "run"]
+_WARM_DRIVER = "funke.ops.service.warm_driver"
 # Without a setting: each slot is a process, most of which wait most of the time.
 _SLOTS_PER_CORE = 8
 _FEWEST_SLOTS = 16
@@ -65,6 +66,7 @@ class Dispatcher:
         self._tried: dict[str, float] = {}
         self._idle: IdleDriver | None = None
         self._idle_lock = threading.Lock()
+        self._is_announced = False
         self._last_start = -math.inf
         self.runs.forget_dismissed()
 
@@ -125,7 +127,10 @@ class Dispatcher:
                 self.runs.dismiss(self._idle)
                 self._idle, self._last_start = None, time.monotonic() + _PAUSE_S
             elif self._idle is None:
-                self._idle = self.runs.prepare([sys.executable, "-m", "funke.ops.service.warm_driver"])
+                self._idle, self._is_announced = self.runs.prepare([sys.executable, "-m", _WARM_DRIVER]), False
+            elif not self._is_announced and self._idle.is_ready():
+                self._is_announced = True
+                _LOG.info("a driver is ready for the next program")
 
     def _places(self) -> dict[str, str]:
         """What says where job records are: those of the service's programs are beside the service's own."""
@@ -159,11 +164,14 @@ class Dispatcher:
         if job is None:
             raise StateError(f"there is no job {job_id}")
         call, python = _program_of(job.record)
-        path = job.commanded().savepoint(None, "stop").result()
+        has_place = bool(Settings(job.record.configuration).get(options.SAVEPOINT_DIRECTORY))
+        path = job.commanded().savepoint(None if has_place else self.service.of("savepoints"), "stop").result()
         changed = {
             **call.options,
             options.PARALLELISM.key: str(parallelism),
             options.STATE_RECOVERY_PATH.key: path,
+            # Nobody else knows of one that stands here: it goes when the job does not need it any more.
+            **({} if has_place else {options.STATE_CLAIM_MODE.key: "CLAIM"}),
         }
         own = {rest_options.SLOT_POOL.key, *self._places()}
         arguments = [f"-D{key}={value}" for key, value in changed.items() if key not in own]

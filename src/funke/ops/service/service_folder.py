@@ -7,6 +7,7 @@
 <home>/service/runs/<run>.alive      locked as long as the program's process lives
 <home>/service/logs/<run>.log        what the program has printed; service.log is the service's own
 <home>/service/slots/                the slots that jobs share
+<home>/service/savepoints/           those with which jobs go on with another parallelism, unless they have a place
 <home>/service/programs/             programs that were sent over REST
 """
 

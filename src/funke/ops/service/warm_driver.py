@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -26,6 +27,8 @@ __all__ = ["IdleDriver", "main"]
 
 # One that is still starting has nothing to lose; what it has started ends with it.
 _END_S = 1.0
+# What it says to the service.
+_READY, _HEARD = b"r", b"h"
 # What most programs load.
 _LIBRARIES = ("funke.datastream", "funke.datastream.connectors", "funke.table", "funke.datastream.job_submission")
 
@@ -48,6 +51,8 @@ class IdleDriver:
     line: socket.socket
     # What it was told to run, with secrets; for a process that has died before it heard it.
     command: tuple[str, ...] = field(default=(), repr=False)
+    # What it has said so far.
+    told: bytes = b""
 
     @property
     def is_usable(self) -> bool:
@@ -64,12 +69,19 @@ class IdleDriver:
             return False
         return True
 
+    def is_ready(self) -> bool:
+        """Whether it has done all that it can do without a program."""
+        return _READY in self._told()
+
     def has_heard(self) -> bool:
         """Whether it has begun with its program; asked once, when its process has ended."""
-        with self.line, contextlib.suppress(OSError):
-            self.line.settimeout(0)
-            return self.line.recv(1) != b""
-        return False
+        with self.line:
+            return _HEARD in self._told()
+
+    def _told(self) -> bytes:
+        with contextlib.suppress(OSError):  # nothing new
+            self.told += self.line.recv(16, socket.MSG_DONTWAIT)
+        return self.told
 
     def end(self) -> None:
         """Ends a process that has no program."""
@@ -91,19 +103,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run_id = os.environ.pop(RUN_VARIABLE, "")
     with socket.socket(fileno=descriptor) as line:
         line.set_inheritable(False)
-        _get_ready()
+        _get_ready(line)
+        with contextlib.suppress(OSError):  # the service is gone; it may have left a program
+            line.send(_READY)
         order = _order_from(line)
         if order is None:
             return 0
         with contextlib.suppress(OSError):  # the service is gone; the program was taken all the same
-            line.send(b"\0")
+            line.send(_HEARD)
     os.environ[RUN_VARIABLE] = run_id
     os.chdir(order.working_folder)
     sys.path.insert(0, os.getcwd())  # as Python does for `python -m funke`
     return run_command(["run", *order.arguments])
 
 
-def _get_ready() -> None:
+def _get_ready(line: socket.socket) -> None:
     # Whatever is missing, the program says so itself when it needs it.
     with contextlib.suppress(Exception):
         from funke.engine.runtime.spark_session import prepare_spark, start_warm
@@ -112,7 +126,9 @@ def _get_ready() -> None:
         prepare_spark(settings)
         for name in _LIBRARIES:
             importlib.import_module(name)
-        start_warm(settings)
+        # One that has its program already starts as any other driver does.
+        if not select.select([line], [], [], 0)[0]:
+            start_warm(settings)
 
 
 def _order_from(line: socket.socket) -> Order | None:

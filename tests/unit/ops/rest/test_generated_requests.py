@@ -137,7 +137,7 @@ def mismatch(schema: dict[str, Any], value: Any, place: str = "answer") -> str:
 def test_every_answer_is_one_that_the_document_knows(known: tuple[TestClient, dict[str, list[str]]]) -> None:
     client, names = known
 
-    @settings(max_examples=120, derandomize=True, database=None)
+    @settings(max_examples=80, derandomize=True, database=None)
     @given(requests(names))
     def holds(request: tuple[dict[str, Any], str, str, dict[str, str], Any]) -> None:
         operation, method, path, query, body = request

@@ -33,11 +33,12 @@ def main() -> None:
         record.put_status(JobStatus.CANCELED)
         record.release()
         over.set()
-        return "/savepoint-1"
+        return "/configured/savepoint-1"
 
-    server = ControlServer(
-        record.record.control_path, {"cancel": end, "savepoint": lambda folder, afterwards: end() if afterwards else ""}
-    )
+    def savepoint(folder: str | None, afterwards: str) -> str:
+        return end() if folder is None else end() and f"{folder}/savepoint-1"
+
+    server = ControlServer(record.record.control_path, {"cancel": end, "savepoint": savepoint})
     pool = SlotPool(call.options["funke.slot-pool"])
     with pool.slots(record.job_id, int(os.environ.get("FAKE_SLOTS", "1")), 60, print, over.is_set):
         if not over.is_set():

@@ -112,14 +112,19 @@ def test_jobs_wait_for_slots(dispatcher: Dispatcher, tmp_path: Path, monkeypatch
     eventually(lambda: is_running(dispatcher, second))
 
 
-def test_a_job_goes_on_with_another_parallelism(dispatcher: Dispatcher, tmp_path: Path) -> None:
-    job_id = dispatcher.first_job(start(dispatcher, tmp_path, "-p", "2", "-Dmy.key=a b"))
+@pytest.mark.parametrize("is_configured", [True, False])
+def test_a_job_goes_on_with_another_parallelism(dispatcher: Dispatcher, tmp_path: Path, is_configured: bool) -> None:
+    place = ["-Dexecution.checkpointing.savepoint-dir=/configured"] if is_configured else []
+    job_id = dispatcher.first_job(start(dispatcher, tmp_path, "-p", "2", "-Dmy.key=a b", *place))
     eventually(lambda: is_running(dispatcher, job_id))
     other = dispatcher.jobs.find(dispatcher.rescale(job_id, 3))
     assert other is not None and other.job_id != job_id
     configuration = other.record.configuration
     assert configuration["parallelism.default"] == "3" and configuration["my.key"] == "a b"
-    assert configuration["execution.state-recovery.path"] == "/savepoint-1"
+    # Without a place of its own the savepoint stands in the service's folder, and belongs to the new job.
+    folder = "/configured" if is_configured else dispatcher.service.of("savepoints")
+    assert configuration["execution.state-recovery.path"] == f"{folder}/savepoint-1"
+    assert configuration.get("execution.state-recovery.claim-mode") == (None if is_configured else "CLAIM")
 
 
 def test_what_cannot_run(dispatcher: Dispatcher, tmp_path: Path) -> None:
@@ -152,6 +157,7 @@ def test_a_driver_that_waits_runs_the_next_program(
     dispatcher: Dispatcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     idle = with_idle_driver(dispatcher, tmp_path, monkeypatch)
+    eventually(idle.is_ready)
     run_id = dispatcher.start(["-Dsecret.password=x", "place.py", "a b"], str(tmp_path))
     assert run_id == idle.run_id and dispatcher.runs.all()[0].pid == idle.process.pid
     eventually(lambda: (dispatcher.look(), dispatcher.runs.all()[0].exit_code is not None)[1])
