@@ -179,7 +179,7 @@ def test_a_job_is_watched_saved_and_cancelled(browser: Browser, funke: Funke) ->
     # Broken: the user's line is told.
     (funke.folder / "data" / "fail").touch()
     browser.go(f"jobs/{second}/exceptions")
-    wanted = rf"\S*job\.py:{LINE} raised ValueError: \d+ is a bad number in “slow”.*"
+    wanted = rf"job\.py:{LINE} raised ValueError: \d+ is a bad number in “slow”.*"
     browser.wait("what broke", lambda: re.fullmatch(wanted, browser.first_line()), 120)
     assert 'raise ValueError(f"{value} is a bad number")' in browser.text()
     browser.wait("that it has failed", lambda: "failed" in title(browser), 60)

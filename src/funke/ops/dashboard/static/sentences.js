@@ -40,7 +40,8 @@ export function cause(failure) {
 
 export function lineOf(failure) {
   const found = /([^/\\\s]+:\d+)\s*$/.exec(failure["user-line"] ?? "");
-  return found ? found[1] : failure["user-line"] || null;
+  // The name of a program that was sent has the id of its upload before it.
+  return found ? found[1].replace(/^[0-9a-f]{32}_/, "") : failure["user-line"] || null;
 }
 
 // The exception's own words: the line that names it, or else the first one.
