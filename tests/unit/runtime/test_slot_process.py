@@ -26,12 +26,14 @@ from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.segments import Plan, to_plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.delivery import connect, consumed_at, deliver, end_slots, start_slot
+from funke.engine.runtime.flame_samples import SLOT_LOOP, WAITING, SampleOrder
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.nursery import open_nursery
 from funke.engine.runtime.process_ties import children_of
 from funke.engine.runtime.results import Failure, SubtaskReport
 from funke.engine.runtime.slot import Delivery, EpochHeader
 from funke.engine.runtime.slot_address import SlotAddress
+from funke.engine.runtime.slot_calls import sample
 from funke.engine.runtime.slot_process import main
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.runtime.worker_setup import JobPackage
@@ -170,6 +172,17 @@ def test_nobody_talks_to_a_slot_without_its_secret(slot: SlotUnderTest) -> None:
         connect(slot.address, Credentials(b"x" * 32), "end")
     assert slot.is_alive
     assert collected(slot.deliver(1, 1)) == [(1, 10)]
+
+
+def test_a_slot_tells_what_it_does_to_its_driver_alone(slot: SlotUnderTest) -> None:
+    order = SampleOrder(samples=3, delay_ms=5, depth=10)
+    found = sample(slot.address, SECRET, order)
+    # It waits, or has only just been loaded.
+    assert {(each.vertex_id, each.frames) for each in found} <= {(None, (WAITING,)), (None, (SLOT_LOOP,))}
+    assert sum(each.times for each in found) == 3
+    with pytest.raises((UntrustedError, OSError)):
+        sample(slot.address, Credentials(b"x" * 32), order)
+    assert collected(slot.deliver(1, 5)) == [(1, 2)], "it works as before"
 
 
 def test_silent_callers_keep_nobody_waiting(slot: SlotUnderTest) -> None:

@@ -156,11 +156,12 @@ WORDS = [
     ("ago(1000, 5400)", "4 s ago"),
     ("list(['a', 'b', 'c'])", "a, b and c"),
     ("chainParts('Source: a<br/>+- Map')[1]", "Map"),
+    (f"withoutUpload('parse {'a1' * 16}_job.py:3')", "parse job.py:3"),
 ]
 
 
 def test_numbers_are_told_as_people_do(browser: Browser, service: RecordedService) -> None:
-    names = "count, rate, bytes, percent, duration, ago, list, chainParts"
+    names = "count, rate, bytes, percent, duration, ago, list, chainParts, withoutUpload"
     cases = ", ".join(expression for expression, _ in WORDS)
     script = f"const {{{names}}} = await import('/dashboard/words.js'); return [{cases}]"
     assert browser.run(script) == [wanted for _, wanted in WORDS]

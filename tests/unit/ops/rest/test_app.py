@@ -139,6 +139,20 @@ def test_a_job(client: TestClient, job: OwnedRecord) -> None:
     assert client.get(f"/jobs/{job.job_id}/execution-result").json() == {"status": {"id": "IN_PROGRESS"}}
 
 
+def test_the_line_that_raised_is_told_not_that_of_the_operator(home: str, job: OwnedRecord) -> None:
+    trace = (
+        'Traceback (most recent call last):\n  File "/home/ada/job.py", line 3, in parse\n    return json.loads(text)\n'
+        '  File "/usr/lib/python3.11/json/__init__.py", line 346, in loads\n    return decode(s)\nValueError: no'
+    )
+    seen = sample_view(job.job_id)
+    (failure,) = seen.exceptions
+    for text, line in ((trace, "/home/ada/job.py:3"), ("Traceback", "job.py:7")):
+        with driven(job, replace(seen, exceptions=(replace(failure, traceback=text),)), []):
+            client = TestClient(make_app(Cluster(JobDirectory(home)), Access()), base_url="http://localhost")
+            (entry,) = client.get(f"/jobs/{job.job_id}/exceptions").json()["exceptionHistory"]["entries"]
+        assert entry["user-line"] == line
+
+
 def test_an_ended_job_tells_its_result(client: TestClient, home: str) -> None:
     over = ended(home, JobStatus.FAILED)
     result = client.get(f"/jobs/{over.job_id}/execution-result").json()

@@ -1,6 +1,6 @@
 // A flame graph: a function's width is its share of the samples; what it calls stands below it.
 import { html, useState } from "./view.js";
-import { percent } from "./words.js";
+import { percent, withoutUpload } from "./words.js";
 
 const ROW = 20;
 const LEAST = 0.004;
@@ -17,7 +17,7 @@ export function Flame({ data }) {
 
 function place(node, left, width, depth, path, boxes) {
   if (width < LEAST || depth > 60) return;
-  boxes.push({ name: node.name, value: node.value, left, width, depth, path });
+  boxes.push({ name: withoutUpload(node.name), value: node.value, left, width, depth, path });
   let at = left;
   (node.children ?? []).forEach((child, index) => {
     const share = node.value ? (width * child.value) / node.value : 0;

@@ -1,5 +1,5 @@
 // The first line of every page: from what the service tells to one sentence that answers the page's question.
-import { ago, bytes, chainParts, coarse, count, duration, isNumber, list, percent, plural, quoted, short } from "./words.js";
+import { ago, bytes, chainParts, coarse, count, duration, isNumber, list, percent, plural, quoted, short, withoutUpload } from "./words.js";
 import { isEnded, stateWord } from "./parts.js";
 
 const LOW = 0.1;
@@ -39,8 +39,9 @@ export function cause(failure) {
 }
 
 export function lineOf(failure) {
-  const found = /([^/\\\s]+:\d+)\s*$/.exec(failure["user-line"] ?? "");
-  return found ? found[1] : failure["user-line"] || null;
+  const line = withoutUpload(failure["user-line"] ?? "");
+  const found = /([^/\\\s]+:\d+)\s*$/.exec(line);
+  return found ? found[1] : line || null;
 }
 
 // The exception's own words: the line that names it, or else the first one.

@@ -66,3 +66,5 @@ export const list = (names) => (names.length < 2 ? names.join("") : `${names.sli
 export const quoted = (name) => `“${name}”`;
 // A chain's name is its operators' names with arrows between; people call it by one of them.
 export const chainParts = (description) => description.split(/<br\s*\/?>|\n/).map((each) => each.replace(/^[\s:]*(\+- )?/, "").trim()).filter(Boolean);
+// The file of a program that was sent has the id of its upload before its name.
+export const withoutUpload = (text) => text.replace(/\b[0-9a-f]{32}_(?=\S+\.)/g, "");

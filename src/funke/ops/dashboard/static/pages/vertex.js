@@ -4,7 +4,7 @@ import { now, useData, useOffers } from "../data.js";
 import { href, pick } from "../router.js";
 import { Icon, Section, Share, Shown, Status, Table } from "../parts.js";
 import { nameOf, skewOf } from "../sentences.js";
-import { ago, byteRate, coarse, count, isNumber, moment, percent, plural, rate, watermark } from "../words.js";
+import { ago, byteRate, coarse, count, isNumber, moment, percent, plural, rate, watermark, withoutUpload } from "../words.js";
 import { Flame } from "../flame.js";
 import { Load } from "../load.js";
 
@@ -48,7 +48,7 @@ function Subtasks({ vertex, pressure, marks, late, isLive }) {
   return html`<${Section} title=${plural(vertex.subtasks.length, "subtask")} aside=${even}><${Table} isGrid label="Subtasks" rows=${vertex.subtasks} keyOf=${(each) => each.subtask} columns=${columns} /><//>`;
 }
 
-const Operators = ({ vertex, node }) => vertex.operators?.length ? html`<${Section} title="Chain" aside=${`${node.inputs?.map((each) => each.ship_strategy.toLowerCase()).join(", ") || "source"} · max parallelism ${vertex.maxParallelism}`}><ul class="operators">${vertex.operators.map((each) => html`<li key=${each.id}><span>${each.name}${each.uid ? html` <code>uid ${each.uid}</code>` : null}</span>${each["user-line"] ? html`<code>${each["user-line"].split(/[/\\]/).pop()}</code>` : null}</li>`)}</ul><//>` : null;
+const Operators = ({ vertex, node }) => vertex.operators?.length ? html`<${Section} title="Chain" aside=${`${node.inputs?.map((each) => each.ship_strategy.toLowerCase()).join(", ") || "source"} · max parallelism ${vertex.maxParallelism}`}><ul class="operators">${vertex.operators.map((each) => html`<li key=${each.id}><span>${each.name}${each.uid ? html` <code>uid ${each.uid}</code>` : null}</span>${each["user-line"] ? html`<code>${withoutUpload(each["user-line"].split(/[/\\]/).pop())}</code>` : null}</li>`)}</ul><//>` : null;
 
 const KINDS = { FULL: "all its time", ON_CPU: "computing", OFF_CPU: "waiting" };
 const ABSENT = { "-1": "It does not run any more.", "-2": "Flame graphs are switched off: rest.flamegraph.enabled.", "-3": "Taking samples; this takes some seconds." };
@@ -65,6 +65,6 @@ function TimeSection({ path, node }) {
     ${flame?.data?.value ? html`<${Flame} key=${kind} data=${flame.data} />` : flame ? html`<p class="note">${ABSENT[flame.endTimestamp] ?? "None of its samples were of this kind."}</p>` : null}
     ${lines.length ? html`<${Table} isGrid label="Busiest lines" rows=${lines} keyOf=${(each) => each.id} columns=${[
       { label: "#", isNumber: true, show: (each) => each.id.split(".")[0] },
-      { label: "Your line at which it mostly is", kind: "key", show: (each) => each.value },
+      { label: "Your line at which it mostly is", kind: "key", show: (each) => withoutUpload(each.value) },
       { label: "Of its samples", show: (each) => { const share = ofSubtask(shares, each.id.split(".")[0]); return html`<${Share} kind="busy" part=${share} text=${percent(share)} />`; } }]} />` : flame ? null : html`<p class="note">No line of yours stands out: it is mostly idle, or its stack has not been sampled yet.</p>`}<//>`;
 }
