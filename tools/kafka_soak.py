@@ -2,8 +2,8 @@
 
     python tools/kafka_soak.py [--seconds 120] [--seed N] [--folder F]
 
-Transfers are written all the while. Once the broker is away for 30 seconds, in the middle of which a slot dies; what
-else happens, and when, is chance. In the end readers of committed records must see each transfer once, and the
+Transfers are written all the while. Once the broker is away for 30 seconds, and once a slot dies while it is; what else
+happens, and when, is chance. In the end readers of committed records must see each transfer once, and the
 balances must be right. The broker is one of its own.
 """
 
@@ -29,7 +29,7 @@ from tools.kafka_soak_job import SOURCE, TARGET
 from tools.killable_job import KillableJob
 
 _PER_SECOND, _ACCOUNTS = 500, 40
-_LONG_OUTAGE_S = 30.0
+_LONG_OUTAGE_S, _SHORT_OUTAGE_S = 30.0, 5.0
 # Beyond this the job counts as stuck.
 _PATIENCE_S = 180.0
 _OPTIONS = {"execution.checkpointing.interval": "500 ms", "restart-strategy.fixed-delay.delay": "500 ms"}
@@ -90,6 +90,8 @@ class Disturbances:
         self._add_partition()
         self._pause()
         self._stop_broker(_LONG_OUTAGE_S)
+        self._pause()
+        self._stop_broker(_SHORT_OUTAGE_S, with_kill=True)
         while time.monotonic() < end:
             self._pause()
             kinds = (self._kill_slot, self._add_partition, lambda: self._stop_broker(self._chance.uniform(0.5, 8)))
@@ -111,11 +113,11 @@ class Disturbances:
         client.create_partitions([NewPartitions(SOURCE, self._partitions)])[SOURCE].result(30)
         self.happened["partitions added"] += 1
 
-    def _stop_broker(self, seconds: float) -> None:
+    def _stop_broker(self, seconds: float, with_kill: bool = False) -> None:
         self._note(f"the broker is gone for {seconds:.1f} s")
         self._broker.stop()
         time.sleep(seconds / 2)
-        if seconds >= _LONG_OUTAGE_S:
+        if with_kill:
             self._kill_slot()
         time.sleep(seconds / 2)
         self._broker.start()

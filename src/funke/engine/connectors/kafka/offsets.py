@@ -19,7 +19,7 @@ Reset = Literal["earliest", "latest", "none"]
 T = TypeVar("T")
 # How long Kafka may take to answer a question.
 ANSWER_S = 60.0
-_PAUSE_S = 0.1
+_PAUSE_S, _LOOK_S = 0.1, 1.0
 # Soon there is an answer: leaders and coordinators move, partitions were just made, transactions are being committed.
 _UNSETTLED = {
     "NOT_LEADER_FOR_PARTITION",
@@ -94,19 +94,28 @@ class OffsetsAsker:
         return found
 
     def _describe(self, topic: str | None) -> dict[str, list[Partition]]:
-        from confluent_kafka import KafkaException
-
-        try:
-            arguments = () if topic is None else (topic,)
-            with self._lock:
-                described = self._client().list_topics(*arguments, timeout=self._patience_s()).topics
-        except KafkaException as error:
-            self._client().poll(0)
-            raise self._failure(error, "") from None
+        described = self._metadata(() if topic is None else (topic,))
         for name, details in described.items():
             if topic is not None and details.error is not None:
                 raise self._failure(details.error, f"topic '{name}'")
         return {name: [Partition(name, number) for number in sorted(d.partitions)] for name, d in described.items()}
+
+    def _metadata(self, topics: tuple[str, ...]) -> dict[str, Any]:
+        """What brokers say about topics; a little at a time, since whoever is refused need not wait for the end."""
+        from confluent_kafka import KafkaException
+
+        end = time.monotonic() + self._patience_s()
+        while True:
+            left_s = max(0.01, end - time.monotonic())
+            try:
+                with self._lock:
+                    found: dict[str, Any] = self._client().list_topics(*topics, timeout=min(_LOOK_S, left_s)).topics
+                return found
+            except KafkaException as error:
+                self._client().poll(0)
+                is_silent = error.args[0].name() in ("_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN")
+                if self._refusal is not None or not is_silent or time.monotonic() >= end:
+                    raise self._failure(error, "") from None
 
     def _patience_s(self) -> float:
         given = self._properties.get("default.api.timeout.ms") or self._properties.get("request.timeout.ms")

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.kafka.failures import explain, is_passing
@@ -31,6 +33,7 @@ __all__ = ["StagingWriter", "TransactionCommitter", "TransactionWriter", "Writte
 # The longest that a broker allows by default; nothing is lost when it is over.
 _DEFAULT_TIMEOUT_MS = "900000"
 _CALL_S = 60.0
+_MARK_S, _GRACE_S = 15.0, 5.0
 # How long the end of a job waits for writers to commit, before it does so for them.
 _AWAIT_S = 30.0
 _LOOK_S = 0.02
@@ -90,7 +93,34 @@ class TransactionalProducer(RecordProducer):
 
         self.flush()
         offsets = [TopicPartition(place.topic, place.number, number + 1)]
-        self._call(lambda seconds: self.client.send_offsets_to_transaction(offsets, group, seconds))
+        send = partial(self.client.send_offsets_to_transaction, offsets, group, _MARK_S)
+        self._call(lambda: self._within(_MARK_S, send), is_timed=False)
+
+    def _within(self, seconds: float, call: Callable[[], object]) -> None:
+        """Calls in a thread of its own, which is left behind when it takes too long.
+
+        The client (librdkafka 2.16) has been seen to wait without end here, whatever it was told, when the coordinator
+        had been away. All brokers can be reached: the records before the marker have just arrived.
+        """
+        failures: list[Exception] = []
+
+        def run() -> None:
+            try:
+                call()
+            except Exception as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=run, name="funke-kafka-mark", daemon=True)
+        thread.start()
+        thread.join(seconds + _GRACE_S)
+        if thread.is_alive():
+            servers = self._properties.get("bootstrap.servers")
+            raise SinkError(
+                f"Kafka's client does not come back from marking the transaction of '{self.id}' at '{servers}'; "
+                "another one writes it again when the job restarts"
+            )
+        if failures:
+            raise failures[0]
 
     def commit(self) -> None:
         """Makes the transaction visible."""
