@@ -15,7 +15,7 @@ from funke.engine.config.settings import Settings
 from funke.engine.connectors.remote.access import access_of
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.attempts.slot_limit import require_slots
-from funke.engine.jobs.submission.ignored_settings import warn_of_ignored
+from funke.engine.jobs.submission.ignored_settings import READ_BY_QUERIES, warn_of_ignored
 
 ROOT = Path(__file__).parents[4]
 FLINK_KEYS = ROOT / "tests" / "surface" / "flink-options-2.3.0.txt"
@@ -86,6 +86,18 @@ def test_a_service_for_high_availability_is_answered(service: str, capsys: pytes
     assert not warnings({"high-availability": "filesystem"}, capsys)
 
 
+def test_queries_read_their_own_options(capsys: pytest.CaptureFixture[str]) -> None:
+    keys = (
+        "table.exec.mini-batch.enabled",
+        "table.exec.emit.early-fire.delay",
+        "table.dml-sync",
+        "table.exec.state.ttl",
+    )
+    assert not warnings(dict.fromkeys(keys, "1"), capsys)
+    (said,) = warnings({"table.exec.async-lookup.timeout": "1 s"}, capsys)
+    assert said == "warning: table.exec.async-lookup.timeout has no effect: queries here have no such option"
+
+
 def test_every_option_is_read_by_the_engine_or_says_that_it_has_no_effect() -> None:
     """A setter and a getter alone are no effect."""
     readers = (ROOT / "src/funke/engine").rglob("*.py")
@@ -114,7 +126,8 @@ def test_flinks_own_keys_have_an_effect_or_are_named(capsys: pytest.CaptureFixtu
         for key in option.keys
     } | {key for option in OPTIONS.values() if not option.no_effect for key in option.keys}
     keys = [line for line in FLINK_KEYS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    without_effect = [key for key in keys if key not in known and not access_of({key: "x"}).hadoop]
+    of_others = [key for key in keys if key.startswith(READ_BY_QUERIES) or access_of({key: "x"}).hadoop]
+    without_effect = [key for key in keys if key not in known and key not in of_others]
     assert len(without_effect) > 900
     unheard = [key for key in without_effect if [line.split()[1] for line in warnings({key: "77"}, capsys)] != [key]]
     assert not unheard

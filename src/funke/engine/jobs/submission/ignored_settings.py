@@ -16,11 +16,27 @@ from funke.engine.config.slot_memory import slot_memory_limit
 from funke.engine.errors import ConfigurationError
 from funke.engine.runtime.spark_session import spark_master
 
-__all__ = ["warn_of_ignored"]
+__all__ = ["READ_BY_QUERIES", "warn_of_ignored"]
 
 _OPTIONS: dict[str, ConfigOption[Any]] = {key: option for option in all_options() for key in option.keys}
 # Read elsewhere.
 _READ_BY_KEY = frozenset({"pipeline.time-characteristic"})
+# Read where queries are planned, and by the shell: what such keys begin with.
+READ_BY_QUERIES = (
+    "sql-client.execution.max-table-result.rows",
+    "sql-client.execution.result-mode",
+    "table.builtin-catalog-name",
+    "table.builtin-database-name",
+    "table.dml-sync",
+    "table.exec.emit.",
+    "table.exec.mini-batch.",
+    "table.exec.sink.not-null-enforcer",
+    "table.exec.source.idle-timeout",
+    "table.exec.state.ttl",
+    "table.local-time-zone",
+    "table.optimizer.agg-phase-strategy",
+    "table.sql-dialect",
+)
 # What RocksDB alone makes use of, or the limit of a slot's memory if there is one.
 _FOR_ROCKSDB = {
     options.INCREMENTAL_CHECKPOINTS.key: "state in memory is written completely; use rocksdb",
@@ -58,7 +74,8 @@ def _reason(key: str, settings: Settings) -> str:
     if key.startswith(reporters.PREFIX):
         return _reason_of_reporter(key, settings)
     if option is None:
-        return "" if key in _READ_BY_KEY else _with_suggestion(key, reason_without_effect(key))
+        is_read = key in _READ_BY_KEY or key.startswith(READ_BY_QUERIES)
+        return "" if is_read else _with_suggestion(key, reason_without_effect(key))
     try:
         value = settings.get(option)
     except ConfigurationError:  # whoever reads it says so
