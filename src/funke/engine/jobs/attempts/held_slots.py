@@ -41,7 +41,8 @@ class HeldSlots:
 
     def hear(self, slot: int) -> None:
         """A slot has said something."""
-        self._heard_at[slot] = self._clock()
+        if slot in self._heard_at:
+            self._heard_at[slot] = self._clock()
         if self._seen:
             with self._lock:
                 self._seen.pop(slot, None)
