@@ -33,6 +33,8 @@ _PAUSE_S = 30.0
 _FIRST_JOB_S = 120.0
 # A driver that has just been started has the processors to itself until then.
 _SETTLED_S = 10.0
+# And where processors are busy, until then: starting one takes some seconds of them, which jobs would miss.
+_SETTLED_BUSY_S = 60.0
 _CANCEL_S = 60.0
 _RETRY_S = 0.2
 _FUNKE_RUN = ["-m", "funke", "run"]
@@ -120,7 +122,8 @@ class Dispatcher:
         """Starts a driver for the next program, if that is wanted, there is none and nobody is just starting."""
         master = self.settings.raw("spark.master") or os.environ.get("FUNKE_SPARK_MASTER", "local")
         is_wanted = self.settings.get(rest_options.WARM_DRIVER) and str(master).startswith("local")
-        if not is_wanted or self.stopping.is_set() or time.monotonic() - self._last_start < _SETTLED_S:
+        pause_s = _SETTLED_BUSY_S if os.getloadavg()[0] > (os.cpu_count() or 1) else _SETTLED_S
+        if not is_wanted or self.stopping.is_set() or time.monotonic() - self._last_start < pause_s:
             return
         with self._idle_lock:
             if self._idle is not None and not self._idle.is_usable:
