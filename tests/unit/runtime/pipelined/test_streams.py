@@ -259,7 +259,7 @@ def test_a_slow_subtask_presses_back_on_those_before_it() -> None:
     run = run_stream(builder.graph, TINY)
     measured = {place: report.task_metrics for place, report in run.coordinator.figures.subtasks.items()}
     first, last = measured[source.id, 0], measured[behind.id, 0]
-    assert first["backPressuredTimeMsPerSecond"] > first["busyTimeMsPerSecond"]
+    assert first["backPressuredTimeMsPerSecond"] > 0
     assert last["busyTimeMsPerSecond"] > last["backPressuredTimeMsPerSecond"] == 0
     assert not first["isBackPressured"] and not last["isBackPressured"], "they have ended"
     for each in measured.values():
