@@ -68,8 +68,18 @@ def test_splits_go_to_the_subtask_with_the_least_to_read(feed: SourceFeed) -> No
 def test_pieces_of_one_split_stay_with_one_subtask_until_the_last(feed: SourceFeed) -> None:
     assert ids(feed, [Split("a", 1, False), Split("b", 1, False)]) == [["a"], ["b"]]
     assert ids(feed, [Split("b", 2, False, weight=9), Split("a", 2, is_last=True)]) == [["a"], ["b"]]
+    accept(feed, 0, read("a", 1), read("a", 1))
+    accept(feed, 1, read("b", 1), read("b", 9))
     # The id has ended: it may come again anywhere.
     assert ids(feed, [Split("c", 0, weight=5), Split("a", 3)]) == [["c"], ["a"]]
+
+
+def test_splits_that_come_one_at_a_time_go_to_who_has_least_left(feed: SourceFeed) -> None:
+    assert ids(feed, [Split("a", 0, weight=90)]) == [["a"], []]
+    assert ids(feed, [Split("b", 0, weight=80)]) == [[], ["b"]]
+    assert ids(feed, [Split("c", 0, weight=5)]) == [[], ["c"]]
+    accept(feed, 0, read("a", 90))
+    assert ids(feed, [Split("d", 0, weight=70)]) == [["d"], []]
 
 
 def test_a_new_split_goes_to_the_subtask_with_the_fewest_that_go_on(feed: SourceFeed) -> None:

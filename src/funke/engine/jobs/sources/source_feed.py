@@ -122,7 +122,8 @@ class SourceFeed:
     def _assign(self, splits: list[Split]) -> list[list[Split]]:
         parallelism = self.segment.parallelism
         assigned: list[list[Split]] = [[] for _ in range(parallelism)]
-        load = [0] * parallelism
+        # What they have not read yet counts: splits that come one at a time do not all go to the first.
+        load = [sum(max(1, split.weight) for split in self._given.get(index, ())) for index in range(parallelism)]
         for split in splits:
             if split.id in self._owner:
                 load[self._owner[split.id]] += max(1, split.weight)
