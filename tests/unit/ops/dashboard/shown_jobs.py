@@ -351,6 +351,7 @@ class ShownJob:
     seen: JobView
     told: list[tuple[str, Any]] = field(default_factory=list)
     is_driven: bool = True
+    kept: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def job_id(self) -> str:

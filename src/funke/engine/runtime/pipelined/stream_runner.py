@@ -118,7 +118,9 @@ class StreamRunner:
 
     def _await(self, is_reached: Callable[[], bool], limit_s: float) -> None:
         end = time.monotonic() + limit_s
-        while not is_reached():
+        # A slot may have been lost before, while others were waited for: its failure is told once.
+        is_lost = any(isinstance(message, Failure) for _, message in self._received)
+        while not is_reached() and not is_lost:
             for slot, message in self._take(_LOOK_S):
                 if isinstance(message, Ready):
                     self._ready.add(slot)
