@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
-import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.harness.postgres_server import _end_with_parent
+from tests.harness.own_servers import await_answer, free_port, own_account, started_server
 
 USER, PASSWORD, DATABASE = "funke", "a 'secret", "shop"
 # The server alone, without a service that the system would start.
@@ -66,10 +64,10 @@ class MariaDbServer:
 @contextlib.contextmanager
 def running_mariadb() -> Iterator[MariaDbServer]:
     """Starts a server with a new, empty database, and ends it."""
-    server = _find() or _installed()
+    server = _find() or _installed_once()
     folder = Path(tempfile.mkdtemp(prefix="funke-mariadb-"))
     try:
-        account = _account(folder)
+        account = own_account(folder)
         _initialise(server, folder, account)
         with _started(server, folder, account) as found:
             yield found
@@ -79,6 +77,13 @@ def running_mariadb() -> Iterator[MariaDbServer]:
 
 def _find() -> str | None:
     return shutil.which("mariadbd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/libexec")
+
+
+def _installed_once() -> str:
+    """The processes of a run do not get into each other's way: a package manager serves one at a time."""
+    with open(os.path.join(os.environ["FUNKE_TESTS_FOLDER"], "mariadb-installation"), "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _find() or _installed()
 
 
 def _installed() -> str:
@@ -94,15 +99,6 @@ def _installed() -> str:
     found = _find()
     assert found is not None
     return found
-
-
-def _account(folder: Path) -> dict[str, Any]:
-    """MariaDB refuses to run as root: then it runs as nobody."""
-    if os.geteuid() != 0:
-        return {}
-    nobody = pwd.getpwnam("nobody")
-    os.chown(folder, nobody.pw_uid, nobody.pw_gid)
-    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
 
 
 def _initialise(server: str, folder: Path, account: dict[str, Any]) -> None:
@@ -124,9 +120,9 @@ def _initialise(server: str, folder: Path, account: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _started(server: str, folder: Path, account: dict[str, Any]) -> Iterator[MariaDbServer]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    import pymysql
+
+    port = free_port()
     start = folder / "start.sql"
     password = PASSWORD.replace("'", "''")
     start.write_text(
@@ -141,34 +137,9 @@ def _started(server: str, folder: Path, account: dict[str, Any]) -> Iterator[Mar
         "init-file": start,
     }
     command = [server, "--no-defaults", *_LITTLE, *(f"--{name}={value}" for name, value in settings.items())]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            command,
-            stdout=log,
-            stderr=log,
-            cwd="/",
-            preexec_fn=_end_with_parent,  # noqa: PLW1509 - nothing but a system call
-            start_new_session=True,
-            **account,
-        )
-    try:
+    log = folder / "log"
+    # Its data are thrown away: it need not write them down at its end.
+    with started_server(command, log, account, signal.SIGKILL) as process:
         found = MariaDbServer(port)
-        _wait(found, process, folder / "log")
+        await_answer(lambda: found.rows("select 1"), pymysql.OperationalError, process, log, 60)
         yield found
-    finally:
-        # Its data are thrown away: it need not write them down.
-        process.send_signal(signal.SIGKILL)
-        process.wait(20)
-
-
-def _wait(server: MariaDbServer, process: subprocess.Popen[bytes], log: Path) -> None:
-    import pymysql
-
-    end = time.monotonic() + 60
-    while True:
-        try:
-            server.rows("select 1")
-            return
-        except pymysql.OperationalError:
-            assert process.poll() is None and time.monotonic() < end, log.read_text(errors="replace")
-            time.sleep(0.05)

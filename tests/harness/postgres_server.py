@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import glob
 import importlib.util
 import os
-import pwd
 import shutil
 import signal
-import socket
 import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.harness.own_servers import await_answer, free_port, own_account, started_server
+
 USER, PASSWORD, DATABASE = "funke", "a 'secret", "postgres"
-_SET_DEATH_SIGNAL = 1
 
 
 @dataclass(frozen=True)
@@ -69,22 +65,13 @@ def running_postgres() -> Iterator[PostgresServer]:
     assert binaries is not None
     folder = Path(tempfile.mkdtemp(prefix="funke-postgres-"))
     try:
-        account = _account(folder)
+        account = own_account(folder)
         binaries = _reachable(binaries, folder, account)
         _initialise(binaries, folder, account)
         with _started(binaries, folder, account) as server:
             yield server
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _account(folder: Path) -> dict[str, Any]:
-    """PostgreSQL refuses to run as root: then it runs as nobody."""
-    if os.geteuid() != 0:
-        return {}
-    nobody = pwd.getpwnam("nobody")
-    os.chown(folder, nobody.pw_uid, nobody.pw_gid)
-    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
 
 
 def _reachable(binaries: Path, folder: Path, account: dict[str, Any]) -> Path:
@@ -110,9 +97,9 @@ def _initialise(binaries: Path, folder: Path, account: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _started(binaries: Path, folder: Path, account: dict[str, Any]) -> Iterator[PostgresServer]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    import psycopg
+
+    port = free_port()
     settings = {
         "listen_addresses": "127.0.0.1",
         "unix_socket_directories": "",
@@ -125,38 +112,8 @@ def _started(binaries: Path, folder: Path, account: dict[str, Any]) -> Iterator[
     }
     command = [str(binaries / "postgres"), "-D", str(folder / "data"), "-p", str(port)]
     command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            command,
-            stdout=log,
-            stderr=log,
-            cwd="/",
-            preexec_fn=_end_with_parent,  # noqa: PLW1509 - nothing but a system call
-            start_new_session=True,
-            **account,
-        )
-    try:
+    log = folder / "log"
+    with started_server(command, log, account, signal.SIGINT) as process:
         server = PostgresServer(port)
-        _wait(server, process, folder / "log")
+        await_answer(lambda: server.rows("select 1"), psycopg.OperationalError, process, log, 30)
         yield server
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(20)
-
-
-def _end_with_parent() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGQUIT)
-
-
-def _wait(server: PostgresServer, process: subprocess.Popen[bytes], log: Path) -> None:
-    import psycopg
-
-    end = time.monotonic() + 30
-    while True:
-        try:
-            server.rows("select 1")
-            return
-        except psycopg.OperationalError:
-            assert process.poll() is None and time.monotonic() < end, log.read_text(errors="replace")
-            time.sleep(0.05)

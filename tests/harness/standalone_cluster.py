@@ -13,6 +13,8 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.harness.own_servers import free_port
+
 _PACKAGE = "org.apache.spark.deploy"
 
 
@@ -83,13 +85,6 @@ def _children(parent: int) -> list[int]:
             if int(entry.read_text(errors="replace").rpartition(")")[2].split()[1]) == parent:
                 found.append(int(entry.parent.name))
     return found
-
-
-def free_port() -> int:
-    """A port that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_for_port(port: int) -> None:
