@@ -31,12 +31,19 @@ class SinkTaker(Protocol):
 
     def _write(self, sink: Sink, name: str) -> Any: ...
 
+    def rebalance(self) -> SinkTaker: ...
+
 
 class TableSink(ABC):
     """Writes a table. Is a frozen value: what an INSERT asks of it gives a changed copy."""
 
     # How many subtasks write, if the table says so.
     parallelism: int | None = None
+
+    @property
+    def needs_watermarks(self) -> bool:
+        """Whether it looks at event time."""
+        return False
 
     @property
     @abstractmethod
