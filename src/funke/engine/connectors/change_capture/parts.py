@@ -66,5 +66,6 @@ class CdcState:
     # Splits that are being read, which stand in the checkpoint beside this.
     parts_out: int = 0
     has_piece: bool = False
-    # Whose log it is, where positions of several servers look alike.
+    # Whose log it is, where positions of several servers look alike, and when the position's part of it was begun.
     server: str = ""
+    log_time_s: int | None = None

@@ -28,8 +28,8 @@ class ChangeReader(SplitReader):
         """Reads a part as at most one record; returns what was seen, or None if it could not be read."""
 
     @abstractmethod
-    def _piece(self, piece: LogPiece) -> Generator[Batch, None, None]:
-        """Reads a piece; its records are the same whenever it is read."""
+    def _piece(self, piece: LogPiece) -> Generator[Batch, None, Any]:
+        """Reads a piece; its records are the same whenever it is read. What it returns the enumerator may look at."""
 
     def read(self, split: Split) -> Generator[Batch, None, Any]:
         payload = split.payload

@@ -19,6 +19,7 @@ _OK, _ERROR, _END = 0x00, 0xFF, 0xFE
 _LONGEST_PACKET = 0xFFFFFF
 _MOST_BYTES = 1 << 22
 _ARTIFICIAL = 0x20
+_PATIENCE_S = 60.0
 # Behind a byte of the protocol and the header.
 _CONTENT_AT = 20
 _SUM, _HAS_SUMS = 4, 1
@@ -37,6 +38,8 @@ class LogStream:
         self._begun: list[bytes] = []
         # How long the sum behind each event is.
         self._sum = 0
+        # When files that have been read were begun.
+        self.file_times: dict[str, int] = {}
         self._heard_at = time.monotonic()
         self._connection = settings.connect()
         try:
@@ -119,6 +122,7 @@ class LogStream:
             return None
         if kind == FORMAT:
             self._sum = _SUM if packet[-_SUM - 1] == _HAS_SUMS else 0
+            self.file_times[self._file] = time_s
         if kind == HEARTBEAT or end == 0 or flags & _ARTIFICIAL:
             return None
         # Numbers of four bytes, in a file that one transaction may have made longer than they count.
@@ -142,7 +146,7 @@ class LogStream:
 
 def _advice(code: int, told: str, start: LogPosition) -> str:
     lowered = told.lower()
-    if code == _LOG_GONE and ("same server" in lowered or "server_id" in lowered or "server-id" in lowered):
+    if "same server" in lowered:
         return f"another reader of the log has the same number: give each job a 'server-id' of its own ({told})"
     if code == _LOG_GONE:
         return (
@@ -159,10 +163,9 @@ def time_of_file(settings: MySqlCdcSettings, file: LogPosition) -> int:
     """When a file of the log was begun, in seconds: its first event says so."""
     stream = LogStream(settings, file)
     try:
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            for event in stream.take(0.1):
-                return event.time_s
+        end = time.monotonic() + _PATIENCE_S
+        while file.file not in stream.file_times and time.monotonic() < end:
+            stream.take(_PATIENCE_S / 100)
+        return stream.file_times[file.file]
     finally:
         stream.close()
-    raise SourceError(f"the server does not send {file}")

@@ -30,7 +30,7 @@ from funke.engine.connectors.mysql_cdc.preparation import (
 from funke.engine.connectors.mysql_cdc.questions import ServerQuestions
 from funke.engine.connectors.mysql_cdc.replication import LogStream, time_of_file
 from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings
-from funke.engine.connectors.source import Batch, Source, Split
+from funke.engine.connectors.source import Batch, ReadOutcome, Source, Split
 from funke.engine.errors import SourceError
 
 __all__ = ["MySqlCdcSource"]
@@ -61,6 +61,7 @@ class MySqlEnumerator(ChangeEnumerator):
     def __init__(self, settings: MySqlCdcSettings, restored: CdcState | None) -> None:
         self._settings = settings
         self._server = ""
+        self._log_time_s: int | None = None
         super().__init__(settings, restored)
 
     def _fresh(self) -> CdcState:
@@ -92,7 +93,7 @@ class MySqlEnumerator(ChangeEnumerator):
         return files[0]
 
     def _continued(self, state: CdcState) -> CdcState:
-        self._server = state.server
+        self._server, self._log_time_s = state.server, state.log_time_s
         if not self._is_bounded:
             server = check_log(self._connection)
             if server != state.server:
@@ -101,10 +102,23 @@ class MySqlEnumerator(ChangeEnumerator):
                     "positions mean nothing here: start it anew without its state, so that the tables are read again"
                 )
             check_position(self._connection, state.position)
+            self._check_log_time(state.position)
         return state
 
+    def _check_log_time(self, position: LogPosition) -> None:
+        if self._log_time_s not in (None, time_of_file(self._settings, LogPosition(position.file, _FIRST_EVENT))):
+            raise SourceError(
+                f"the binary log was begun anew (RESET MASTER) since the job stood at {position}. Changes since then "
+                "are lost: start the job anew without its state, so that the tables are read again"
+            )
+
+    def report(self, outcome: ReadOutcome) -> None:
+        super().report(outcome)
+        if isinstance(outcome.split.payload, LogPiece):
+            self._log_time_s = outcome.result
+
     def snapshot(self) -> CdcState:
-        return replace(super().snapshot(), server=self._server)
+        return replace(super().snapshot(), server=self._server, log_time_s=self._log_time_s)
 
     def _begin_log(self) -> None:
         """The log is read from the first part on; behind the last no part has seen anything."""
@@ -181,7 +195,7 @@ class MySqlReader(ChangeReader):
             self._parts = self._settings.connect()
         return self._parts
 
-    def _piece(self, piece: LogPiece) -> Generator[Batch, None, None]:
+    def _piece(self, piece: LogPiece) -> Generator[Batch, None, int | None]:
         stream, changes = self._opened(piece)
         changes.meet(Seam(piece.chunks, LogPosition.from_text) if piece.chunks else None)
         while True:
@@ -198,6 +212,7 @@ class MySqlReader(ChangeReader):
             if changes.is_full:
                 yield records_of(changes.take())
         yield records_of(changes.take())
+        return stream.file_times.get(piece.end.file)
 
     def _note(self, event: LogEvent) -> None:
         """Takes note of an event: where transactions begin and end, what tables are, and their rows."""
