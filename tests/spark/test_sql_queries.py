@@ -219,6 +219,10 @@ def test_tables_become_streams_and_streams_tables(
         "  `rt` TIMESTAMP_LTZ(3) *ROWTIME*,",
         "  `twice` INT",
     ]
+    # What is computed may be of fields that are not named.
+    schema = Schema.new_builder().column_by_expression("twice", "id * 2").column("item", DataTypes.STRING()).build()
+    with t_env.from_data_stream(stamped, schema).execute().collect() as rows:
+        assert sorted(map(tuple, rows)) == [(2, "a"), (4, "b"), (6, "a")]
     plain = t_env.to_data_stream(table.select(col("item"), col("twice"), col("rt")))
     moment = datetime.datetime(1970, 1, 1, 0, 0, 3, tzinfo=datetime.timezone.utc)
     assert sorted(map(tuple, plain.execute_and_collect()))[1] == ("a", 6, moment)
