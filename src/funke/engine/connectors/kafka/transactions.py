@@ -91,16 +91,20 @@ class TransactionalProducer(RecordProducer):
         """Puts a marker into the transaction."""
         from confluent_kafka import TopicPartition
 
-        self.flush()
         offsets = [TopicPartition(place.topic, place.number, number + 1)]
         send = partial(self.client.send_offsets_to_transaction, offsets, group, _MARK_S)
         self._call(lambda: self._within(_MARK_S, send), is_timed=False)
 
+    def take_loss(self) -> bool:
+        """Whether brokers could not be reached since the last time that this was asked."""
+        found, self._has_lost_brokers = self._has_lost_brokers, False
+        return found
+
     def _within(self, seconds: float, call: Callable[[], object]) -> None:
         """Calls in a thread of its own, which is left behind when it takes too long.
 
-        The client (librdkafka 2.16) has been seen to wait without end here, whatever it was told, when the coordinator
-        had been away. All brokers can be reached: the records before the marker have just arrived.
+        The client (librdkafka 2.16) waits without end here, whatever it is told, for a coordinator that it takes for
+        away. All brokers can be reached: the records before the marker have just arrived.
         """
         failures: list[Exception] = []
 
@@ -181,6 +185,7 @@ class _StagedWriter(SinkWriter):
         self._records = sink.records
         self._stager = Stager(context)
         self._ids = _ids(sink, context.operator_id, context.subtask)
+        # Of the markers.
         self._group = (
             f"{sink.transactional_id_prefix}-{context.operator_id}-{context.job_id}-{context.attempt}-{context.subtask}"
         )
@@ -227,6 +232,7 @@ class TransactionWriter(_StagedWriter):
 
     def __init__(self, sink: KafkaSink, context: WriterContext) -> None:
         super().__init__(sink, context)
+        self._first_group, self._groups = self._group, 1
         self._metadata = _group_metadata(sink, self._group)
         # Two are enough while checkpoints complete in time; those of an attempt before are shut out here.
         self._free = [TransactionalProducer(sink, next(self._ids)) for _ in range(2)]
@@ -264,6 +270,9 @@ class TransactionWriter(_StagedWriter):
         """Finishes the transaction, and names all that wait: only those that the driver knows of survive this slot."""
         if self._current is not None:
             producer, self._current = self._current, None
+            producer.flush()
+            if producer.take_loss():
+                self._change_group()
             others = [name for name in self._all if name != producer.id]
             written = self._stage((producer.id, *others))
             assert written is not None
@@ -271,6 +280,16 @@ class TransactionWriter(_StagedWriter):
             number = None if self._has_ended else self._checkpoint_id
             self._waiting.append(_Waiting(producer, written, number))
         return [each.written for each in self._waiting]
+
+    def _change_group(self) -> None:
+        """Puts markers into another group from now on.
+
+        The client remembers who coordinates a group. When that broker goes away it may wait for it for ever, although
+        another one, or the same one after it was started again, has taken its place; for a new group it asks.
+        """
+        self._group = f"{self._first_group}-{self._groups}"
+        self._groups += 1
+        self._metadata = _group_metadata(self._sink, self._group)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Commits what the checkpoint and those before it hold."""
@@ -337,6 +356,7 @@ class TransactionCommitter(Committer):
         try:
             for chunk in written.staged.chunks():
                 producer.send(OutputRecords(*pickle.loads(chunk)))
+            producer.flush()
             producer.mark(written.place, written.number, _group_metadata(self._sink, written.group))
             producer.commit()
         except BaseException:
