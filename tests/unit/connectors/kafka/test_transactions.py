@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from funke.engine.connectors.kafka import transactions
 from funke.engine.connectors.kafka.client_properties import ClientProperties
@@ -19,26 +20,63 @@ from tests.unit.connectors.sink_harness import SinkHarness
 
 
 class Hanging:
-    """In place of Kafka's client."""
+    """In place of Kafka's client; brokers are away when they are asked for so many times."""
 
-    def __init__(self) -> None:
+    def __init__(self, away: int = 0) -> None:
         self.may_end = threading.Event()
+        self.away = away
+        self.brokers = {1: "host:1"}
 
     def send_offsets_to_transaction(self, offsets: Any, group: Any, seconds: float) -> None:
         self.may_end.wait(60)
 
+    def list_topics(self, timeout: float) -> Hanging:
+        if self.away > 0:
+            self.away -= 1
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        return self
 
-def test_a_marker_that_is_never_put_fails_the_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transactions, "_MARK_S", 0.02)
-    monkeypatch.setattr(transactions, "_GRACE_S", 0.02)
-    producer = TransactionalProducer.__new__(TransactionalProducer)
-    producer.id, producer._failure = "t-1", None
-    producer._properties = ClientProperties.of({"bootstrap.servers": "host:1"})
+
+@pytest.fixture
+def producer(monkeypatch: pytest.MonkeyPatch) -> TransactionalProducer:
+    for name, value in {"_MARK_S": 0.02, "_GRACE_S": 0.02, "_ASK_S": 0.01}.items():
+        monkeypatch.setattr(transactions, name, value)
+    made = TransactionalProducer.__new__(TransactionalProducer)
+    made.id, made._failure, made._has_lost_brokers = "t-1", None, False
+    made._properties = ClientProperties.of({"bootstrap.servers": "host:1"})
+    return made
+
+
+def test_a_marker_that_is_never_put_fails_the_attempt(producer: TransactionalProducer) -> None:
     producer.client = Hanging()
     with pytest.raises(SinkError, match=r"does not come back from marking the transaction of 't-1' at 'host:1'"):
         producer.mark(Partition("t", 0), 3, None)
     producer.client.may_end.set()
     producer.mark(Partition("t", 0), 3, None)
+
+
+def test_brokers_that_are_away_are_awaited(producer: TransactionalProducer, monkeypatch: pytest.MonkeyPatch) -> None:
+    producer.client = Hanging(away=20)
+    list_topics = producer.client.list_topics
+
+    def back_in_the_end(timeout: float) -> Hanging:
+        if producer.client.away == 1:
+            producer.client.may_end.set()
+        return list_topics(timeout)
+
+    monkeypatch.setattr(producer.client, "list_topics", back_in_the_end)
+    producer.mark(Partition("t", 0), 3, None)
+    assert producer.client.away <= 1
+
+
+def test_brokers_that_do_not_come_back_are_not_awaited_for_ever(
+    producer: TransactionalProducer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transactions, "_OUTAGE_S", 0.1)
+    producer.client = Hanging(away=10**9)
+    with pytest.raises(SinkError, match="does not come back"):
+        producer.mark(Partition("t", 0), 3, None)
+    producer.client.may_end.set()
 
 
 @dataclass
@@ -54,9 +92,7 @@ class Error:
         return False
 
 
-def test_brokers_that_are_lost_are_noticed_once() -> None:
-    producer = TransactionalProducer.__new__(TransactionalProducer)
-    producer._has_lost_brokers = False
+def test_brokers_that_are_lost_are_noticed_once(producer: TransactionalProducer) -> None:
     producer._on_error(Error("_TIMED_OUT"))
     assert not producer.take_loss()
     for kind in ("_TRANSPORT", "_ALL_BROKERS_DOWN"):

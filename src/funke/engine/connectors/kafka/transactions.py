@@ -34,6 +34,8 @@ __all__ = ["StagingWriter", "TransactionCommitter", "TransactionWriter", "Writte
 _DEFAULT_TIMEOUT_MS = "900000"
 _CALL_S = 60.0
 _MARK_S, _GRACE_S = 15.0, 5.0
+# How long brokers may be away meanwhile, and how often they are asked whether they are there.
+_OUTAGE_S, _ASK_S = 300.0, 1.0
 # How long the end of a job waits for writers to commit, before it does so for them.
 _AWAIT_S = 30.0
 _LOOK_S = 0.02
@@ -101,10 +103,10 @@ class TransactionalProducer(RecordProducer):
         return found
 
     def _within(self, seconds: float, call: Callable[[], object]) -> None:
-        """Calls in a thread of its own, which is left behind when it takes too long.
+        """Calls in a thread of its own, which is left behind when it takes too long although there are brokers.
 
         The client (librdkafka 2.16) waits without end here, whatever it is told, for a coordinator that it takes for
-        away. All brokers can be reached: the records before the marker have just arrived.
+        away.
         """
         failures: list[Exception] = []
 
@@ -116,7 +118,11 @@ class TransactionalProducer(RecordProducer):
 
         thread = threading.Thread(target=run, name="funke-kafka-mark", daemon=True)
         thread.start()
-        thread.join(seconds + _GRACE_S)
+        left_s, end = seconds + _GRACE_S, time.monotonic() + _OUTAGE_S
+        while thread.is_alive() and left_s > 0 and time.monotonic() < end:
+            thread.join(_ASK_S)
+            if thread.is_alive() and self._has_brokers():
+                left_s -= _ASK_S
         if thread.is_alive():
             servers = self._properties.get("bootstrap.servers")
             raise SinkError(
@@ -125,6 +131,14 @@ class TransactionalProducer(RecordProducer):
             )
         if failures:
             raise failures[0]
+
+    def _has_brokers(self) -> bool:
+        from confluent_kafka import KafkaException
+
+        try:
+            return bool(self.client.list_topics(timeout=_ASK_S).brokers)
+        except KafkaException:
+            return False
 
     def commit(self) -> None:
         """Makes the transaction visible."""
