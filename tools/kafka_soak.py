@@ -33,6 +33,7 @@ from tools.killable_job import KillableJob
 from tools.transfers import TransferWriter, committed, outcome, rows
 
 _LONG_OUTAGE_S, _SHORT_OUTAGE_S = 30.0, 5.0
+_CLOSING_S = 8.0
 # Beyond this the job counts as stuck.
 _PATIENCE_S = 180.0
 _OPTIONS = {"execution.checkpointing.interval": "500 ms", "restart-strategy.fixed-delay.delay": "500 ms"}
@@ -121,14 +122,15 @@ class Disturbances:
         self.happened["leaders killed"] += 1
 
     def _close_connections(self) -> None:
-        self._note("the database closes all connections, ten times")
-        for _ in range(10):
+        self._note("the database closes all connections again and again")
+        end = time.monotonic() + _CLOSING_S
+        while time.monotonic() < end:
             closed = self._database.rows(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
             )
             self.happened["connections closed"] += len(closed)
-            time.sleep(self._chance.uniform(0, 0.3))
+            time.sleep(0.02)
 
     def _note(self, what: str) -> None:
         print(f"{time.strftime('%H:%M:%S')} {what}", flush=True)

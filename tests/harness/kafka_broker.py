@@ -167,6 +167,10 @@ class BrokerProcess:
                 start_new_session=True,
             )
 
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None
+
     def await_answer(self) -> None:
         """Waits until it answers."""
         assert self._process is not None

@@ -32,9 +32,10 @@ class BrokerCluster:
         )
 
     def start(self) -> None:
-        """Starts all of them and waits until they know each other."""
+        """Starts those that do not run and waits until all know each other."""
         for each in self.processes:
-            each.launch()
+            if not each.is_running:
+                each.launch()
         for each in self.processes:
             each.await_answer()
         self._await(lambda: len(self.address.client().list_topics(timeout=5).brokers) == len(self.processes))
