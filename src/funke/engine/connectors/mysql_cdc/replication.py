@@ -110,7 +110,7 @@ class LogStream:
         offset = self._offset + (end - self._offset) % (1 << 32)
         self._offset = offset
         content = packet[_CONTENT_AT : len(packet) - self._sum]
-        return LogEvent(kind, time_s, LogPosition(self._file, offset - size), LogPosition(self._file, offset), content)
+        return LogEvent(kind, time_s, self._file, offset - size, offset, content)
 
     def _refuse(self, packet: bytes) -> None:
         if packet[0] == _END:
