@@ -81,8 +81,8 @@ class MySqlCdcFactory(TableFactory):
     identifier = "mysql-cdc"
     purpose = (
         "Tables of MySQL and MariaDB and everything that changes in them: rows that are there, then the binary log. "
-        "Needs `binlog_format = ROW` and the driver PyMySQL (`funke[mysql]`). Options `jdbc.properties.…` are parameters as "
-        "in the URLs of the connector jdbc: `jdbc.properties.sslMode`."
+        "Needs `binlog_format = ROW` and the driver PyMySQL (`funke[mysql]`). Options `jdbc.properties.…` are "
+        "parameters as in the URLs of the connector jdbc: `jdbc.properties.sslMode`."
     )
     reads = True
     free_prefixes = (f"{_PROPERTIES}.",)
