@@ -29,7 +29,7 @@ KINDS = {"I": (23, 30), "U": (24, 31), "D": (25, 32)}
 
 
 def event(kind, body, start=0, time_s=0):
-    return LogEvent(kind, time_s, LogPosition("l.1", start), LogPosition("l.1", start + 1), body)
+    return LogEvent(kind, time_s, "l.1", start, start + 1, body)
 
 
 def described(number, table):

@@ -34,7 +34,7 @@ class Shop:
         server.run(f"create database {name}", f"use {name}", items)
 
     def settings(self, fields=FIELDS, user=USER, password=PASSWORD, **changes):
-        where = {"host": "127.0.0.1", "port": self.server.port}
+        where = {"host": "127.0.0.1", "port": self.server.port, "ssl_disabled": True}
         database = MySqlDatabase({**where, "user": user, "password": password})
         made = {"table_pattern": "items", "server_id": next(_numbers) + 9000, "chunk_rows": 7, **changes}
         return MySqlCdcSettings(database, self.name, fields=fields, **made)
@@ -247,10 +247,31 @@ def test_values_that_fit_no_declared_type_are_told(shop):
     shop.run("insert into times values (1, '-01:00:00')")
     with pytest.raises(SourceError, match=r"column 't' does not fit TIME.*declare it as STRING"):
         run.run_until(lambda: False)
-    shop.run("create table shapes (id int primary key, p point)")
-    shapes = (RowField("id", DataTypes.INT()), RowField("p", DataTypes.STRING()))
-    with pytest.raises(UnsupportedFeatureError, match="'p' of type POINT as STRING"):
-        shop.start(shapes, table_pattern="shapes")
+    shop.run("create table shapes (id int primary key, p point, c varchar(9) compressed)")
+    for name, kind in (("p", "POINT"), ("c", "COMPRESSED VARCHAR")):
+        shapes = (RowField("id", DataTypes.INT()), RowField(name, DataTypes.STRING()))
+        with pytest.raises(UnsupportedFeatureError, match=f"'{name}' of type {kind}.* as STRING"):
+            shop.start(shapes, table_pattern="shapes")
+
+
+def test_tables_of_all_sorts(shop):
+    """With columns that are computed, many columns, no key, parts of their own, names that need quotes."""
+    many = ", ".join(f"c{number} int" for number in range(80))
+    shop.run(
+        "create table t1 (id int primary key, name varchar(9), twice int as (id * 2) virtual, b text compressed)",
+        f"create table t2 ({many}, id int unsigned, name varchar(9))",
+        "create table t3 (id int primary key, name varchar(9)) partition by hash (id) partitions 3",
+        'create table `t``4"` (name varchar(9), id int primary key)',
+    )
+    names = ["t1", "t2", "t3", '`t``4"`']
+    for name in names:
+        shop.run(f"insert into {name} (id, name) values (1, 'a')")
+    run = following(shop, table_pattern="t.*")
+    for name in names:
+        shop.run(f"insert into {name} (id, name) values (2, 'b')", f"update {name} set name = 'c' where id = 1")
+    run.run_until(lambda: len(run.changes) == 16)
+    wanted = [("+I", (2, "b")), ("-U", (1, "a")), ("+U", (1, "c"))]
+    assert run.changes == [("+I", (1, "a"))] * 4 + wanted * 4
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from funke.engine.connectors.mysql_cdc.log_position import LogPosition
 from funke.engine.errors import SourceError
@@ -38,15 +38,24 @@ _REFUSED = {
 }
 
 
-@dataclass(frozen=True)
-class LogEvent:
+class LogEvent(NamedTuple):
     """An event: what it is, when its statement began, where it stands, and what it says behind its header."""
 
     kind: int
     time_s: int
-    start: LogPosition
-    end: LogPosition
+    file: str
+    # Where it begins in the file, and where it ends.
+    begin: int
+    behind: int
     body: bytes
+
+    @property
+    def start(self) -> LogPosition:
+        return LogPosition(self.file, self.begin)
+
+    @property
+    def end(self) -> LogPosition:
+        return LogPosition(self.file, self.behind)
 
 
 def plain_event(event: LogEvent) -> LogEvent:
@@ -58,7 +67,7 @@ def plain_event(event: LogEvent) -> LogEvent:
         return event
     head = _query_head(event.body) if kind == QUERY else _rows_head(kind, event.body)
     body = event.body[:head] + _inflated(event.body[head:])
-    return LogEvent(kind, event.time_s, event.start, event.end, body)
+    return event._replace(kind=kind, body=body)
 
 
 def _inflated(data: bytes) -> bytes:

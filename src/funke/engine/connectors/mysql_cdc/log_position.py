@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import total_ordering
+from functools import lru_cache, total_ordering
 
 from funke.engine.errors import SourceError
 
 __all__ = ["LogPosition"]
+
+
+@lru_cache(maxsize=16)
+def _number(file: str) -> int:
+    return int(file.rpartition(".")[2])
 
 
 @total_ordering
@@ -24,7 +29,7 @@ class LogPosition:
 
     @property
     def _order(self) -> tuple[int, int]:
-        return int(self.file.rpartition(".")[2]), self.offset
+        return _number(self.file), self.offset
 
     def __lt__(self, other: LogPosition) -> bool:
         return self._order < other._order

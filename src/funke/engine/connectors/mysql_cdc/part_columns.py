@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -22,15 +22,15 @@ _MOST_DIGITS = 38
 
 
 def cell_text(column: MySqlColumn) -> str:
-    """What is asked for: the server would round numbers of 32 bits."""
-    return f"{quote(column.name)} * 1e0" if column.kind == "float" else quote(column.name)
+    """What is asked for: the server would round numbers of 32 bits, and send bits as bytes."""
+    return {"float": "{} * 1e0", "bit": "{} + 0"}.get(column.kind, "{}").format(quote(column.name))
 
 
-def selected_column(column: MySqlColumn, values: Sequence[Any]) -> Any:
-    """The column of some values as the driver gives them: texts, but for bytes."""
+def selected_column(column: MySqlColumn, values: Any) -> Any:
+    """The column of what the server sends, which are texts but for bytes."""
     if column.kind in _BINARIES:
-        return pa.array([value.encode() if isinstance(value, str) else value for value in values], pa.binary())
-    texts = pa.array([value.decode() if isinstance(value, bytes) else value for value in values], pa.string())
+        return values
+    texts = values.cast(pa.string())
     read = _READERS.get(column.kind)
     return texts if read is None else read(texts, column)
 

@@ -145,6 +145,7 @@ def _column(
     name: str, kind: str, whole: str, charset: str | None, _: Any, precision: Any, scale: Any, digits: Any
 ) -> MySqlColumn:
     size = {"decimal": scale, "bit": precision}.get(kind, digits)
+    kind = f"compressed {kind}" if "COMPRESSED" in whole else kind
     members = tuple(each.replace("''", "'") for each in _MEMBER.findall(whole)) if kind in ("enum", "set") else ()
     return MySqlColumn(name, kind, "unsigned" in whole.lower() and not members, charset, int(size or 0), members)
 

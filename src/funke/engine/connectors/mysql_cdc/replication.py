@@ -8,6 +8,7 @@ import time
 
 from funke.engine.connectors.mysql_cdc.log_events import FORMAT, HEARTBEAT, ROTATE, LogEvent, rotated_to
 from funke.engine.connectors.mysql_cdc.log_position import LogPosition
+from funke.engine.connectors.mysql_cdc.packets import Packets, error_of
 from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings
 from funke.engine.errors import SourceError
 
@@ -16,7 +17,6 @@ __all__ = ["LogStream", "time_of_file"]
 _DUMP = 0x12
 _HEADER = struct.Struct("<IBIIIH")
 _OK, _ERROR, _END = 0x00, 0xFF, 0xFE
-_LONGEST_PACKET = 0xFFFFFF
 _MOST_BYTES = 1 << 22
 _ARTIFICIAL = 0x20
 _PATIENCE_S = 60.0
@@ -33,9 +33,7 @@ class LogStream:
         self._heartbeat_s = max(0.1, settings.heartbeat_ms / 1000)
         self._start = start
         self._file, self._offset = start.file, start.offset
-        # Bytes that have come, and those of a packet that goes on in the next one.
-        self._buffer, self._at = b"", 0
-        self._begun: list[bytes] = []
+        self._packets = Packets()
         # How long the sum behind each event is.
         self._sum = 0
         # When files that have been read were begun.
@@ -66,7 +64,7 @@ class LogStream:
         found: list[LogEvent] = []
         size = 0
         while size < _MOST_BYTES:
-            packet = self._packet()
+            packet = self._packets.take()
             if packet is None:
                 if not self._receive(0.0 if found else wait_s):
                     break
@@ -91,25 +89,8 @@ class LogStream:
         if not data:
             raise SourceError("the server has closed the connection that the binary log comes by")
         self._heard_at = time.monotonic()
-        self._buffer, self._at = self._buffer[self._at :] + data, 0
+        self._packets.add(data)
         return True
-
-    def _packet(self) -> bytes | None:
-        while True:
-            buffer, at = self._buffer, self._at
-            if len(buffer) - at < 4:
-                return None
-            size = buffer[at] | buffer[at + 1] << 8 | buffer[at + 2] << 16
-            end = at + 4 + size
-            if len(buffer) < end:
-                return None
-            self._at = end
-            if size < _LONGEST_PACKET and not self._begun:
-                return buffer[at + 4 : end]
-            self._begun.append(buffer[at + 4 : end])
-            if size < _LONGEST_PACKET:
-                whole, self._begun = b"".join(self._begun), []
-                return whole
 
     def _event(self, packet: bytes) -> LogEvent | None:
         """The event of a packet; None if it is only about the stream itself."""
@@ -129,15 +110,12 @@ class LogStream:
         offset = self._offset + (end - self._offset) % (1 << 32)
         self._offset = offset
         content = packet[_CONTENT_AT : len(packet) - self._sum]
-        return LogEvent(kind, time_s, LogPosition(self._file, offset - size), LogPosition(self._file, offset), content)
+        return LogEvent(kind, time_s, self._file, offset - size, offset, content)
 
     def _refuse(self, packet: bytes) -> None:
         if packet[0] == _END:
             raise SourceError("the server has ended the stream of its binary log")
-        code = int.from_bytes(packet[1:3], "little")
-        told = packet[3:].decode("utf-8", "replace")
-        told = told[6:] if told.startswith("#") else told
-        raise SourceError(_advice(code, told, self._start))
+        raise SourceError(_advice(*error_of(packet), self._start))
 
     def close(self) -> None:
         with contextlib.suppress(Exception):

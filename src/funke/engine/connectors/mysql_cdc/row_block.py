@@ -12,7 +12,7 @@ import pyarrow as pa
 from funke.engine.connectors.mysql_cdc.stored_columns import StoredColumn
 from funke.engine.errors import SourceError
 
-__all__ = ["Cells", "RowBlock"]
+__all__ = ["Cells", "RowBlock", "binaries"]
 
 # Numbers may be looked for behind the last value.
 _PADDING = bytes(16)
@@ -112,14 +112,19 @@ class RowBlock:
         return self.data[cells.places[:, None] + np.arange(width)]
 
     def binaries(self, cells: Cells) -> Any:
-        """A column of bytes, as Arrow has it; places rise from row to row."""
-        count = len(cells.places)
-        # What is between two values is a value, too, so that the bytes can stay where they are; every second is taken.
-        edges: Any = np.empty(2 * count, np.int32)
-        edges[0::2] = cells.places
-        edges[1::2] = cells.places + np.maximum(cells.lengths, 0)
-        whole = pa.Array.from_buffers(
-            pa.binary(), max(0, 2 * count - 1), [None, pa.py_buffer(edges), pa.py_buffer(self.bytes)]
-        )
-        is_null = cells.is_null
-        return whole.take(pa.array(np.arange(0, 2 * count, 2), mask=is_null if is_null.any() else None))
+        """A column of bytes, as Arrow has it."""
+        return binaries(self.bytes, cells)
+
+
+def binaries(content: bytes, cells: Cells) -> Any:
+    """A column of bytes, as Arrow has it; places rise from row to row."""
+    count = len(cells.places)
+    # What is between two values is a value, too, so that the bytes can stay where they are; every second is taken.
+    edges: Any = np.empty(2 * count, np.int32)
+    edges[0::2] = cells.places
+    edges[1::2] = cells.places + np.maximum(cells.lengths, 0)
+    whole = pa.Array.from_buffers(
+        pa.binary(), max(0, 2 * count - 1), [None, pa.py_buffer(edges), pa.py_buffer(content)]
+    )
+    is_null = cells.is_null
+    return whole.take(pa.array(np.arange(0, 2 * count, 2), mask=is_null if is_null.any() else None))

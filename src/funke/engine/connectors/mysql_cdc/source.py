@@ -8,6 +8,9 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from funke.engine.connectors.change_capture.enumerator import ChangeEnumerator
 from funke.engine.connectors.change_capture.parts import CdcState, Chunk, FinishedChunk, LogPiece, TablePart
 from funke.engine.connectors.change_capture.reader import ChangeReader, records_of
@@ -15,9 +18,12 @@ from funke.engine.connectors.change_capture.seam import Seam
 from funke.engine.connectors.jdbc.sql_text import quote, to_format_style
 from funke.engine.connectors.jdbc.table_read import Condition, TableRead
 from funke.engine.connectors.mysql_cdc import log_events
+from funke.engine.connectors.mysql_cdc.change_rows import ChangeRows, metadata_columns, output_fields
 from funke.engine.connectors.mysql_cdc.consistent_read import begin_consistent_read
+from funke.engine.connectors.mysql_cdc.fitted_columns import column_fitter
 from funke.engine.connectors.mysql_cdc.log_events import LogEvent
 from funke.engine.connectors.mysql_cdc.log_position import LogPosition
+from funke.engine.connectors.mysql_cdc.part_columns import cell_text, selected_column
 from funke.engine.connectors.mysql_cdc.preparation import (
     check_log,
     check_position,
@@ -25,13 +31,15 @@ from funke.engine.connectors.mysql_cdc.preparation import (
     end_of_log,
     find_tables,
     log_files,
-    rows,
 )
 from funke.engine.connectors.mysql_cdc.questions import ServerQuestions
 from funke.engine.connectors.mysql_cdc.replication import LogStream, time_of_file
+from funke.engine.connectors.mysql_cdc.selected_rows import selected_rows
 from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings
 from funke.engine.connectors.source import Batch, ReadOutcome, Source, Split
 from funke.engine.errors import SourceError
+from funke.engine.formats.table.table_format import schema_of
+from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["MySqlCdcSource"]
 
@@ -160,33 +168,22 @@ class MySqlReader(ChangeReader):
         connection = self._for_parts()
         seen = str(begin_consistent_read(self._settings, connection, table))
         columns = [table.column(each.name) for each in self._settings.fields]
-        from funke.engine.connectors.mysql_cdc.part_columns import cell_text
-
         read = TableRead(table.path, self._settings.fields, _conditions(part.chunk))
         query = read.select([cell_text(each) for each in columns])
-        found = rows(connection, to_format_style(query.text), query.values)
+        count, found = selected_rows(connection, to_format_style(query.text), query.values)
         connection.rollback()
-        if found:
+        if count:
             self._seen[part.chunk] = seen
             yield [self._batch(part, columns, found)], None
             del self._seen[part.chunk]
         return seen
 
     def _batch(self, part: TablePart, columns: list[Any], found: list[Any]) -> Any:
-        import numpy as np
-        import pyarrow as pa
-
-        from funke.engine.connectors.mysql_cdc.change_rows import metadata_columns, output_fields
-        from funke.engine.connectors.mysql_cdc.fitted_columns import column_fitter
-        from funke.engine.connectors.mysql_cdc.part_columns import selected_column
-        from funke.engine.formats.table.table_format import schema_of
-        from funke.engine.types.columns.column_batch import ColumnBatch
-
         arrays = [
             column_fitter(column, field.data_type, self._settings.zone)(selected_column(column, values))
-            for field, column, values in zip(self._settings.fields, columns, zip(*found))
+            for field, column, values in zip(self._settings.fields, columns, found)
         ]
-        zeros: Any = np.zeros(len(found), np.int64)
+        zeros: Any = np.zeros(len(found[0]), np.int64)
         arrays += metadata_columns(self._settings, part.chunk.table, zeros, zeros)
         return ColumnBatch(pa.RecordBatch.from_arrays(arrays, schema=schema_of(output_fields(self._settings))))
 
@@ -236,8 +233,6 @@ class MySqlReader(ChangeReader):
 
     def _opened(self, piece: LogPiece) -> tuple[LogStream, Any]:
         if self._stream is None:
-            from funke.engine.connectors.mysql_cdc.change_rows import ChangeRows
-
             self._rows = ChangeRows(self._settings, piece.tables, self._questions)
             self._stream = LogStream(self._settings, piece.start)
         return self._stream, self._rows

@@ -43,6 +43,13 @@ def test_where_to_start_and_who_reads():
     assert (timed.start_mode, timed.start_time_ms) == ("timestamp", 5)
 
 
+def test_parameters_of_javas_driver():
+    ssl = source_of(table("'jdbc.properties.sslMode' = 'REQUIRED'")).settings.database.settings["ssl"]
+    assert ssl == source_of(table("'jdbc.properties.useSSL' = 'true'")).settings.database.settings["ssl"]
+    with pytest.raises(ConfigurationError, match="the parameter 'zeroDateTime' of a MySQL URL is not known"):
+        source_of(table("'jdbc.properties.zeroDateTime' = 'x'"))
+
+
 def test_metadata_stands_behind_the_columns():
     source = source_of(table()).with_metadata([("op_ts", "at"), ("row_kind", "kind")])
     assert [each.name for each in source.columns] == ["id", "total", "at", "kind"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 from zoneinfo import ZoneInfo
 
+from funke.engine.connectors.jdbc.jdbc_url import mysql_parameters
 from funke.engine.connectors.jdbc.mysql_database import MySqlDatabase
 from funke.engine.connectors.mysql_cdc.change_rows import METADATA, output_fields
 from funke.engine.connectors.mysql_cdc.log_position import LogPosition
@@ -71,6 +72,8 @@ _FILE = TableOption(
 )
 _POS = TableOption("scan.startup.specific-offset.pos", "Long", None, "The place in this file.")
 _TIME = TableOption("scan.startup.timestamp-millis", "Long", None, "The time that 'timestamp' means.")
+# Parameters of Java's driver: sslMode, useSSL and what else its URLs may hold here.
+_PROPERTIES = "jdbc.properties"
 _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*\d+\s*)?")
 
 
@@ -78,9 +81,11 @@ class MySqlCdcFactory(TableFactory):
     identifier = "mysql-cdc"
     purpose = (
         "Tables of MySQL and MariaDB and everything that changes in them: rows that are there, then the binary log. "
-        "Needs `binlog_format = ROW` and the driver PyMySQL (`funke[mysql]`)."
+        "Needs `binlog_format = ROW` and the driver PyMySQL (`funke[mysql]`). Options `jdbc.properties.…` are "
+        "parameters as in the URLs of the connector jdbc: `jdbc.properties.sslMode`."
     )
     reads = True
+    free_prefixes = (f"{_PROPERTIES}.",)
     required_options = (HOST, _USER, PASSWORD, _DATABASE, _TABLE)
     optional_options = (
         _PORT,
@@ -108,6 +113,7 @@ class MySqlCdcFactory(TableFactory):
                 "user": values[_USER],
                 "password": values[PASSWORD],
                 "connect_timeout": max(1, values[TIMEOUT].to_millis() // 1000),
+                **mysql_parameters(values.behind(_PROPERTIES).texts.items()),
             }
         )
         settings = MySqlCdcSettings(
