@@ -57,8 +57,9 @@ class PlanChoice:
     def applied(self, relation: Relation, is_for_spark: bool = False) -> Relation:
         """The same rows, of which Spark computes a part.
 
-        By itself that is everything up to the last exchange: what looks at single rows behind it stays with whoever
-        takes them, where rows are Python's already. If Spark takes them it is everything, or else the same part.
+        By itself that is everything up to the last exchange, and what is chosen from tables that Spark reads: what
+        looks at single rows behind it stays with whoever takes them, where rows are Python's already. If Spark takes
+        them it is everything, or else the same part.
         """
         if self.mode == "slots":
             return relation
@@ -72,7 +73,7 @@ class PlanChoice:
         return self._cut(relation)
 
     def _cut(self, relation: Relation) -> Relation:
-        if _is_exchanging(relation) and self.hindrance(relation) is None:
+        if (_is_exchanging(relation) or _is_chosen_from_spark(relation)) and self.hindrance(relation) is None:
             return SparkRows(relation.columns, relation)
         return with_inputs(relation, self._cut)
 
@@ -118,6 +119,13 @@ def _is_exchanging(relation: Relation) -> bool:
     if isinstance(relation, WindowTable):
         return relation.windows.kind == "session"
     return isinstance(relation, (FinalRows, *_EXCHANGING))
+
+
+def _is_chosen_from_spark(relation: Relation) -> bool:
+    """Whether rows of a table that Spark reads are left out: it may not even have to read them."""
+    if not isinstance(relation, Calculation) or relation.condition is None or not isinstance(relation.input, Scan):
+        return False
+    return isinstance(relation.input.table, SparkTableSource)
 
 
 def _calls_functions(relation: Any) -> bool:
