@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.flink_exceptions import ValidationException
+from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.engine.graph.operations import BuiltInMap, ColumnOperator
 from funke.engine.sql.binding.relations import Column, Relation, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
@@ -84,12 +84,15 @@ def changelog_relation(
 ) -> Relation:
     """The rows of a stream of changes."""
     source, names, types = _fields_of(stream)
-    kinds = frozenset(RowKind) if mode is None else mode._kinds
-    if RowKind.UPDATE_AFTER in kinds and RowKind.UPDATE_BEFORE not in kinds:
-        raise UnsupportedFeatureError(
-            "from_changelog_stream in upsert mode", "rows before their update are needed; give all changes"
+    # As in PyFlink the mode counts beside a schema only.
+    kinds = ALL_KINDS if mode is None or schema is None else mode._kinds
+    given = schema or Schema.new_builder().build()
+    if RowKind.UPDATE_AFTER in kinds and RowKind.UPDATE_BEFORE not in kinds and not given._definition.primary_key:
+        raise TableException(
+            "Table '*anonymous_datastream_source$1*' produces a changelog stream that contains UPDATE_AFTER but no "
+            "UPDATE_BEFORE. This requires defining a primary key constraint on the table."
         )
-    return _with_schema(session, source, names, types, schema or Schema.new_builder().build(), kinds)
+    return _with_schema(session, source, names, types, given, kinds)
 
 
 def plain_stream(session: TableSession, env: StreamExecutionEnvironment, relation: Relation) -> DataStream:
@@ -212,7 +215,7 @@ def _with_schema(
         else:
             fields.append(_field_place(column.name, names, len(scanned)))
         scanned.append(Column(column.name, column.type))
-    scan = Scan(tuple(scanned), StreamTable(source, tuple(fields)), kinds=kinds)
+    scan = Scan(tuple(scanned), StreamTable(source, tuple(fields)), kinds=kinds, primary_key=columns.primary_key)
     written = written_schema(definition, columns)
     relation = with_computed(written, scan, binder_factory(session))
     if columns.watermark is None:

@@ -15,6 +15,7 @@ from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.lookup_joins import LookupJoin
 from funke.engine.sql.binding.not_nulls import NotNulls
+from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -27,7 +28,7 @@ from funke.engine.sql.binding.relations import (
     UnionAll,
 )
 from funke.engine.sql.binding.spark_rows import SparkRows
-from funke.engine.sql.binding.stream_orders import TemporalSort, TopRows
+from funke.engine.sql.binding.stream_orders import TemporalSort
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
@@ -40,10 +41,12 @@ from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.operators.final_rows import KeepFinalRows
+from funke.engine.sql.operators.keep_one_row import KeepOneRow
 from funke.engine.sql.operators.local_aggregate import LocalAggregate, can_be_local, entry_columns
 from funke.engine.sql.operators.lookup_join import LookUpRows
+from funke.engine.sql.operators.rank_rows import first_rows, one_of_each
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
-from funke.engine.sql.operators.stream_orders import KeepTopRows, SortByTime
+from funke.engine.sql.operators.stream_orders import SortByTime
 from funke.engine.sql.operators.table_aggregate import TableAggregate
 from funke.engine.sql.operators.temporal_join import JoinVersions
 from funke.engine.sql.spark_plans.plan_source import PlanFrame, PlanSource, WrittenPlan
@@ -138,10 +141,19 @@ def _temporal_sort(env: StreamExecutionEnvironment, sort: TemporalSort) -> DataS
     return _in_one_place(stream_of(env, sort.input), ColumnOperator(rows), "TemporalSort", sort)
 
 
-def _top_rows(env: StreamExecutionEnvironment, top: TopRows) -> DataStream:
-    assert top.limit is not None
-    rows = KeepTopRows(top.columns, top.keys, top.limit)
-    return _in_one_place(stream_of(env, top.input), ColumnOperator(rows), "SortLimit", top)
+def _rank(env: StreamExecutionEnvironment, rank: Rank) -> DataStream:
+    name = "Rank" if rank.keys else "SortLimit" if rank.order else "Limit"
+    return _by_key(stream_of(env, rank.input), rank, ColumnOperator(first_rows(rank)), name)
+
+
+def _deduplication(env: StreamExecutionEnvironment, relation: Deduplication) -> DataStream:
+    operation = ColumnOperator(one_of_each(relation))
+    return _by_key(stream_of(env, relation.input), relation, operation, "Deduplicate")
+
+
+def _normalization(env: StreamExecutionEnvironment, relation: Normalization) -> DataStream:
+    operation = ColumnOperator(KeepOneRow.of_normalization(relation))
+    return _by_key(stream_of(env, relation.input), relation, operation, "ChangelogNormalize")
 
 
 def _limit(env: StreamExecutionEnvironment, limit: Limit) -> DataStream:
@@ -201,7 +213,7 @@ def _table_aggregation(env: StreamExecutionEnvironment, aggregation: TableAggreg
 
 def _by_key(
     upstream: DataStream,
-    aggregation: Aggregation | TableAggregation | TemporalJoin,
+    aggregation: Aggregation | TableAggregation | TemporalJoin | Rank | Deduplication | Normalization,
     operation: ColumnOperator,
     name: str,
 ) -> DataStream:
@@ -229,7 +241,9 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     UnionAll: _union_all,
     Sort: _sort,
     TemporalSort: _temporal_sort,
-    TopRows: _top_rows,
+    Rank: _rank,
+    Deduplication: _deduplication,
+    Normalization: _normalization,
     Limit: _limit,
     FinalRows: _final_rows,
     SparkRows: _spark_rows,

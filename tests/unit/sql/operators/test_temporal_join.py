@@ -21,6 +21,7 @@ from funke.engine.sql.changelog.requirements import for_consumer
 from funke.engine.sql.operators.calculate import Calculate
 from funke.engine.sql.operators.temporal_join import JoinVersions
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.rules.temporal_joins import check_versions
 from funke.engine.types.logical.data_types import DataTypes
 from tests.harness.operator_harness import OperatorHarness
 from tests.harness.sql_changelogs import batch_of, changes_of
@@ -216,13 +217,13 @@ def test_kinds_are_those_of_the_left_side():
 def test_what_has_no_versions_is_refused():
     no_key = Scan(RATES, None, ("r",), INSERTS)
     with pytest.raises(ValidationException, match="but no primary key can be found"):
-        bound(QUERY.format("", ""), no_key)
+        check_versions(bound(QUERY.format("", ""), no_key))
     no_time = Scan((*RATES[:2], Column("since", DataTypes.TIMESTAMP(3))), None, ("r",), INSERTS, ("currency",))
     with pytest.raises(ValidationException, match="but no row time attribute can be found"):
-        bound(QUERY.format("", ""), no_time)
+        check_versions(bound(QUERY.format("", ""), no_time))
     other_key = Scan(RATES, None, ("r",), INSERTS, ("currency", "rate"))
     with pytest.raises(ValidationException, match=r"primary key \[currency, rate\] must be included"):
-        bound(QUERY.format("", ""), other_key)
+        check_versions(bound(QUERY.format("", ""), other_key))
     by_number = Scan((Column("currency", DataTypes.BIGINT()), *RATES[1:]), None, ("r",), INSERTS, ("currency",))
     with pytest.raises(UnsupportedFeatureError, match="a temporal join by INT and BIGINT"):
-        bound(QUERY.replace("o.currency", "o.id").format("", ""), by_number)
+        check_versions(bound(QUERY.replace("o.currency", "o.id").format("", ""), by_number))

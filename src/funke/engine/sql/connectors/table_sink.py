@@ -37,6 +37,8 @@ class SinkTaker(Protocol):
 
     def _write(self, sink: Sink, name: str) -> Any: ...
 
+    def rebalance(self) -> SinkTaker: ...
+
 
 class TableSink(ABC):
     """Writes a table. Is a frozen value: what an INSERT asks of it gives a changed copy."""
@@ -45,6 +47,11 @@ class TableSink(ABC):
     parallelism: int | None = None
     # Whether Spark can write rows that it computes, without slots (`with_frame`).
     takes_frames: bool = False
+
+    @property
+    def needs_watermarks(self) -> bool:
+        """Whether it looks at event time."""
+        return False
 
     @property
     @abstractmethod
