@@ -51,7 +51,7 @@ from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.operators.stream_orders import SortByTime
 from funke.engine.sql.operators.table_aggregate import TableAggregate
 from funke.engine.sql.operators.temporal_join import JoinVersions
-from funke.engine.sql.spark_plans.plan_source import PlanSource
+from funke.engine.sql.spark_plans.plan_source import PlanFrame, PlanSource, WrittenPlan
 from funke.engine.sql.spark_plans.task_code import PlanSettings
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.table_rows import to_batches
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
     from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-__all__ = ["stream_of"]
+__all__ = ["stream_of", "written_stream"]
 
 
 def stream_of(env: StreamExecutionEnvironment, relation: Relation) -> DataStream:
@@ -71,6 +71,12 @@ def stream_of(env: StreamExecutionEnvironment, relation: Relation) -> DataStream
     if build is None:
         raise UnsupportedFeatureError(f"{type(relation).__name__} in a query")
     return build(env, relation)
+
+
+def written_stream(env: StreamExecutionEnvironment, rows: SparkRows) -> tuple[DataStream, PlanFrame]:
+    """A stream without rows for a table that Spark writes by itself, and what makes the DataFrame of those rows."""
+    stream = env._add_source(WrittenPlan(), "Spark Plan", row_type_of(rows.columns))
+    return stream, PlanFrame(rows, _plan_settings(env), is_written=True)
 
 
 def _scan(env: StreamExecutionEnvironment, scan: Scan) -> DataStream:
@@ -116,13 +122,15 @@ def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream
 
 
 def _spark_rows(env: StreamExecutionEnvironment, rows: SparkRows) -> DataStream:
-    configured = env._settings
-    settings = PlanSettings(
+    return env._add_source(PlanSource(rows, _plan_settings(env)), "Spark Plan", row_type_of(rows.columns))
+
+
+def _plan_settings(env: StreamExecutionEnvironment) -> PlanSettings:
+    return PlanSettings(
         env.get_parallelism(),
-        tuple(configured.get(options.GLOBAL_JOB_PARAMETERS).items()),
+        tuple(env._settings.get(options.GLOBAL_JOB_PARAMETERS).items()),
         ("funke.alias:install",) if alias.is_installed() else (),
     )
-    return env._add_source(PlanSource(rows, settings), "Spark Plan", row_type_of(rows.columns))
 
 
 def _sort(env: StreamExecutionEnvironment, sort: Sort) -> DataStream:

@@ -77,7 +77,13 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder) -
     jobs = JobDirectory(folder.home)
     dispatcher = Dispatcher(folder, settings, jobs)
     cluster = Cluster(
-        jobs, settings.to_text_dict(), LogFolder(folder.of("logs")), dispatcher, dispatcher, started_ms=started_ms
+        jobs,
+        settings.to_text_dict(),
+        LogFolder(folder.of("logs")),
+        dispatcher,
+        dispatcher,
+        dispatcher.rescales,
+        started_ms=started_ms,
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         # A service that is told to end by the system leaves its jobs running: it may be started again.

@@ -11,6 +11,7 @@ from funke.engine.sql.binding.expressions import (
     BoundExpression,
     BoundFunction,
     columns_in,
+    conjuncts,
     with_columns,
 )
 from funke.engine.sql.binding.relations import Calculation, Column, Relation, UnionAll
@@ -52,9 +53,9 @@ def bind_versions(
     """The join of rows with versions; the condition is on the columns of the left side and the table's."""
     assert isinstance(time, BoundColumn)
     width = len(left.columns)
-    conjuncts = _conjuncts(condition)
-    keys = [each for each in (_key(one, width) for one in conjuncts) if each is not None]
-    rest = [one for one in conjuncts if _key(one, width) is None]
+    conditions = conjuncts(condition)
+    keys = [each for each in (_key(one, width) for one in conditions) if each is not None]
+    rest = [one for one in conditions if _key(one, width) is None]
     rowtime = next((place for place, each in enumerate(table.columns) if each.time is TimeAttribute.ROWTIME), None)
     first = 1 + len(keys)
     columns = _union_columns(left, table, [right for _, right in keys])
@@ -73,12 +74,6 @@ def bind_versions(
         None if not rest else rest[0] if len(rest) == 1 else condition,
         keeps_all,
     )
-
-
-def _conjuncts(condition: BoundExpression) -> list[BoundExpression]:
-    if isinstance(condition, BoundFunction) and condition.call.function.name == "and":
-        return [part for each in condition.arguments for part in _conjuncts(each)]
-    return [condition]
 
 
 def _key(condition: BoundExpression, width: int) -> tuple[BoundExpression, BoundExpression] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from funke.engine.sql.binding.expressions import BoundColumn, BoundConstant, BoundExpression, BoundFunction
+from funke.engine.sql.binding.expressions import BoundColumn, BoundConstant, BoundExpression, BoundFunction, conjuncts
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Calculation, Relation
 from funke.engine.sql.changelog.change_kinds import INSERTS, kinds_of
 
@@ -72,14 +72,8 @@ def _bounds(expression: BoundExpression, source: Calculation) -> float | None:
         return float(expression.value) if isinstance(expression.value, (int, float)) else None
     if not isinstance(expression, BoundColumn) or not isinstance(source.condition, BoundFunction):
         return None
-    found = [_lower_bound(each, expression.index) for each in _conjuncts(source.condition)]
+    found = [_lower_bound(each, expression.index) for each in conjuncts(source.condition)]
     return max((each for each in found if each is not None), default=None)
-
-
-def _conjuncts(condition: BoundExpression) -> list[BoundExpression]:
-    if isinstance(condition, BoundFunction) and condition.call.function.name == "and":
-        return [part for each in condition.arguments for part in _conjuncts(each)]
-    return [condition]
 
 
 def _lower_bound(condition: BoundExpression, column: int) -> float | None:

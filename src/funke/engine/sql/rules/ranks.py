@@ -13,6 +13,7 @@ from funke.engine.sql.binding.expressions import (
     BoundExpression,
     BoundFunction,
     columns_in,
+    conjuncts,
     with_columns,
 )
 from funke.engine.sql.binding.merged_calculations import merged_pair
@@ -92,7 +93,7 @@ def _limited(calculation: Calculation, numbered: NumberedRows) -> Relation | Non
         return None
     number = len(numbered.columns) - 1
     wanted, rest = _Range(), []
-    for each in _conjuncts(calculation.condition):
+    for each in conjuncts(calculation.condition):
         bound = _bound(each, number)
         if bound is None:
             rest.append(each)
@@ -113,12 +114,6 @@ def _limited(calculation: Calculation, numbered: NumberedRows) -> Relation | Non
         relation = _filtered(relation, placed(each))
     condition = placed(rest[0]) if rest else None
     return Calculation(calculation.columns, relation, tuple(map(placed, calculation.expressions)), condition)
-
-
-def _conjuncts(condition: BoundExpression) -> list[BoundExpression]:
-    if isinstance(condition, BoundFunction) and condition.call.function.name == "and":
-        return [part for each in condition.arguments for part in _conjuncts(each)]
-    return [condition]
 
 
 def _bound(condition: BoundExpression, number: int) -> list[tuple[str, int]] | None:

@@ -54,20 +54,22 @@ class PlanChoice:
         if self.mode not in _MODES:
             raise ConfigurationError(f"funke.table.batch-plan is 'auto', 'spark' or 'slots', not '{self.mode}'")
 
-    def applied(self, relation: Relation) -> Relation:
+    def applied(self, relation: Relation, is_for_spark: bool = False) -> Relation:
         """The same rows, of which Spark computes a part.
 
         By itself that is everything up to the last exchange: what looks at single rows behind it stays with whoever
-        takes them, where rows are Python's already.
+        takes them, where rows are Python's already. If Spark takes them it is everything, or else the same part.
         """
         if self.mode == "slots":
             return relation
-        if self.mode == "auto":
+        if self.mode == "auto" and not is_for_spark:
             return self._cut(relation)
         hindrance = self.hindrance(relation)
-        if hindrance is not None:
+        if hindrance is None:
+            return SparkRows(relation.columns, relation)
+        if self.mode == "spark":
             raise ConfigurationError(f"funke.table.batch-plan is 'spark', but {hindrance}")
-        return SparkRows(relation.columns, relation)
+        return self._cut(relation)
 
     def _cut(self, relation: Relation) -> Relation:
         if _is_exchanging(relation) and self.hindrance(relation) is None:

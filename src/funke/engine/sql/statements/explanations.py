@@ -121,12 +121,15 @@ def _batch_section(session: TableSession, plans: Sequence[_Plan]) -> str:
     if session.is_streaming:
         return ""
     choice = plan_choice(session)
-    lines = [line for each in plans for line in _computed_by(choice, each.relation)]
+    lines = [line for each in plans for line in _computed_by(choice, each)]
     return "\n".join(["\n== Batch Execution ==", *(lines or ["slots: no rows have to meet"]), ""])
 
 
-def _computed_by(choice: PlanChoice, relation: Relation) -> Iterator[str]:
-    style = _Style(is_infix=True)
+def _computed_by(choice: PlanChoice, plan: _Plan) -> Iterator[str]:
+    style, relation = _Style(is_infix=True), plan.relation
+    if plan.sink is not None and plan.sink.is_written_by_spark:
+        yield f"Spark: {_tree(plan, style)[0]}"
+        return
     for part in spark_parts(relation):
         yield f"Spark: {_title(part.input, style)}"
     for each in exchanges_in(relation):

@@ -44,14 +44,20 @@ def planned_rows(
     step: WatermarkStep | None = None,
 ) -> Relation:
     """A relation for somebody who takes changes of some kinds, and watermarks; refuses what cannot be had so."""
+    planned = _planned(session, relation, accepted, consumer, step)
+    # Event times and watermarks do not come out of Spark: whoever wants them gets rows from slots.
+    return planned if session.is_streaming or step is not None else plan_choice(session).applied(planned)
+
+
+def _planned(
+    session: TableSession, relation: Relation, accepted: Kinds, consumer: str, step: WatermarkStep | None
+) -> Relation:
     if session.is_streaming:
         refuse_in_streams(relation)
     relation = _for_mode(session, relation)
     require_kinds(relation, accepted, consumer)
     changes = for_consumer(without_unused(relation), accepted, _change_settings(session, relation))
-    planned = with_watermark_steps(push_down(merged(changes)), step)
-    # Event times and watermarks do not come out of Spark: whoever wants them gets rows from slots.
-    return planned if session.is_streaming or step is not None else plan_choice(session).applied(planned)
+    return with_watermark_steps(push_down(merged(changes)), step)
 
 
 def plan_choice(session: TableSession) -> PlanChoice:
@@ -66,8 +72,11 @@ def planned_insert(session: TableSession, plan: InsertPlan) -> InsertPlan:
     """Rows for a table, with the changes that its sink takes."""
     accepted = plan.sink.accepted_kinds(kinds_of(_for_mode(session, plan.relation)))
     step = EVERY_WATERMARK if plan.sink.needs_watermarks else None
-    planned = planned_rows(session, plan.relation, accepted, f"Table sink '{plan.name}'", step)
-    return replace(plan, relation=_with_not_nulls(session, planned, plan.not_null))
+    planned = _planned(session, plan.relation, accepted, f"Table sink '{plan.name}'", step)
+    planned = _with_not_nulls(session, planned, plan.not_null)
+    if not session.is_streaming and step is None:
+        planned = plan_choice(session).applied(planned, plan.sink.takes_frames)
+    return replace(plan, relation=planned)
 
 
 def _for_mode(session: TableSession, relation: Relation) -> Relation:
