@@ -52,8 +52,10 @@ Thousands of random expressions and hundreds of queries give here what Flink's o
 - **INTERSECT ALL and EXCEPT ALL** compare all columns, also those that nobody reads; Flink forgets these.
 - **Not there**: `(time - time) DAY TO SECOND`, the difference of two times as an interval (TIMESTAMPDIFF says it);
   the functions of bitmaps (BITMAP_…), whose type PyFlink's programs cannot read either, and which are bytes of Java's
-  RoaringBitmap; those of structured types (OBJECT_OF, OBJECT_UPDATE), whose values are objects of Java classes;
-  ML_PREDICT, FROM_CHANGELOG, TO_CHANGELOG.
+  RoaringBitmap; ML_PREDICT; FROM_CHANGELOG and TO_CHANGELOG in SQL (`Table.from_changelog` and `to_changelog` are
+  there).
+- **Structured values** (OBJECT_OF, OBJECT_UPDATE, STRUCTURED<'name', …>) are rows with the name of a class; `collect()`
+  gives rows, PyFlink cannot collect them.
 - **VARIANT**: PARSE_JSON, access by `[]`, JSON_STRING, =, <>, groups; as in Flink it is cast to nothing. `collect()`
   gives its JSON as a text; PyFlink cannot collect it.
 - **More than there**: OCTET_LENGTH, SUBSTRING and || of bytes, ATAN2 and GREATEST of mixed numbers, OFFSET without

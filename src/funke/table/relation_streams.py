@@ -11,6 +11,7 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
 from funke.engine.graph.partitioners import Global, Hash
+from funke.engine.sql.binding.changelog_tables import ChangesAsRows, RowsAsChanges
 from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.lookup_joins import LookupJoin
@@ -37,6 +38,7 @@ from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.assign_watermarks import AssignWatermarks
 from funke.engine.sql.operators.batch_elements import unpack_batches
 from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.changelog_rows import ReadKinds, WriteKinds
 from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
@@ -190,6 +192,18 @@ def _temporal_join(env: StreamExecutionEnvironment, join: TemporalJoin) -> DataS
     return _by_key(stream_of(env, join.input), join, ColumnOperator(JoinVersions.of(join)), "TemporalJoin")
 
 
+def _changes_as_rows(env: StreamExecutionEnvironment, relation: ChangesAsRows) -> DataStream:
+    upstream = stream_of(env, relation.input)
+    operation = ColumnOperator(WriteKinds.of(relation))
+    return upstream._keeping_parallelism(upstream._transform(operation, "ToChangelog", row_type_of(relation.columns)))
+
+
+def _rows_as_changes(env: StreamExecutionEnvironment, relation: RowsAsChanges) -> DataStream:
+    upstream = stream_of(env, relation.input)
+    operation = ColumnOperator(ReadKinds.of(relation))
+    return upstream._keeping_parallelism(upstream._transform(operation, "FromChangelog", row_type_of(relation.columns)))
+
+
 def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStream:
     upstream = stream_of(env, expansion.input)
     operation = ColumnOperator(Expand.of(expansion))
@@ -252,6 +266,8 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     Correlation: _correlation,
     LookupJoin: _lookup_join,
     TemporalJoin: _temporal_join,
+    ChangesAsRows: _changes_as_rows,
+    RowsAsChanges: _rows_as_changes,
     Expansion: _expansion,
     Aggregation: _aggregation,
     TableAggregation: _table_aggregation,

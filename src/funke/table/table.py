@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from funke.engine.errors import unsupported
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.binding.changelog_tables import bind_from_changelog, bind_to_changelog
 from funke.engine.sql.binding.column_sets import ColumnSets
 from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.syntax import expressions as syntax
@@ -304,8 +304,16 @@ class Table(QuerySource):
         """Print how the query would be run."""
         print(self.explain(*extra_details))
 
-    to_changelog: Any = unsupported("Table.to_changelog", "use StreamTableEnvironment.to_changelog_stream")
-    from_changelog: Any = unsupported("Table.from_changelog", "use StreamTableEnvironment.from_changelog_stream")
+    def to_changelog(self, *arguments: Expression[Any]) -> Table:
+        """Return all changes as rows that stay, with a column that says the kind of each in front.
+
+        `op` is the name of that column, `op_mapping` what stands for each kind; kinds that it lacks are left out.
+        """
+        return Table(bind_to_changelog(self._relation, map(to_syntax, arguments)), self._t_env)
+
+    def from_changelog(self, *arguments: Expression[Any]) -> Table:
+        """Return the table whose changes the rows are; a column (`op`) says the kind of each."""
+        return Table(bind_from_changelog(self._relation, map(to_syntax, arguments)), self._t_env)
 
     # Columns
 

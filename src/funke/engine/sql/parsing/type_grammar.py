@@ -25,7 +25,7 @@ from funke.engine.types.logical.atomic_types import (
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import LONGEST
-from funke.engine.types.logical.row_type import RowField, RowType
+from funke.engine.types.logical.row_type import RowField, RowType, StructuredType
 from funke.engine.types.logical.time_types import (
     DateType,
     LocalZonedTimestampType,
@@ -48,7 +48,7 @@ _PLAIN: dict[str, Callable[[], DataType]] = {
     "DATE": DateType,
     "VARIANT": VariantType,
 }
-_UNSUPPORTED = {"RAW", "STRUCTURED", "BITMAP"}
+_UNSUPPORTED = {"RAW", "BITMAP"}
 
 
 class TypeGrammar(Cursor):
@@ -198,6 +198,13 @@ class TypeGrammar(Cursor):
         self.expect(closing)
         return RowType(list(fields))
 
+    def _structured_type(self) -> DataType:
+        self.expect("<")
+        name = self.string()
+        fields = self.separated(self._row_field) if self.accept(",") else ()
+        self.expect(">")
+        return StructuredType(name, list(fields))
+
     def _row_field(self) -> RowField:
         name = self.identifier()
         found = self.data_type()
@@ -206,6 +213,7 @@ class TypeGrammar(Cursor):
 
 _READERS: dict[str, Callable[[TypeGrammar], DataType]] = {
     "DOUBLE": TypeGrammar._double_type,
+    "STRUCTURED": TypeGrammar._structured_type,
     "DECIMAL": TypeGrammar._decimal_type,
     "DEC": TypeGrammar._decimal_type,
     "NUMERIC": TypeGrammar._decimal_type,

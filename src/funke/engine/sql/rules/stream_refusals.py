@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from funke.engine.flink_exceptions import TableException
+from funke.engine.sql.binding.changelog_tables import RowsAsChanges
 from funke.engine.sql.binding.relations import Aggregation, Relation, inputs_of
+from funke.engine.sql.changelog.change_kinds import INSERTS
+from funke.engine.sql.changelog.requirements import require_kinds
 from funke.engine.sql.functions.user_aggregates import UserAggregate
 
 __all__ = ["refuse_in_streams"]
@@ -14,6 +17,8 @@ def refuse_in_streams(relation: Relation) -> None:
     if isinstance(relation, Aggregation) and _has_pandas(relation):
         # It wants all rows of a group at once.
         raise TableException("Pandas UDAFs are not supported in streaming mode currently.")
+    if isinstance(relation, RowsAsChanges):
+        require_kinds(relation.input, INSERTS, "FROM_CHANGELOG")
     for each in inputs_of(relation):
         refuse_in_streams(each)
 
