@@ -11,6 +11,7 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
 from funke.engine.graph.partitioners import Global, Hash
+from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
 from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.lookup_joins import LookupJoin
@@ -36,6 +37,7 @@ from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.assign_watermarks import AssignWatermarks
 from funke.engine.sql.operators.batch_elements import unpack_batches
 from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.changelog_rows import ReadKinds, WriteKinds
 from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
@@ -99,6 +101,13 @@ def _not_nulls(env: StreamExecutionEnvironment, checked: NotNulls) -> DataStream
     names = tuple(checked.columns[place].name for place in checked.indexes)
     operation = ColumnOperator(EnforceNotNull(names, checked.indexes, checked.is_dropping))
     made = upstream._transform(operation, "ConstraintEnforcer", row_type_of(checked.columns))
+    return upstream._keeping_parallelism(made)
+
+
+def _changelog(env: StreamExecutionEnvironment, relation: ToChangelog | FromChangelog) -> DataStream:
+    upstream = stream_of(env, relation.input)
+    rows = WriteKinds.of(relation) if isinstance(relation, ToChangelog) else ReadKinds.of(relation)
+    made = upstream._transform(ColumnOperator(rows), "ProcessTableFunction", row_type_of(relation.columns))
     return upstream._keeping_parallelism(made)
 
 
@@ -226,6 +235,8 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     FinalRows: _final_rows,
     SparkRows: _spark_rows,
     NotNulls: _not_nulls,
+    ToChangelog: _changelog,
+    FromChangelog: _changelog,
     WatermarkAssigner: _watermarks,
     Correlation: _correlation,
     LookupJoin: _lookup_join,

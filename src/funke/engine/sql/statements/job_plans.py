@@ -18,7 +18,7 @@ from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer
 from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.rules.needless_groups import without_needless_groups
 from funke.engine.sql.rules.stream_orders import with_stream_orders
-from funke.engine.sql.rules.stream_refusals import refuse_in_streams
+from funke.engine.sql.rules.stream_refusals import refuse_in_batches, refuse_in_streams
 from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.rules.watermark_steps import with_watermark_steps
 from funke.engine.sql.rules.window_firing import with_firing
@@ -41,8 +41,7 @@ def planned_rows(
     step: WatermarkStep | None = None,
 ) -> Relation:
     """A relation for somebody who takes changes of some kinds, and watermarks; refuses what cannot be had so."""
-    if session.is_streaming:
-        refuse_in_streams(relation)
+    (refuse_in_streams if session.is_streaming else refuse_in_batches)(relation)
     relation = _for_mode(session, relation)
     require_kinds(relation, accepted, consumer)
     changes = for_consumer(without_unused(relation), accepted, _change_settings(session, relation))

@@ -34,10 +34,17 @@ class JsonLines(LineFileWriter):
     null_keys: str = "FAIL"
     null_key_literal: str = "null"
 
+    def __post_init__(self) -> None:
+        # Refuses types that have no form here before there are rows.
+        self._line_writer()
+
     def pieces(self, batch: Any, kinds: Any = None) -> list[bytes]:
         columns = [to_values(column, each.data_type) for column, each in zip(batch.columns, self.fields)]
-        write = self._fields_writer([(each.name, each.data_type) for each in self.fields])
+        write = self._line_writer()
         return [f"{write(row)}\n".encode() for row in zip(*columns)]
+
+    def _line_writer(self) -> Callable[[Any], str]:
+        return self._fields_writer([(each.name, each.data_type) for each in self.fields])
 
     def _fields_writer(self, fields: list[tuple[str, DataType]]) -> Callable[[Any], str]:
         named = [(f"{_text(name)}:", self._writer(data_type)) for name, data_type in fields]
