@@ -50,8 +50,7 @@ Thousands of random expressions and hundreds of queries give here what Flink's o
 - **CEIL(date TO DAY)** is the date itself; Flink takes the next day.
 - **RANK** follows the standard for rows of the same time.
 - **INTERSECT ALL and EXCEPT ALL** compare all columns, also those that nobody reads; Flink forgets these.
-- **Not there**: `(time - time) DAY TO SECOND`, the difference of two times as an interval (TIMESTAMPDIFF says it);
-  those of structured types (OBJECT_OF, OBJECT_UPDATE), whose values are objects of Java classes; ML_PREDICT.
+- **Not there**: the functions of structured types (OBJECT_OF, OBJECT_UPDATE); ML_PREDICT.
 - **BITMAP**: its functions and aggregates, =, <>, groups, CAST to texts. `collect()` gives its bytes; PyFlink cannot
   collect it. Equal bitmaps have equal bytes here; Flink's may have runs or lists that are as long.
 - **TO_CHANGELOG, FROM_CHANGELOG** refuse arguments with names that they do not have, which Flink leaves out.
