@@ -11,7 +11,7 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
 from funke.engine.graph.partitioners import Global, Hash
-from funke.engine.sql.binding.changelog_tables import ChangesAsRows, RowsAsChanges
+from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
 from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.lookup_joins import LookupJoin
@@ -113,6 +113,13 @@ def _not_nulls(env: StreamExecutionEnvironment, checked: NotNulls) -> DataStream
     return upstream._keeping_parallelism(made)
 
 
+def _changelog(env: StreamExecutionEnvironment, relation: ToChangelog | FromChangelog) -> DataStream:
+    upstream = stream_of(env, relation.input)
+    rows = WriteKinds.of(relation) if isinstance(relation, ToChangelog) else ReadKinds.of(relation)
+    made = upstream._transform(ColumnOperator(rows), "ProcessTableFunction", row_type_of(relation.columns))
+    return upstream._keeping_parallelism(made)
+
+
 def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream:
     upstream = stream_of(env, final.input)
     operation = ColumnOperator(KeepFinalRows(final.columns, final.otherwise))
@@ -192,18 +199,6 @@ def _temporal_join(env: StreamExecutionEnvironment, join: TemporalJoin) -> DataS
     return _by_key(stream_of(env, join.input), join, ColumnOperator(JoinVersions.of(join)), "TemporalJoin")
 
 
-def _changes_as_rows(env: StreamExecutionEnvironment, relation: ChangesAsRows) -> DataStream:
-    upstream = stream_of(env, relation.input)
-    operation = ColumnOperator(WriteKinds.of(relation))
-    return upstream._keeping_parallelism(upstream._transform(operation, "ToChangelog", row_type_of(relation.columns)))
-
-
-def _rows_as_changes(env: StreamExecutionEnvironment, relation: RowsAsChanges) -> DataStream:
-    upstream = stream_of(env, relation.input)
-    operation = ColumnOperator(ReadKinds.of(relation))
-    return upstream._keeping_parallelism(upstream._transform(operation, "FromChangelog", row_type_of(relation.columns)))
-
-
 def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStream:
     upstream = stream_of(env, expansion.input)
     operation = ColumnOperator(Expand.of(expansion))
@@ -262,12 +257,12 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     FinalRows: _final_rows,
     SparkRows: _spark_rows,
     NotNulls: _not_nulls,
+    ToChangelog: _changelog,
+    FromChangelog: _changelog,
     WatermarkAssigner: _watermarks,
     Correlation: _correlation,
     LookupJoin: _lookup_join,
     TemporalJoin: _temporal_join,
-    ChangesAsRows: _changes_as_rows,
-    RowsAsChanges: _rows_as_changes,
     Expansion: _expansion,
     Aggregation: _aggregation,
     TableAggregation: _table_aggregation,

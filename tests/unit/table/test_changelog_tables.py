@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from funke.engine.errors import FunkeError
-from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.table import EnvironmentSettings, Table, TableEnvironment
 from funke.table.expressions import col, descriptor, map_
@@ -65,14 +64,3 @@ def test_codes_of_ones_own(t_env: TableEnvironment) -> None:
     assert found == [("+I", ("a", 1)), ("-U", ("a", 1)), ("+U", ("a", 3)), ("+I", ("b", 1))]
     with pytest.raises(FunkeError, match=r"Received invalid op code 'c'. Defined op codes are: \[INSERT, "):
         changes(rows.from_changelog(descriptor("o").as_argument("op")))
-
-
-def test_what_is_refused(t_env: TableEnvironment, counts: Table) -> None:
-    with pytest.raises(ValidationException, match="The op column 'op' does not exist in the input schema"):
-        counts.from_changelog()
-    with pytest.raises(ValidationException, match="Unknown change operation: 'INSERTX'"):
-        counts.to_changelog(map_("INSERTX", "x").as_argument("op_mapping"))
-    with pytest.raises(ValidationException, match="arguments are named"):
-        counts.to_changelog(descriptor("op"))
-    with pytest.raises(TableException, match="FROM_CHANGELOG doesn't support consuming update changes"):
-        counts.select(col("k").alias("op"), col("c")).from_changelog().explain()

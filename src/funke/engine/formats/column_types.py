@@ -56,7 +56,7 @@ def to_type_info(data_type: Any, is_padded: bool = False) -> TypeInformation:
         return _SIMPLE[name]()
     if name == "DecimalType":
         return DecimalTypeInfo(data_type.precision, data_type.scale)
-    if name in ("BinaryType", "VarBinaryType"):
+    if name in ("BinaryType", "VarBinaryType", "BitmapType"):
         return Types.PRIMITIVE_ARRAY(Types.BYTE())
     if name == "ArrayType":
         return Types.LIST(to_type_info(data_type.element_type, is_padded))

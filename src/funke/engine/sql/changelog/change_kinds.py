@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from funke.engine.sql.binding.changelog_tables import ChangesAsRows, RowsAsChanges
+from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
 from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.not_nulls import NotNulls
@@ -110,13 +110,13 @@ _KINDS: dict[type[Relation], Callable[[Any], Kinds]] = {
     TableAggregation: lambda relation: frozenset({RowKind.INSERT, RowKind.DELETE}),
     Rank: lambda rank: _of_updates(rank, RowKind.DELETE),
     Deduplication: _of_deduplication,
-    ChangesAsRows: lambda relation: INSERTS,
-    RowsAsChanges: lambda relation: frozenset({RowKind.INSERT, *(kind for _, kind in relation.codes)}),
     Normalization: lambda relation: _of_updates(relation, RowKind.DELETE),
     WindowAggregation: _of_windows,
     OverAggregation: lambda relation: INSERTS,
     # Those of the left side, whose rows it sends on.
     TemporalJoin: lambda join: kinds_of(join.input.inputs[0]),
+    ToChangelog: lambda relation: INSERTS,
+    FromChangelog: lambda relation: ALL_KINDS,
     # The end of the input comes once.
     FinalRows: lambda relation: INSERTS,
 }

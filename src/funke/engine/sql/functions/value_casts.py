@@ -19,9 +19,11 @@ from funke.engine.sql.functions.time_texts import (
     time_text,
     timestamp_text,
 )
+from funke.engine.types.bitmap_bytes import shown_text
 from funke.engine.types.logical.atomic_types import (
     BigIntType,
     BinaryType,
+    BitmapType,
     BooleanType,
     CharType,
     DecimalType,
@@ -128,6 +130,7 @@ _TEXTS: dict[type[DataType], Callable[[Any], str]] = {
     BooleanType: lambda value: "TRUE" if value else "FALSE",
     BinaryType: lambda value: value.decode("utf-8", "replace"),
     VarBinaryType: lambda value: value.decode("utf-8", "replace"),
+    BitmapType: shown_text,
     TinyIntType: str,
     SmallIntType: str,
     IntType: str,

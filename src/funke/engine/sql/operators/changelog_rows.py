@@ -1,17 +1,16 @@
-"""Writes the kinds of changes into a column, and takes them from one."""
+"""Changes as rows that say what they are, and rows as the changes that they say."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from funke.engine.errors import FunkeError
+from funke.engine.flink_exceptions import TableException
 from funke.engine.operators.operator import Operator, TaskInfo
-from funke.engine.sql.binding.changelog_tables import ChangesAsRows, RowsAsChanges
+from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -22,77 +21,81 @@ __all__ = ["ReadKinds", "WriteKinds"]
 
 @dataclass(frozen=True)
 class WriteKinds:
-    """Makes the operator that adds the column."""
+    """Makes the operator of TO_CHANGELOG."""
 
     columns: tuple[Column, ...]
     codes: tuple[tuple[RowKind, str], ...]
 
     @staticmethod
-    def of(relation: ChangesAsRows) -> WriteKinds:
+    def of(relation: ToChangelog) -> WriteKinds:
         return WriteKinds(relation.columns, relation.codes)
 
     def __call__(self, task: TaskInfo) -> Operator:
         return _WriteOperator(self)
 
 
-@dataclass(frozen=True)
-class ReadKinds:
-    """Makes the operator that takes the column away."""
-
-    columns: tuple[Column, ...]
-    op: int
-    codes: tuple[tuple[str, RowKind], ...]
-
-    @staticmethod
-    def of(relation: RowsAsChanges) -> ReadKinds:
-        return ReadKinds(relation.columns, relation.op, relation.codes)
-
-    def __call__(self, task: TaskInfo) -> Operator:
-        return _ReadOperator(self)
-
-
 class _WriteOperator(Operator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, spec: WriteKinds) -> None:
-        self._schema = schema_of(spec.columns)
-        known = {kind.value: code for kind, code in spec.codes}
-        self._codes = pa.array([known.get(kind.value) for kind in RowKind], pa.string())
+    def __init__(self, made: WriteKinds) -> None:
+        self._schema = schema_of(made.columns)
+        codes = {kind.value: code for kind, code in made.codes}
+        # By the value of a kind; None if such changes are dropped.
+        self._codes = pa.array([codes.get(kind.value) for kind in RowKind], pa.utf8())
 
     def process_columns(self, batch: ColumnBatch) -> None:
+        """Sends on what the changes of a batch are called, and their columns."""
         self.records_in += len(batch)
-        kinds: Any = np.zeros(len(batch), np.int8) if batch.kinds is None else batch.kinds
+        kinds = np.zeros(len(batch), np.int8) if batch.kinds is None else batch.kinds
         codes = self._codes.take(pa.array(kinds))
         data = pa.RecordBatch.from_arrays([codes, *batch.data.columns], schema=self._schema)
         rows = ColumnBatch(data, batch.timestamps)
         if codes.null_count:
-            rows = rows.filter(codes.is_valid())
+            rows = rows.filter(pc.is_valid(codes))
         if len(rows):
             self.output.emit_columns(rows)
+
+
+@dataclass(frozen=True)
+class ReadKinds:
+    """Makes the operator of FROM_CHANGELOG."""
+
+    columns: tuple[Column, ...]
+    place: int
+    kinds: tuple[tuple[str, RowKind], ...]
+
+    @staticmethod
+    def of(relation: FromChangelog) -> ReadKinds:
+        return ReadKinds(relation.columns, relation.place, relation.kinds)
+
+    def __call__(self, task: TaskInfo) -> Operator:
+        return _ReadOperator(self)
 
 
 class _ReadOperator(Operator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, spec: ReadKinds) -> None:
-        self._schema = schema_of(spec.columns)
-        self._op = spec.op
-        self._names = pa.array([code for code, _ in spec.codes], pa.string())
-        self._kinds = np.array([kind.value for _, kind in spec.codes], np.int8)
+    def __init__(self, made: ReadKinds) -> None:
+        self._schema = schema_of(made.columns)
+        self._place = made.place
+        self._codes = pa.array([code for code, _ in made.kinds], pa.utf8())
+        self._kinds = np.array([kind.value for _, kind in made.kinds], np.int8)
 
     def process_columns(self, batch: ColumnBatch) -> None:
+        """Sends on the rows of a batch as the changes that they say."""
         self.records_in += len(batch)
-        if not len(batch):
-            return
-        codes = batch.data.column(self._op).cast(pa.string())
-        places = pc.index_in(codes, self._names)
-        if places.null_count:
-            wrong = codes.filter(places.is_null())[0].as_py()
-            known = ", ".join(self._names.to_pylist())
-            raise FunkeError(f"Received invalid op code '{wrong}'. Defined op codes are: [{known}].")
-        others = [column for place, column in enumerate(batch.data.columns) if place != self._op]
-        kinds = self._kinds[np.asarray(places)]
-        data = pa.RecordBatch.from_arrays(others, schema=self._schema)
-        self.output.emit_columns(ColumnBatch(data, batch.timestamps, kinds if kinds.any() else None))
+        codes = batch.data.column(self._place)
+        found = pc.index_in(codes, value_set=self._codes)
+        if found.null_count:
+            self._refuse(codes.filter(pc.is_null(found))[0].as_py())
+        arrays = [array for place, array in enumerate(batch.data.columns) if place != self._place]
+        data = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        self.output.emit_columns(ColumnBatch(data, batch.timestamps, self._kinds[np.asarray(found)]))
+
+    def _refuse(self, code: str | None) -> None:
+        if code is None:
+            raise TableException("Received NULL op code. Every changelog row must carry an operation code.")
+        known = ", ".join(self._codes.to_pylist())
+        raise TableException(f"Received invalid op code '{code}'. Defined op codes are: [{known}].")

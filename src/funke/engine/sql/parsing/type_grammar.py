@@ -10,6 +10,7 @@ from funke.engine.sql.parsing.interval_literals import UNITS, IntervalUnits, to_
 from funke.engine.types.logical.atomic_types import (
     BigIntType,
     BinaryType,
+    BitmapType,
     BooleanType,
     CharType,
     DecimalType,
@@ -47,8 +48,9 @@ _PLAIN: dict[str, Callable[[], DataType]] = {
     "BYTES": lambda: VarBinaryType(LONGEST),
     "DATE": DateType,
     "VARIANT": VariantType,
+    "BITMAP": BitmapType,
 }
-_UNSUPPORTED = {"RAW", "BITMAP"}
+_UNSUPPORTED = {"RAW"}
 
 
 class TypeGrammar(Cursor):

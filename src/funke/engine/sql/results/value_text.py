@@ -7,8 +7,10 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
+from funke.engine.types.bitmap_bytes import shown_text
 from funke.engine.types.logical.atomic_types import (
     BinaryType,
+    BitmapType,
     BooleanType,
     DecimalType,
     DoubleType,
@@ -121,6 +123,7 @@ _TEXTS: tuple[tuple[type[DataType] | tuple[type[DataType], ...], _Text], ...] = 
     (FloatType, lambda value, *_: float_text(value)),
     (DecimalType, _decimal_text),
     ((BinaryType, VarBinaryType), _bytes_text),
+    (BitmapType, lambda value, *_: shown_text(bytes(value))),
     (TimeType, _time_text),
     ((TimestampType, LocalZonedTimestampType), _timestamp_text),
     (YearMonthIntervalType, _months_text),

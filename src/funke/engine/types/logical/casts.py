@@ -7,6 +7,7 @@ from typing import Any
 from funke.engine.types.logical.atomic_types import (
     BigIntType,
     BinaryType,
+    BitmapType,
     BooleanType,
     CharType,
     DecimalType,
@@ -51,8 +52,8 @@ _MOMENTS: Kinds = (TimestampType, LocalZonedTimestampType)
 
 # To each type: from which types by itself, from which others by CAST.
 _RULES: dict[type[DataType], tuple[Kinds, Kinds]] = {
-    CharType: ((CharType,), (*PREDEFINED, *CONSTRUCTED, RawType)),
-    VarCharType: (CHARACTER, (*PREDEFINED, *CONSTRUCTED, RawType)),
+    CharType: ((CharType,), (*PREDEFINED, *CONSTRUCTED, RawType, BitmapType)),
+    VarCharType: (CHARACTER, (*PREDEFINED, *CONSTRUCTED, RawType, BitmapType)),
     BooleanType: ((BooleanType,), (*CHARACTER, *INTEGRAL, DecimalType)),
     BinaryType: ((BinaryType,), (*CHARACTER, VarBinaryType, RawType)),
     VarBinaryType: (BINARY, (*CHARACTER, RawType)),
@@ -72,6 +73,7 @@ _RULES: dict[type[DataType], tuple[Kinds, Kinds]] = {
     DayTimeIntervalType: ((DayTimeIntervalType,), (*EXACT, *CHARACTER)),
     RawType: ((RawType,), BINARY),
     VariantType: ((VariantType,), ()),
+    BitmapType: ((BitmapType,), ()),
 }
 
 

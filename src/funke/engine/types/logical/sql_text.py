@@ -10,6 +10,7 @@ from funke.engine.errors import ConfigurationError
 from funke.engine.types.logical.atomic_types import (
     BigIntType,
     BinaryType,
+    BitmapType,
     BooleanType,
     CharType,
     DecimalType,
@@ -53,6 +54,7 @@ _PLAIN: dict[type[DataType], str] = {
     DoubleType: "DOUBLE",
     DateType: "DATE",
     VariantType: "VARIANT",
+    BitmapType: "BITMAP",
 }
 _SIZED: dict[type[DataType], str] = {
     CharType: "CHAR",
@@ -184,6 +186,7 @@ _FROM_NAME: dict[str, Callable[[], DataType]] = {
     "BYTES": DataTypes.BYTES,
     "NULL": DataTypes.NULL,
     "VARIANT": VariantType,
+    "BITMAP": BitmapType,
 }
 
 
