@@ -152,12 +152,15 @@ def _temporal_sort(env: StreamExecutionEnvironment, sort: TemporalSort) -> DataS
 
 def _rank(env: StreamExecutionEnvironment, rank: Rank) -> DataStream:
     name = "Rank" if rank.keys else "SortLimit" if rank.order else "Limit"
-    return _by_key(stream_of(env, rank.input), rank, ColumnOperator(first_rows(rank)), name)
+    made = first_rows(rank)
+    # Each of them keeps another kind of state, which none of the others reads.
+    return _by_key(stream_of(env, rank.input), rank, ColumnOperator(made), name, f"{name} {type(made).__name__}")
 
 
 def _deduplication(env: StreamExecutionEnvironment, relation: Deduplication) -> DataStream:
-    operation = ColumnOperator(one_of_each(relation))
-    return _by_key(stream_of(env, relation.input), relation, operation, "Deduplicate")
+    made = one_of_each(relation)
+    upstream = stream_of(env, relation.input)
+    return _by_key(upstream, relation, ColumnOperator(made), "Deduplicate", f"Deduplicate {type(made).__name__}")
 
 
 def _normalization(env: StreamExecutionEnvironment, relation: Normalization) -> DataStream:
@@ -225,11 +228,12 @@ def _by_key(
     aggregation: Aggregation | TableAggregation | TemporalJoin | Rank | Deduplication | Normalization,
     operation: ColumnOperator,
     name: str,
+    state_name: str = "",
 ) -> DataStream:
     names = tuple(aggregation.input.columns[place].name for place in aggregation.keys)
     exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
     # One of two steps keeps the same state.
-    with state_ids(upstream._env, name.removeprefix("Global")):
+    with state_ids(upstream._env, state_name or name.removeprefix("Global")):
         stream = exchanged._transform(operation, name, row_type_of(aggregation.columns))
     if not names:
         # All rows have the same key.
