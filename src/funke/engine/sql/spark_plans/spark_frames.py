@@ -49,8 +49,8 @@ from funke.engine.sql.operators.windows.window_table import AddWindows
 from funke.engine.sql.spark_plans.carried_columns import carried_schema, to_carried
 from funke.engine.sql.spark_plans.sorted_groups import FoldGroups
 from funke.engine.sql.spark_plans.spark_aggregates import has_twin, twin
+from funke.engine.sql.spark_plans.spark_columns import carried_input, written_output
 from funke.engine.sql.spark_plans.spark_expressions import expression_twin
-from funke.engine.sql.spark_plans.spark_inputs import carried_input
 from funke.engine.sql.spark_plans.task_code import PlanSettings, TaskCode
 from funke.engine.sql.spark_plans.task_steps import InTimeOrder, OperatorStep, ReadSplits, TaskStep, TypedColumns
 from funke.engine.sql.spark_plans.window_steps import LOCAL_TIME, LocalTimes, WindowColumns
@@ -128,8 +128,14 @@ class _Frames:
     def written(self, relation: Relation) -> DataFrame:
         rows, schema = self._rows(relation), written_schema(relation.columns)
         wanted = from_arrow_schema(schema, prefer_timestamp_ntz=is_timestamp_ntz_preferred())
-        if not rows.steps and _types(rows.frame.schema) == _types(wanted):
-            return rows.frame.toDF(*schema.names)
+        if not rows.steps:
+            made = [
+                written_output(rows.at(place), each.type, field.dataType)
+                for place, (each, field) in enumerate(zip(rows.columns, wanted))
+            ]
+            plain = [column.alias(name) for column, name in zip(made, schema.names) if column is not None]
+            if len(plain) == len(made):
+                return rows.frame.select(*plain)
         code = TaskCode.of(rows.inputs, rows.steps, rows.columns, self._settings, is_written=True)
         frame = rows.frame.mapInArrow(code, from_arrow_schema(schema))
         # By the clock of Spark's session, as everywhere in Spark.
@@ -331,10 +337,6 @@ class _Frames:
         kept = (*range(keys), *range(keys + 2, keys + 2 + values))
         times = WindowColumns(aggregation.columns, kept, keys, keys + 1, aggregation.time)
         return grouped.then(times, aggregation.columns)
-
-
-def _types(schema: Any) -> list[Any]:
-    return [each.dataType for each in schema]
 
 
 def _with_windows(columns: tuple[Column, ...], aggregation: WindowAggregation) -> tuple[Column, ...]:
