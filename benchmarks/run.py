@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from auction_events import auction_files, parquet_of
 from dashboard_paint import RUNS, first_paint
 from data import event_files, text_files
+from formats import FormatCost, format_costs
 from kafka_topics import connector_jar, servers, topic
 from micro import epoch_latency_ms, first_select_s, memory_per_key, ten_elements_s
 from service import Watched, burst_ratio, observed_ratio, overview_ms, submission_s
@@ -351,6 +352,14 @@ def kafka_latency(p50: float, p99: float, their_p50: float, their_p99: float) ->
     return under(name, max(p50 / their_p50, p99 / their_p99), 0.4, detail)
 
 
+def formats(costs: list[FormatCost]) -> Ratio:
+    """What each format costs; the dearest counts."""
+    worst = max(max(each.decode_us, each.encode_us or 0) for each in costs)
+    details = (f"{each.name} {each.decode_us:.1f}, {each.encode_us or 0:.1f}" for each in costs)
+    name = "decoding or encoding a message of 200 bytes, the dearest format (µs)"
+    return under(name, worst, 20, f"decoding and encoding: {'; '.join(details)}")
+
+
 def ratio(name: str, ours: float, theirs: float, bar: float) -> Ratio:
     """Our speed over another one."""
     return at_least(name, ours / theirs, bar, f"{ours:,.0f} / {theirs:,.0f} rows/s")
@@ -390,6 +399,7 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
             bench.kafka("bare"),
             0.6,
         ),
+        "formats": lambda: formats(format_costs()),
         "kafka-latency": lambda: kafka_latency(*bench.kafka_latency()),
         "many-keys": lambda: ratio(
             "keyed count, 100 000 keys: Funke / transformWithState",

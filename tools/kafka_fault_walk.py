@@ -25,7 +25,7 @@ _TRANSFERS = 24_000
 _PAUSE_S = 0.002
 _PATIENCE_S = 900.0
 _OPTIONS = {"execution.checkpointing.interval": "500 ms", "restart-strategy.fixed-delay.delay": "200 ms"}
-# What comes often is taken later, when there is a checkpoint to go back to.
+# What comes often, but in epochs, is taken later, when there is a checkpoint to go back to.
 _OFTEN = ("before-reading", "between-blocks", "after-reading")
 _OFTEN_TIME, _TIME = 50, 3
 # Those that the other way of working does not have.
@@ -43,7 +43,11 @@ def walk(folder: Path, broker: KafkaBroker, database: PostgresServer, exchange: 
     variables = variables_of(broker.bootstrap_servers, database.jdbc_url, USER, PASSWORD)
     variables |= {"SOAK_PAUSE_S": str(_PAUSE_S), "SOAK_TOPICS": f"{source},{target}"}
     marks, points = folder / "marks", [point for point in POINTS if point not in _ABSENT[exchange]]
-    options = {**_OPTIONS, "funke.exchange": exchange, "funke.fault": ",".join(_plan(each, marks) for each in points)}
+    options = {
+        **_OPTIONS,
+        "funke.exchange": exchange,
+        "funke.fault": ",".join(_plan(each, exchange, marks) for each in points),
+    }
     program = Path(kafka_soak_job.__file__)
     job = KillableJob(folder, 0, "", options, program=program, variables=variables)
     begin = time.monotonic()
@@ -64,6 +68,7 @@ def walk(folder: Path, broker: KafkaBroker, database: PostgresServer, exchange: 
     return not missing and all(each.is_exact for each in found.values())
 
 
-def _plan(point: str, marks: Path) -> str:
-    number = 1 if point in (*ONCE, "restore") else _OFTEN_TIME if point in _OFTEN else _TIME
+def _plan(point: str, exchange: str, marks: Path) -> str:
+    is_often = point in _OFTEN and exchange == "pipelined"
+    number = 1 if point in (*ONCE, "restore") else _OFTEN_TIME if is_often else _TIME
     return f"{point}:{number}:kill@{marks}"
