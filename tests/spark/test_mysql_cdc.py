@@ -24,8 +24,12 @@ RESTARTS = {
 
 
 def end_streams(mariadb: MariaDbServer) -> None:
-    for (number,) in mariadb.rows("select id from information_schema.processlist where command = 'Binlog Dump'"):
+    """When they are gone, what comes next can only come to the next attempt."""
+    find = "select id from information_schema.processlist where command = 'Binlog Dump'"
+    ended = mariadb.rows(find)
+    for (number,) in ended:
         mariadb.run(f"kill {number}")
+    assert wait_until(lambda: not set(mariadb.rows(find)) & set(ended), 30)
 
 
 def test_sums_of_a_table_that_changes(spark: Any, mariadb: MariaDbServer, tmp_path: Any) -> None:
