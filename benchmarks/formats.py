@@ -1,6 +1,6 @@
 """What each format of messages costs: microseconds for decoding a record into columns, and for encoding it.
 
-python benchmarks/formats.py          prints a table for docs/benchmarks.md
+python benchmarks/formats.py          prints a table for docs/benchmarks.md; `run.py --only formats` measures the same
 """
 
 from __future__ import annotations

@@ -23,9 +23,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from auction_events import auction_files, parquet_of
 from dashboard_paint import RUNS, first_paint
 from data import event_files, text_files
+from formats import FormatCost, format_costs
 from kafka_topics import connector_jar, servers, topic
 from micro import epoch_latency_ms, first_select_s, memory_per_key, ten_elements_s
 from service import Watched, burst_ratio, observed_ratio, overview_ms, submission_s
+from topic_latency import topic_latency_ms
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".bench"
@@ -171,6 +173,13 @@ class Bench:
             return self._measure(f"pyflink kafka {job}", command, rows)
         command = [sys.executable, "-m", "funke", "run", "kafka_jobs.py", *arguments]
         return self._measure(f"funke kafka {job}", command, rows, FUNKE_RUNS)
+
+    def kafka_latency(self) -> tuple[float, ...]:
+        """Milliseconds from topic to topic on Funke and on PyFlink: both medians, both 99th percentiles."""
+        funke = [sys.executable, "-m", "funke", "run", "kafka_latency.py", "job"]
+        ours = topic_latency_ms(PROGRAMS, funke)
+        theirs = topic_latency_ms(PROGRAMS, [self._pyflink_python(), "kafka_latency.py", "job"], connector_jar())
+        return (*ours, *theirs)
 
     def bytes_per_window(self) -> float:
         """Memory of an open incremental window: the larger of tumbling and session windows."""
@@ -336,6 +345,21 @@ def latency(name: str, found_ms: tuple[float, float], bar_ms: float) -> Ratio:
     return under(name, found_ms[1], bar_ms, f"median {found_ms[0]:.2f} ms")
 
 
+def kafka_latency(p50: float, p99: float, their_p50: float, their_p99: float) -> Ratio:
+    """The worse of both ratios."""
+    name = "Kafka to Kafka at 1 000 records/s, p50 and p99 from producer to consumer: Funke / PyFlink"
+    detail = f"p50 {p50:.1f} / {their_p50:.1f} ms, p99 {p99:.1f} / {their_p99:.1f} ms"
+    return under(name, max(p50 / their_p50, p99 / their_p99), 0.4, detail)
+
+
+def formats(costs: list[FormatCost]) -> Ratio:
+    """What each format costs; the dearest counts."""
+    worst = max(max(each.decode_us, each.encode_us or 0) for each in costs)
+    details = (f"{each.name} {each.decode_us:.1f}, {each.encode_us or 0:.1f}" for each in costs)
+    name = "decoding or encoding a message of 200 bytes, the dearest format (µs)"
+    return under(name, worst, 20, f"decoding and encoding: {'; '.join(details)}")
+
+
 def ratio(name: str, ours: float, theirs: float, bar: float) -> Ratio:
     """Our speed over another one."""
     return at_least(name, ours / theirs, bar, f"{ours:,.0f} / {theirs:,.0f} rows/s")
@@ -375,6 +399,8 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
             bench.kafka("bare"),
             0.6,
         ),
+        "formats": lambda: formats(format_costs()),
+        "kafka-latency": lambda: kafka_latency(*bench.kafka_latency()),
         "many-keys": lambda: ratio(
             "keyed count, 100 000 keys: Funke / transformWithState",
             bench.funke("keyed_count", 100_000),

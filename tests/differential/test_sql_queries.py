@@ -169,6 +169,7 @@ def test_batches_give_the_last_state_of_streams(family: str, monkeypatch: pytest
             if re.search("LISTAGG|\\w+_?AGG", entry["query"]):
                 wanted, found = without_order(wanted), without_order(found)
             # Without any row a stream has said nothing of a result over all rows.
-            if wanted and not is_alike(wanted, found):
+            is_untold = not wanted and len(found) == 1 and "GROUP BY" not in entry["query"].replace(LATEST, "")
+            if not is_untold and not is_alike(wanted, found):
                 different.append(f"{entry['query']}\n  wanted {wanted}\n  found  {found}")
     assert not different, "\n".join(different)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyspark.sql.types import TimestampNTZType, TimestampType
 
 from funke.engine.sql.binding import expressions as bound
 from funke.engine.sql.binding.expressions import BoundColumn, BoundConstant, BoundExpression, BoundFunction, symbol_of
@@ -23,8 +24,10 @@ from funke.engine.sql.functions.function import Function
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.spark_plans.carried_columns import carried_schema, from_carried, to_carried
+from funke.engine.sql.spark_plans.spark_columns import carried_input, written_output
 from funke.engine.sql.spark_plans.spark_expressions import _TWINS, expression_twin
 from funke.engine.types.logical.atomic_types import BooleanType, DecimalType
+from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import INTEGRAL
 from funke.engine.types.logical.sql_text import from_sql_text, to_sql_text
@@ -34,6 +37,7 @@ pytestmark = pytest.mark.spark
 
 NOON = datetime.datetime(2024, 2, 29, 12, 0, 0, 123456)
 UTC = datetime.timezone.utc
+MANY_YEARS = datetime.datetime(9000, 1, 1) - datetime.datetime(1, 1, 1)
 # By type: values at its edges, and those that other types have too.
 EDGES: dict[str, list[Any]] = {
     "BOOLEAN": [True, False],
@@ -154,6 +158,39 @@ def test_spark_gives_the_same_values(spark: Any, seed: int) -> None:
         for row, (mine, other) in enumerate(zip(to_values(wanted, each.type), to_values(column, each.type))):
             # The text of a number tells zeros apart, and NaN is like itself.
             assert repr(mine) == repr(other), f"{each}: Spark has {other!r} for {data.slice(row, 1).to_pylist()}"
+
+
+def test_moments_become_sparks_and_come_back(spark: Any) -> None:
+    random = Random(7)
+    names = ("TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(6)", "TIMESTAMP_LTZ(3)", "TIMESTAMP_LTZ(6)")
+    columns = [Column(name, from_sql_text(name)) for name in names]
+    # Such as there are none of in New York, or two.
+    odd = [
+        datetime.datetime(2024, 3, 10, 2, 30),
+        datetime.datetime(2024, 11, 3, 1, 30),
+        datetime.datetime(1883, 11, 18),
+    ]
+    moments = [*odd, *(datetime.datetime(1, 1, 1) + random.random() * MANY_YEARS for _ in range(200)), None]
+    arrays = [pa.array(moments, to_column_type(each.type), safe=False) for each in columns]
+    data = pa.RecordBatch.from_arrays(arrays, schema=schema_of(columns))
+    carried = to_carried(data, columns, carried_schema(columns))
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        frame = spark.createDataFrame(pa.Table.from_batches([carried]))
+        kinds = [TimestampType() if "LTZ" in each.name else TimestampNTZType() for each in columns]
+        made = [written_output(frame[f"c{place}"], each.type, kinds[place]) for place, each in enumerate(columns)]
+        written = frame.select(*(each.alias(f"w{place}") for place, each in enumerate(made) if each is not None))
+        assert len(written.columns) == len(columns)
+        back = [carried_input(written[f"w{place}"], kinds[place], each.type) for place, each in enumerate(columns)]
+        again = written.select(*(each.alias(f"c{place}") for place, each in enumerate(back) if each is not None))
+        assert again.toArrow().to_pylist() == carried.to_pylist()
+        # What Spark has is what Arrow would have made of it.
+        found = written.toArrow().combine_chunks()
+        assert found.column(2).to_pylist() == data.column(2).to_pylist()
+        assert found.column(4).cast(pa.timestamp("us", "UTC")).to_pylist() == data.column(4).to_pylist()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
 
 
 def test_functions_of_users_have_no_twins_whatever_their_names() -> None:

@@ -11,6 +11,7 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
 from funke.engine.graph.partitioners import Global, Hash
+from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
 from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.lookup_joins import LookupJoin
@@ -37,6 +38,7 @@ from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.assign_watermarks import AssignWatermarks
 from funke.engine.sql.operators.batch_elements import unpack_batches
 from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.changelog_rows import ReadKinds, WriteKinds
 from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
@@ -111,6 +113,13 @@ def _not_nulls(env: StreamExecutionEnvironment, checked: NotNulls) -> DataStream
     return upstream._keeping_parallelism(made)
 
 
+def _changelog(env: StreamExecutionEnvironment, relation: ToChangelog | FromChangelog) -> DataStream:
+    upstream = stream_of(env, relation.input)
+    rows = WriteKinds.of(relation) if isinstance(relation, ToChangelog) else ReadKinds.of(relation)
+    made = upstream._transform(ColumnOperator(rows), "ProcessTableFunction", row_type_of(relation.columns))
+    return upstream._keeping_parallelism(made)
+
+
 def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream:
     upstream = stream_of(env, final.input)
     operation = ColumnOperator(KeepFinalRows(final.columns, final.otherwise))
@@ -143,12 +152,15 @@ def _temporal_sort(env: StreamExecutionEnvironment, sort: TemporalSort) -> DataS
 
 def _rank(env: StreamExecutionEnvironment, rank: Rank) -> DataStream:
     name = "Rank" if rank.keys else "SortLimit" if rank.order else "Limit"
-    return _by_key(stream_of(env, rank.input), rank, ColumnOperator(first_rows(rank)), name)
+    made = first_rows(rank)
+    # Each of them keeps another kind of state, which none of the others reads.
+    return _by_key(stream_of(env, rank.input), rank, ColumnOperator(made), name, f"{name} {type(made).__name__}")
 
 
 def _deduplication(env: StreamExecutionEnvironment, relation: Deduplication) -> DataStream:
-    operation = ColumnOperator(one_of_each(relation))
-    return _by_key(stream_of(env, relation.input), relation, operation, "Deduplicate")
+    made = one_of_each(relation)
+    upstream = stream_of(env, relation.input)
+    return _by_key(upstream, relation, ColumnOperator(made), "Deduplicate", f"Deduplicate {type(made).__name__}")
 
 
 def _normalization(env: StreamExecutionEnvironment, relation: Normalization) -> DataStream:
@@ -216,11 +228,12 @@ def _by_key(
     aggregation: Aggregation | TableAggregation | TemporalJoin | Rank | Deduplication | Normalization,
     operation: ColumnOperator,
     name: str,
+    state_name: str = "",
 ) -> DataStream:
     names = tuple(aggregation.input.columns[place].name for place in aggregation.keys)
     exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
     # One of two steps keeps the same state.
-    with state_ids(upstream._env, name.removeprefix("Global")):
+    with state_ids(upstream._env, state_name or name.removeprefix("Global")):
         stream = exchanged._transform(operation, name, row_type_of(aggregation.columns))
     if not names:
         # All rows have the same key.
@@ -248,6 +261,8 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     FinalRows: _final_rows,
     SparkRows: _spark_rows,
     NotNulls: _not_nulls,
+    ToChangelog: _changelog,
+    FromChangelog: _changelog,
     WatermarkAssigner: _watermarks,
     Correlation: _correlation,
     LookupJoin: _lookup_join,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from funke.engine.errors import unsupported
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.column_sets import ColumnSets
 from funke.engine.sql.binding.relations import Column, Relation
@@ -21,6 +20,7 @@ from funke.passed_on_names import pass_on_names
 from funke.table.catalog import ResolvedSchema
 from funke.table.explain_detail import ExplainDetail
 from funke.table.expression import Expression
+from funke.table.expression_members.call_arguments import named_arguments
 from funke.table.expression_members.operands import to_syntax
 from funke.table.expression_members.operators import QuerySource
 from funke.table.expressions import col
@@ -304,8 +304,22 @@ class Table(QuerySource):
         """Print how the query would be run."""
         print(self.explain(*extra_details))
 
-    to_changelog: Any = unsupported("Table.to_changelog", "use StreamTableEnvironment.to_changelog_stream")
-    from_changelog: Any = unsupported("Table.from_changelog", "use StreamTableEnvironment.from_changelog_stream")
+    # Changes
+
+    def to_changelog(self, *arguments: Expression[Any]) -> Table:
+        """Make each change a row that is added, whose first column says what it was: INSERT, UPDATE_BEFORE ….
+
+        Arguments may be named: `descriptor("code").as_argument("op")` is another name of that column, and
+        `map_("INSERT", "i", "DELETE", "d").as_argument("op_mapping")` says how changes are called; others are dropped.
+        """
+        return self._changelog("to_changelog", arguments)
+
+    def from_changelog(self, *arguments: Expression[Any]) -> Table:
+        """Make each row the change that one of its columns says; arguments are those of `to_changelog`.
+
+        In `op_mapping` the codes come first, with commas between them: `map_("c, r", "INSERT", …)`.
+        """
+        return self._changelog("from_changelog", arguments)
 
     # Columns
 
@@ -338,6 +352,16 @@ class Table(QuerySource):
 
     def _bound(self, query: queries.Query) -> Table:
         return Table(self._t_env._session.bind(query), self._t_env)
+
+    def _changelog(
+        self, kind: Literal["to_changelog", "from_changelog"], arguments: tuple[Expression[Any], ...]
+    ) -> Table:
+        values, names = named_arguments(arguments)
+        given = dict(zip((*("op", "op_mapping")[: len(values) - len(names)], *names), values))
+        if len(given) < len(values) or not given.keys() <= {"op", "op_mapping", "uid"}:
+            raise ValidationException(f"{kind}() takes the arguments op, op_mapping and uid, each of them once")
+        function = queries.ChangelogFunction(kind, self._source(), given.get("op"), given.get("op_mapping"))
+        return self._bound(queries.Select((syntax.Star(),), function))
 
     def _named_from(self, names: tuple[str, ...]) -> Table:
         return self.alias(*names) if names else self

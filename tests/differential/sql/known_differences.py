@@ -30,7 +30,6 @@ KNOWN: list[tuple[str, tuple[int, ...], str]] = [
     (r"COALESCE\(r, \(ROW.* = ", (), "Flink says that the row may be NULL, which it cannot be"),
     (r"^-\(SIGN\(CAST\(0", (), "a constant zero has no sign in Flink"),
     (r"\(tt > ", (), "Flink reads the text as a time even if NULL stands beside it"),
-    (r"\) (DAY TO SECOND|MONTH)\b", (), "an interval that is the difference of two times is not there"),
     (r"\b(\w+) IS (NOT )?DISTINCT FROM \1$|NULLIF\((\w+), \3\)", (), "Flink takes NaN for equal to itself there"),
     (r"\b(de|dx|dl)\b.*\b(f|d)\b|\b(f|d)\b.*\b(de|dx|dl)\b", (3, 4), "Flink puts NaN above all decimals"),
     (r"MAP.* = ", (), "maps of different types are not compared"),

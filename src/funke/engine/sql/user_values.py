@@ -6,7 +6,8 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
-from funke.engine.types.logical.atomic_types import VariantType
+from funke.engine.types.bitmap_bytes import opened, stored
+from funke.engine.types.logical.atomic_types import BitmapType, VariantType
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType, UserDefinedType
 from funke.engine.types.logical.element_types import to_fields
@@ -87,6 +88,8 @@ def from_user_value(data_type: DataType) -> Convert | None:
         return lambda value: value // _MILLISECOND if isinstance(value, datetime.timedelta) else value
     if isinstance(data_type, DateType):
         return lambda value: value.date() if isinstance(value, datetime.datetime) else value
+    if isinstance(data_type, BitmapType):
+        return _or_none(lambda value: stored(opened(bytes(value))))
     if isinstance(data_type, UserDefinedType):
         return _or_none(data_type.serialize)
     return None

@@ -19,6 +19,7 @@ from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.evaluation import column_function, mapped_body
 from funke.engine.sql.functions.function import Argument, BoundCall, Form, SymbolType, constant, symbol
 from funke.engine.sql.functions.values import from_values, to_values
+from funke.engine.types.bitmap_bytes import from_numbers, stored
 from funke.engine.types.logical.sql_text import from_sql_text
 from tests.harness.sql_calls import bound_call, same
 
@@ -27,6 +28,7 @@ SAMPLES: dict[str, list[str]] = {
     "boolean": ["BOOLEAN", "BOOLEAN NOT NULL"],
     "text": ["STRING", "VARCHAR(5)", "STRING NOT NULL"],
     "bytes": ["BYTES"],
+    "bitmap": ["BITMAP"],
     "number": ["TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10, 2)", "DECIMAL(38, 18)"],
     "integer": ["TINYINT", "INT", "BIGINT"],
     "decimal": ["DECIMAL(10, 2)"],
@@ -99,6 +101,7 @@ PLAIN: dict[str, st.SearchStrategy[Any]] = {
     "NULL": st.none(),
     "BOOLEAN": st.booleans(),
     "BYTES": st.binary(max_size=5),
+    "BITMAP": st.sets(st.integers(-3, 3)).map(lambda numbers: stored(from_numbers(numbers))),
     "FLOAT": st.floats(width=32),
     "DOUBLE": st.floats(),
     "DATE": st.dates(datetime.date(1600, 1, 1), datetime.date(2400, 1, 1)),

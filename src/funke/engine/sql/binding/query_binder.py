@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.binding.changelog_functions import bind_changelog_function
 from funke.engine.sql.binding.correlations import (
     TableFunctionFinder,
     bind_correlation,
@@ -171,6 +172,8 @@ class QueryBinder:
             relation, name = self.bind(source.query), None
         elif isinstance(source, queries.WindowFunction):
             relation, name = bind_window_table(source, self._bind_source, self.session), None
+        elif isinstance(source, queries.ChangelogFunction):
+            relation, name = bind_changelog_function(source, self._bind_source), None
         else:
             raise UnsupportedFeatureError(f"{_name_of(source)} behind FROM in SQL")
         names = source.column_aliases or tuple(column.name for column in relation.columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
 from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.not_nulls import NotNulls
@@ -114,6 +115,8 @@ _KINDS: dict[type[Relation], Callable[[Any], Kinds]] = {
     OverAggregation: lambda relation: INSERTS,
     # Those of the left side, whose rows it sends on.
     TemporalJoin: lambda join: kinds_of(join.input.inputs[0]),
+    ToChangelog: lambda relation: INSERTS,
+    FromChangelog: lambda relation: ALL_KINDS,
     # The end of the input comes once.
     FinalRows: lambda relation: INSERTS,
 }

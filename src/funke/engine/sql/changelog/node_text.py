@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column, Relation
 from funke.engine.sql.binding.window_relations import Firing, OverAggregation, WindowAggregation, Windows, WindowTable
 
@@ -18,6 +19,8 @@ def node_text(relation: Relation) -> str:
         return _window_aggregation(relation)
     if isinstance(relation, OverAggregation):
         return _over_aggregation(relation)
+    if isinstance(relation, (ToChangelog, FromChangelog)):
+        return _changelog_function(relation)
     return f"{type(relation).__name__}({', '.join(map(_name, relation.columns))})"
 
 
@@ -27,6 +30,11 @@ def _aggregation(aggregation: Aggregation) -> str:
     calls = [f"{_call(each, inputs)} AS EXPR${number}" for number, each in enumerate(aggregation.aggregates)]
     group_by = f"groupBy=[{', '.join(keys)}], " if keys else ""
     return f"GroupAggregate({group_by}select=[{', '.join([*keys, *calls])}])"
+
+
+def _changelog_function(relation: ToChangelog | FromChangelog) -> str:
+    name = "TO_CHANGELOG" if isinstance(relation, ToChangelog) else "FROM_CHANGELOG"
+    return f"ProcessTableFunction(invocation=[{name}(TABLE(#0))], select=[{','.join(map(_name, relation.columns))}])"
 
 
 def _window_aggregation(aggregation: WindowAggregation) -> str:

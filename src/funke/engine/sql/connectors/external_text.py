@@ -6,8 +6,10 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
+from funke.engine.types import bitmap_bytes
 from funke.engine.types.logical.atomic_types import (
     BinaryType,
+    BitmapType,
     BooleanType,
     DecimalType,
     DoubleType,
@@ -115,6 +117,7 @@ _WRITERS: dict[type[DataType], Callable[[Any], Text]] = {
     VariantType: lambda _: shown_text,
     BinaryType: lambda _: _bytes_text,
     VarBinaryType: lambda _: _bytes_text,
+    BitmapType: lambda _: bitmap_bytes.shown_text,
     TimeType: lambda _: _time_text,
     TimestampType: lambda _: _timestamp_text,
     LocalZonedTimestampType: lambda _: _instant_text,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from funke.engine.sql.functions.bitmaps import BITMAPS
 from funke.engine.sql.functions.casting import CASTING
 from funke.engine.sql.functions.collections import COLLECTIONS
 from funke.engine.sql.functions.comparison import COMPARISON
@@ -35,6 +36,7 @@ GROUPS: dict[str, tuple[Function, ...]] = {
     "Collections": COLLECTIONS,
     "JSON": JSON,
     "Variants": VARIANTS,
+    "Bitmaps": BITMAPS,
     "Surroundings": SURROUNDINGS,
 }
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from funke.engine.sql.functions.casting import cast_columns, cast_values
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
-from funke.engine.types.logical.atomic_types import BooleanType, VariantType
+from funke.engine.types.logical.atomic_types import BitmapType, BooleanType, VariantType
 from funke.engine.types.logical.casts import are_comparable
 from funke.engine.types.logical.common_type import common_type
 from funke.engine.types.logical.data_type import DataType, NullType
@@ -55,7 +55,7 @@ def _comparison_type(arguments: Sequence[Argument]) -> DataType | None:
 
 
 def _order_type(arguments: Sequence[Argument]) -> DataType | None:
-    if any(isinstance(each.type, (*CONSTRUCTED, VariantType)) for each in arguments):
+    if any(isinstance(each.type, (*CONSTRUCTED, BitmapType, VariantType)) for each in arguments):
         return None
     return _comparison_type(arguments)
 

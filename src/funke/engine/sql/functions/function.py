@@ -11,7 +11,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from funke.engine.errors import TypeMismatchError
-from funke.engine.types.logical.atomic_types import BooleanType, DecimalType, VariantType
+from funke.engine.types.logical.atomic_types import BitmapType, BooleanType, DecimalType, VariantType
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType, NullType
 from funke.engine.types.logical.families import (
@@ -117,6 +117,7 @@ _KINDS: dict[str, Kinds] = {
     "multiset": (MultisetType,),
     "row": (RowType,),
     "variant": (VariantType,),
+    "bitmap": (BitmapType,),
     "symbol": (SymbolType,),
 }
 

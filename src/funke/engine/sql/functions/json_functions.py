@@ -15,10 +15,10 @@ from typing import Any
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.json_paths import PathError, parse_path
 from funke.engine.sql.functions.value_casts import value_cast, value_text
-from funke.engine.types.logical.atomic_types import BooleanType, VarCharType, VariantType
+from funke.engine.types.logical.atomic_types import BitmapType, BooleanType, VarCharType, VariantType
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import APPROXIMATE, BINARY, LONGEST, NUMERIC, with_nullable
+from funke.engine.types.logical.families import APPROXIMATE, BINARY, LONGEST, NUMERIC, is_nullable, with_nullable
 from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.variant_text import shown_text
 
@@ -256,6 +256,11 @@ def _part(data_type: DataType, call: BoundCall) -> Callable[[Any], Any]:
     return lambda value: None if value is None else form(value)
 
 
+def _string_type(arguments: Sequence[Argument]) -> DataType | None:
+    given = arguments[0].type
+    return None if isinstance(given, BitmapType) else with_nullable(_STRING, is_nullable(given))
+
+
 def _string_body(call: BoundCall) -> Callable[..., Any]:
     form = _member(call.arguments[0], call)
     return lambda value: _write(form(value))
@@ -351,7 +356,7 @@ JSON: tuple[Function, ...] = (
         purpose="Whether a path leads somewhere.",
     ),
     *_tests(),
-    Function(("json_string",), "any", _STRING, body_for=_string_body, purpose="A value as JSON."),
+    Function(("json_string",), "any", _string_type, body_for=_string_body, purpose="A value as JSON."),
     Function(
         ("json_object",),
         "symbol | symbol, any, any...",

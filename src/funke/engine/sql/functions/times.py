@@ -31,7 +31,7 @@ from funke.engine.sql.functions.time_units import (
 from funke.engine.sql.functions.time_zones import zone_of
 from funke.engine.sql.functions.values import from_values
 from funke.engine.types.logical.atomic_types import BigIntType, BooleanType, IntType, VarCharType
-from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.data_type import DataType, NullType
 from funke.engine.types.logical.families import CHARACTER, LONGEST, any_nullable, with_nullable
 from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
 from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
@@ -43,6 +43,8 @@ _SECOND = "yyyy-MM-dd HH:mm:ss"
 _UTC = datetime.timezone.utc
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=_UTC)
 _MILLISECOND = datetime.timedelta(milliseconds=1)
+_MONTHS_BETWEEN = YearMonthIntervalType(YearMonthIntervalType.YearMonthResolution.MONTH)
+_MILLIS_BETWEEN = DayTimeIntervalType(DayTimeIntervalType.DayTimeResolution.SECOND, fractional_precision=3)
 # Milliseconds of the first and the last instant that years of four digits have; NULL stands for others.
 _FIRST, _LAST = -62_135_596_800_000, 253_402_300_799_999
 
@@ -260,6 +262,29 @@ def _timestampdiff_body(call: BoundCall) -> Callable[..., Any]:
     return lambda _, start, end: wrapped(difference(unit, first(start), second(end)), 32)
 
 
+def _interval_between_type(arguments: Sequence[Argument]) -> DataType | None:
+    """Of a kind with months, or in milliseconds, whichever units are named."""
+    end, start, interval = arguments[0].type, arguments[1].type, arguments[2].value
+    kinds = {type(each) for each in (end, start) if not isinstance(each, NullType)}
+    if len(kinds) > 1 or (kinds == {TimeType} and isinstance(interval, YearMonthIntervalType)):
+        return None
+    found = _MONTHS_BETWEEN if isinstance(interval, YearMonthIntervalType) else _MILLIS_BETWEEN
+    return with_nullable(found, any_nullable([end, start]))
+
+
+def _interval_between_body(call: BoundCall) -> Callable[..., Any]:
+    unit = "MONTH" if isinstance(call.result, YearMonthIntervalType) else "MILLISECOND"
+    last, first = (_local(each, call) for each in call.types[:2])
+    return lambda end, start, _: difference(unit, _in_millis(first(start)), _in_millis(last(end)))
+
+
+def _in_millis(moment: Any) -> Any:
+    """Without what is less than a millisecond, which Flink cuts off before it computes."""
+    if not isinstance(moment, (datetime.datetime, datetime.time)):
+        return moment
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
 def _convert_tz(text: str, source: str, target: str) -> str | None:
     moment = parse_pattern(text, _SECOND)
     if moment is None:
@@ -393,6 +418,13 @@ TIMES: tuple[Function, ...] = (
         _timestampdiff_type,
         body_for=_timestampdiff_body,
         purpose="How many whole units lie between two dates or times.",
+    ),
+    Function(
+        ("interval between",),
+        "datetime, datetime, symbol",
+        _interval_between_type,
+        body_for=_interval_between_body,
+        purpose="`(end - start) DAY TO SECOND`, or MONTH …: the time between two dates or times as an interval.",
     ),
     Function(
         ("convert_tz",),

@@ -33,6 +33,7 @@ from funke.engine.sql.syntax.expressions import (
     OrderItem,
     OverWindow,
     ScalarQuery,
+    TypeArgument,
     WindowBound,
 )
 from funke.engine.sql.syntax.position import Position
@@ -43,6 +44,8 @@ __all__ = ["ExpressionGrammar"]
 _NOT, _IS, _COMPARISON, _RANGE, _SUM, _PRODUCT, _SIGN = 26, 28, 30, 32, 40, 60, 80
 _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "TABLE")
 _WITH_PARENTHESIS = ("CAST", "TRY_CAST", "ROW")
+# Reserved words, so that no name can be meant.
+_INTERVAL_UNITS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 _TRUTHS = ("NULL", "TRUE", "FALSE", "UNKNOWN")
 
 
@@ -265,7 +268,18 @@ class ExpressionGrammar(TypeGrammar):
             return ScalarQuery(query, position=place)
         items = self.expressions()
         self.expect(")")
-        return items[0] if len(items) == 1 else Call("row", items, position=place)
+        if len(items) > 1:
+            return Call("row", items, position=place)
+        return self._interval_between(items[0], place) if self.at_any(*_INTERVAL_UNITS) else items[0]
+
+    def _interval_between(self, found: Expression, place: Position) -> Expression:
+        """`(end - start) DAY TO SECOND`."""
+        token = self.token
+        units = self.interval_units()
+        if not isinstance(found, Call) or found.name != "-" or len(found.arguments) != 2:
+            self.fail('Illegal expression. Was expecting "(DATETIME - DATETIME) INTERVALQUALIFIER"', token)
+        interval = TypeArgument(to_interval_type(units), position=self.position(token))
+        return Call("interval between", (*found.arguments, interval), position=self.span(place))
 
     def _word(self) -> Expression:
         token = self.token

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn, get_args
 
@@ -9,6 +10,7 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.parsing.pattern_grammar import PatternGrammar
 from funke.engine.sql.syntax.expressions import Call, Expression, Name, ScalarQuery, TableArgument
 from funke.engine.sql.syntax.queries import (
+    ChangelogFunction,
     Join,
     JoinKind,
     Lateral,
@@ -31,6 +33,8 @@ _WINDOW_ARGUMENTS = {
     "cumulate": ("data", "timecol", "step", "size", "offset"),
     "session": ("data", "timecol", "gap"),
 }
+# Those of functions between changes and rows. They keep no state that the last one could name.
+_CHANGELOG_ARGUMENTS = ("input", "op", "op_mapping", "uid")
 
 
 class RelationGrammar(PatternGrammar):
@@ -165,10 +169,14 @@ class RelationGrammar(PatternGrammar):
             self.fail("A table function is expected")
         if call.name in _WINDOW_ARGUMENTS and call.arguments and not is_lateral:
             return self._window_function(call)
+        if call.name in ("to_changelog", "from_changelog") and call.arguments and not is_lateral:
+            return self._changelog_function(call)
         return TableFunction(call, is_lateral, position=place)
 
     def _window_function(self, call: Call) -> Relation:
-        arguments = self._arguments_by_name(call)
+        arguments = self._arguments_by_name(call, _WINDOW_ARGUMENTS[call.name])
+        if arguments is None:
+            self._refuse_window(call)
         table, column = arguments.pop("data", None), arguments.pop("timecol", None)
         offset = arguments.pop("offset", None)
         sizes = tuple(arguments[name] for name in _WINDOW_ARGUMENTS[call.name] if name in arguments)
@@ -186,20 +194,41 @@ class RelationGrammar(PatternGrammar):
             position=call.position,
         )
 
-    def _arguments_by_name(self, call: Call) -> dict[str, Expression]:
-        names = list(_WINDOW_ARGUMENTS[call.name])
+    @staticmethod
+    def _arguments_by_name(call: Call, names: Sequence[str]) -> dict[str, Expression] | None:
+        """Arguments with the names that they have or stand for; None if these are others, or the same again."""
         plain = len(call.arguments) - len(call.argument_names)
         given = [*names[:plain], *(name.lower() for name in call.argument_names)]
         if len(given) != len(call.arguments) or not set(given) <= set(names) or len(set(given)) < len(given):
-            self._refuse_window(call)
+            return None
         return dict(zip(given, call.arguments))
 
     def _window_source(self, call: Call, table: Expression) -> tuple[Relation, tuple[Expression, ...]]:
+        return self._source_of(table) or self._refuse_window(call)
+
+    @staticmethod
+    def _source_of(table: Expression) -> tuple[Relation, tuple[Expression, ...]] | None:
+        """The table that an argument is, and what it is partitioned by."""
         if isinstance(table, TableArgument):
             return table.table, table.partition_by
         if isinstance(table, ScalarQuery):
             return SubQuery(table.query, position=table.position), ()
-        self._refuse_window(call)
+        return None
+
+    def _changelog_function(self, call: Call) -> Relation:
+        arguments = self._arguments_by_name(call, _CHANGELOG_ARGUMENTS)
+        source = None if arguments is None or "input" not in arguments else self._source_of(arguments["input"])
+        if arguments is None or source is None:
+            names, place = ", ".join(_CHANGELOG_ARGUMENTS), call.position or self.position()
+            self.fail_at(place, f"{call.name.upper()} at {place} needs ({names}): TABLE t, DESCRIPTOR(column), MAP[…].")
+        return ChangelogFunction(
+            call.name,  # type: ignore[arg-type]
+            source[0],
+            arguments.get("op"),
+            arguments.get("op_mapping"),
+            source[1],
+            position=call.position,
+        )
 
     def _time_column(self, call: Call, column: Expression) -> str:
         if isinstance(column, Call) and column.name == "descriptor" and len(column.arguments) == 1:

@@ -10,6 +10,7 @@ from funke.engine.sql.parsing.interval_literals import UNITS, IntervalUnits, to_
 from funke.engine.types.logical.atomic_types import (
     BigIntType,
     BinaryType,
+    BitmapType,
     BooleanType,
     CharType,
     DecimalType,
@@ -25,7 +26,7 @@ from funke.engine.types.logical.atomic_types import (
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import LONGEST
-from funke.engine.types.logical.row_type import RowField, RowType
+from funke.engine.types.logical.row_type import RowField, RowType, StructuredType
 from funke.engine.types.logical.time_types import (
     DateType,
     LocalZonedTimestampType,
@@ -47,8 +48,9 @@ _PLAIN: dict[str, Callable[[], DataType]] = {
     "BYTES": lambda: VarBinaryType(LONGEST),
     "DATE": DateType,
     "VARIANT": VariantType,
+    "BITMAP": BitmapType,
 }
-_UNSUPPORTED = {"RAW", "STRUCTURED", "BITMAP"}
+_UNSUPPORTED = {"RAW"}
 
 
 class TypeGrammar(Cursor):
@@ -198,6 +200,13 @@ class TypeGrammar(Cursor):
         self.expect(closing)
         return RowType(list(fields))
 
+    def _structured_type(self) -> DataType:
+        self.expect("<")
+        name = self.string()
+        fields = self.separated(self._row_field) if self.accept(",") else ()
+        self.expect(">")
+        return StructuredType(name, list(fields))
+
     def _row_field(self) -> RowField:
         name = self.identifier()
         found = self.data_type()
@@ -206,6 +215,7 @@ class TypeGrammar(Cursor):
 
 _READERS: dict[str, Callable[[TypeGrammar], DataType]] = {
     "DOUBLE": TypeGrammar._double_type,
+    "STRUCTURED": TypeGrammar._structured_type,
     "DECIMAL": TypeGrammar._decimal_type,
     "DEC": TypeGrammar._decimal_type,
     "NUMERIC": TypeGrammar._decimal_type,

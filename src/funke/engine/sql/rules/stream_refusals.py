@@ -1,12 +1,16 @@
-"""What a query cannot do in a stream is refused before its job starts."""
+"""What a query cannot do in a stream, or in a batch, is refused before its job starts."""
 
 from __future__ import annotations
 
 from funke.engine.flink_exceptions import TableException
+from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
 from funke.engine.sql.binding.relations import Aggregation, Relation, inputs_of
+from funke.engine.sql.changelog.change_kinds import INSERTS
+from funke.engine.sql.changelog.node_text import node_text
+from funke.engine.sql.changelog.requirements import require_kinds
 from funke.engine.sql.functions.user_aggregates import UserAggregate
 
-__all__ = ["refuse_in_streams"]
+__all__ = ["refuse_in_batches", "refuse_in_streams"]
 
 
 def refuse_in_streams(relation: Relation) -> None:
@@ -14,8 +18,18 @@ def refuse_in_streams(relation: Relation) -> None:
     if isinstance(relation, Aggregation) and _has_pandas(relation):
         # It wants all rows of a group at once.
         raise TableException("Pandas UDAFs are not supported in streaming mode currently.")
+    if isinstance(relation, FromChangelog):
+        require_kinds(relation.input, INSERTS, "StreamPhysicalProcessTableFunction")
     for each in inputs_of(relation):
         refuse_in_streams(each)
+
+
+def refuse_in_batches(relation: Relation) -> None:
+    """Refuses a relation of which some part looks at changes: a batch has results alone."""
+    if isinstance(relation, (ToChangelog, FromChangelog)):
+        raise TableException(f"{node_text(relation)} needs the changes of a stream; batch mode has none.")
+    for each in inputs_of(relation):
+        refuse_in_batches(each)
 
 
 def _has_pandas(aggregation: Aggregation) -> bool:

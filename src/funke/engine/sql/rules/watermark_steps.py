@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
 from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.expressions import calls_in
 from funke.engine.sql.binding.final_rows import FinalRows
@@ -46,6 +47,7 @@ _PASSING = (
     Deduplication,
     Expansion,
     FinalRows,
+    FromChangelog,
     Limit,
     LookupJoin,
     Normalization,
@@ -54,6 +56,7 @@ _PASSING = (
     Scan,
     Sort,
     TableAggregation,
+    ToChangelog,
     UnionAll,
 )
 _FOR_LATE_ROWS = WatermarkStep(1, is_for_late_rows=True)

@@ -22,6 +22,7 @@ from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.expressions import BoundExpression, conjuncts
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.not_nulls import NotNulls
+from funke.engine.sql.binding.ranks import Rank
 from funke.engine.sql.binding.relations import (
     Aggregation,
     BoundAggregate,
@@ -33,6 +34,7 @@ from funke.engine.sql.binding.relations import (
     Relation,
     Scan,
     Sort,
+    SortKey,
     UnionAll,
 )
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
@@ -47,8 +49,8 @@ from funke.engine.sql.operators.windows.window_table import AddWindows
 from funke.engine.sql.spark_plans.carried_columns import carried_schema, to_carried
 from funke.engine.sql.spark_plans.sorted_groups import FoldGroups
 from funke.engine.sql.spark_plans.spark_aggregates import has_twin, twin
+from funke.engine.sql.spark_plans.spark_columns import carried_input, written_output
 from funke.engine.sql.spark_plans.spark_expressions import expression_twin
-from funke.engine.sql.spark_plans.spark_inputs import carried_input
 from funke.engine.sql.spark_plans.task_code import PlanSettings, TaskCode
 from funke.engine.sql.spark_plans.task_steps import InTimeOrder, OperatorStep, ReadSplits, TaskStep, TypedColumns
 from funke.engine.sql.spark_plans.window_steps import LOCAL_TIME, LocalTimes, WindowColumns
@@ -126,8 +128,14 @@ class _Frames:
     def written(self, relation: Relation) -> DataFrame:
         rows, schema = self._rows(relation), written_schema(relation.columns)
         wanted = from_arrow_schema(schema, prefer_timestamp_ntz=is_timestamp_ntz_preferred())
-        if not rows.steps and _types(rows.frame.schema) == _types(wanted):
-            return rows.frame.toDF(*schema.names)
+        if not rows.steps:
+            made = [
+                written_output(rows.at(place), each.type, field.dataType)
+                for place, (each, field) in enumerate(zip(rows.columns, wanted))
+            ]
+            plain = [column.alias(name) for column, name in zip(made, schema.names) if column is not None]
+            if len(plain) == len(made):
+                return rows.frame.select(*plain)
         code = TaskCode.of(rows.inputs, rows.steps, rows.columns, self._settings, is_written=True)
         frame = rows.frame.mapInArrow(code, from_arrow_schema(schema))
         # By the clock of Spark's session, as everywhere in Spark.
@@ -228,7 +236,7 @@ class _Frames:
 
     def sort(self, sort: Sort) -> _Rows:
         rows = self.of(sort.input)
-        order = [_order(rows.at(key.index), key.is_ascending, key.nulls_first) for key in sort.keys]
+        order = _orders(rows, sort.keys)
         if sort.limit is not None:
             # Each task keeps no more than its first rows.
             return _Rows.plain(_limited(rows.frame.orderBy(*order), sort.offset, sort.limit), sort.columns)
@@ -241,12 +249,23 @@ class _Frames:
         return _Rows.plain(_limited(rows.frame, limit.offset, limit.limit), limit.columns)
 
     def final_rows(self, final: FinalRows) -> _Rows:
+        if isinstance(final.input, Rank):
+            return self._ranked(final.input)
         assert isinstance(final.input, Aggregation)
         aggregation = final.input
         grouped = self._grouped(
             self._rows(aggregation.input), aggregation.keys, aggregation.aggregates, final.columns, final.otherwise
         )
         return replace(grouped, columns=final.columns)
+
+    def _ranked(self, rank: Rank) -> _Rows:
+        rows, number = self.of(rank.input), f"c{len(rank.input.columns)}"
+        by = rows.all_at(rank.keys) or [F.lit(0)]
+        in_order = Window.partitionBy(*by).orderBy(*_orders(rows, rank.order))
+        numbered = rows.frame.withColumn(number, F.row_number().over(in_order).cast("bigint"))
+        # Each task keeps no more than the first rows of its keys.
+        chosen = numbered.filter(numbered[number].between(rank.first, rank.last))
+        return _Rows.plain(chosen if rank.has_number else chosen.drop(number), rank.columns)
 
     def _grouped(
         self,
@@ -320,12 +339,12 @@ class _Frames:
         return grouped.then(times, aggregation.columns)
 
 
-def _types(schema: Any) -> list[Any]:
-    return [each.dataType for each in schema]
-
-
 def _with_windows(columns: tuple[Column, ...], aggregation: WindowAggregation) -> tuple[Column, ...]:
     return (*columns, *aggregation.columns[-3:])
+
+
+def _orders(rows: _Rows, keys: Sequence[SortKey]) -> list[SparkColumn]:
+    return [_order(rows.at(key.index), key.is_ascending, key.nulls_first) for key in keys]
 
 
 def _order(column: SparkColumn, is_ascending: bool, nulls_first: bool) -> SparkColumn:

@@ -8,6 +8,7 @@ from typing import Any
 
 from funke.engine.config import flink_options as options
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
     BoundConstant,
@@ -191,7 +192,7 @@ def _plain_titles(relation: Relation, style: _Style) -> list[str]:
             return [node_text(relation), _exchange(relation.input, relation.partition_by)]
         if isinstance(relation, WindowTable) and relation.windows.kind == "session":
             return [node_text(relation), _exchange(relation.input, relation.partition_by or ())]
-        if isinstance(relation, WindowTable):
+        if isinstance(relation, (WindowTable, ToChangelog, FromChangelog)):
             return [node_text(relation)]
     fields = ", ".join(each.name for each in relation.columns)
     return [f"{'Logical' if style.is_logical else ''}{type(relation).__name__}(select=[{fields}])"]

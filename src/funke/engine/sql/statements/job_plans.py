@@ -20,7 +20,7 @@ from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.rules.needless_groups import without_needless_groups
 from funke.engine.sql.rules.ranks import with_ranks
 from funke.engine.sql.rules.stream_orders import with_stream_orders
-from funke.engine.sql.rules.stream_refusals import refuse_in_streams
+from funke.engine.sql.rules.stream_refusals import refuse_in_batches, refuse_in_streams
 from funke.engine.sql.rules.temporal_joins import check_versions
 from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.rules.watermark_steps import with_watermark_steps
@@ -52,8 +52,7 @@ def planned_rows(
 def _planned(
     session: TableSession, relation: Relation, accepted: Kinds, consumer: str, step: WatermarkStep | None
 ) -> Relation:
-    if session.is_streaming:
-        refuse_in_streams(relation)
+    (refuse_in_streams if session.is_streaming else refuse_in_batches)(relation)
     relation = _for_mode(session, relation)
     require_kinds(relation, accepted, consumer)
     changes = for_consumer(without_unused(relation), accepted, _change_settings(session, relation))

@@ -9,6 +9,7 @@ from funke.engine.sql.syntax.expressions import Call, Expression, OrderItem, Ove
 from funke.engine.sql.syntax.position import Position
 
 __all__ = [
+    "ChangelogFunction",
     "GroupBy",
     "InlineTable",
     "Join",
@@ -95,6 +96,17 @@ class WindowFunction(Relation):
     # In Flink's order: tumble (size), hop (slide, size), cumulate (step, size), session (gap).
     sizes: tuple[Expression, ...]
     offset: Expression | None = None
+    partition_by: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True)
+class ChangelogFunction(Relation):
+    """`TO_CHANGELOG(input => TABLE t, op => DESCRIPTOR(c), op_mapping => MAP[…])`, or FROM_CHANGELOG."""
+
+    kind: Literal["to_changelog", "from_changelog"]
+    input: Relation
+    op: Expression | None = None
+    op_mapping: Expression | None = None
     partition_by: tuple[Expression, ...] = ()
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from funke.engine.types.logical.atomic_types import (
     BigIntType,
     BinaryType,
+    BitmapType,
     BooleanType,
     CharType,
     DecimalType,
@@ -108,6 +109,7 @@ _TO_ARROW: dict[type[DataType], Callable[[Any], Any]] = {
     VariantType: lambda _: pa.utf8(),
     BinaryType: lambda data_type: pa.binary(data_type.length),
     VarBinaryType: lambda _: pa.binary(),
+    BitmapType: lambda _: pa.binary(),
     DecimalType: lambda data_type: pa.decimal128(data_type.precision, data_type.scale),
     DateType: lambda _: pa.date32(),
     TimeType: _to_time,

@@ -7,6 +7,7 @@ from funke.engine.types.logical.data_type import AtomicType, FractionalType, Int
 __all__ = [
     "BigIntType",
     "BinaryType",
+    "BitmapType",
     "BooleanType",
     "CharType",
     "DecimalType",
@@ -54,6 +55,10 @@ class BooleanType(AtomicType):
 
 class VariantType(AtomicType):
     """A document of JSON, whose parts are found by name and by place."""
+
+
+class BitmapType(AtomicType):
+    """A set of whole numbers of 32 bits."""
 
 
 class TinyIntType(IntegralType):

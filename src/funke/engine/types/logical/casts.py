@@ -7,6 +7,7 @@ from typing import Any
 from funke.engine.types.logical.atomic_types import (
     BigIntType,
     BinaryType,
+    BitmapType,
     BooleanType,
     CharType,
     DecimalType,
@@ -51,8 +52,8 @@ _MOMENTS: Kinds = (TimestampType, LocalZonedTimestampType)
 
 # To each type: from which types by itself, from which others by CAST.
 _RULES: dict[type[DataType], tuple[Kinds, Kinds]] = {
-    CharType: ((CharType,), (*PREDEFINED, *CONSTRUCTED, RawType)),
-    VarCharType: (CHARACTER, (*PREDEFINED, *CONSTRUCTED, RawType)),
+    CharType: ((CharType,), (*PREDEFINED, *CONSTRUCTED, RawType, BitmapType)),
+    VarCharType: (CHARACTER, (*PREDEFINED, *CONSTRUCTED, RawType, BitmapType)),
     BooleanType: ((BooleanType,), (*CHARACTER, *INTEGRAL, DecimalType)),
     BinaryType: ((BinaryType,), (*CHARACTER, VarBinaryType, RawType)),
     VarBinaryType: (BINARY, (*CHARACTER, RawType)),
@@ -72,6 +73,7 @@ _RULES: dict[type[DataType], tuple[Kinds, Kinds]] = {
     DayTimeIntervalType: ((DayTimeIntervalType,), (*EXACT, *CHARACTER)),
     RawType: ((RawType,), BINARY),
     VariantType: ((VariantType,), ()),
+    BitmapType: ((BitmapType,), ()),
 }
 
 
@@ -114,7 +116,9 @@ def _can_cast(source: Any, target: Any, is_explicit: bool) -> bool:
 
 
 def _can_cast_parts(source: Any, target: Any, is_explicit: bool) -> bool:
-    if type(source) is not type(target):
+    # A structured value is a row, for those who ask for one.
+    is_row = is_explicit and isinstance(source, RowType) and isinstance(target, RowType)
+    if type(source) is not type(target) and not is_row:
         return False
     first, second = _parts(source), _parts(target)
     return len(first) == len(second) and all(_can_cast(a, b, is_explicit) for a, b in zip(first, second))

@@ -10,6 +10,7 @@ from funke.engine.errors import ConfigurationError
 from funke.engine.types.logical.atomic_types import (
     BigIntType,
     BinaryType,
+    BitmapType,
     BooleanType,
     CharType,
     DecimalType,
@@ -32,7 +33,7 @@ from funke.engine.types.logical.interval_types import (
     YearMonthIntervalType,
     from_resolutions,
 )
-from funke.engine.types.logical.row_type import RowField, RowType
+from funke.engine.types.logical.row_type import RowField, RowType, StructuredType
 from funke.engine.types.logical.time_types import (
     DateType,
     LocalZonedTimestampType,
@@ -53,6 +54,7 @@ _PLAIN: dict[type[DataType], str] = {
     DoubleType: "DOUBLE",
     DateType: "DATE",
     VariantType: "VARIANT",
+    BitmapType: "BITMAP",
 }
 _SIZED: dict[type[DataType], str] = {
     CharType: "CHAR",
@@ -116,6 +118,9 @@ def _to_bare_text(data_type: Any, is_short: bool) -> str:
         return f"{data_type.type_name()}<{_to_text(data_type.element_type, is_short)}>"
     if isinstance(data_type, MapType):
         return f"MAP<{_to_text(data_type.key_type, is_short)}, {_to_text(data_type.value_type, is_short)}>"
+    if isinstance(data_type, StructuredType):
+        name = "'" + data_type.class_name.replace("'", "''") + "'"
+        return f"STRUCTURED<{', '.join([name, *(_field_text(each, is_short) for each in data_type)])}>"
     if isinstance(data_type, RowType):
         return f"ROW<{', '.join(_field_text(each, is_short) for each in data_type)}>"
     return _number_or_time_text(data_type, is_short)
@@ -181,6 +186,7 @@ _FROM_NAME: dict[str, Callable[[], DataType]] = {
     "BYTES": DataTypes.BYTES,
     "NULL": DataTypes.NULL,
     "VARIANT": VariantType,
+    "BITMAP": BitmapType,
 }
 
 
@@ -281,6 +287,15 @@ class _Parser:
                 self._expect(",")
             fields.append(self._parse_field())
         return DataTypes.ROW(fields)
+
+    def parse_structured(self) -> DataType:
+        self._expect("<")
+        name = self._next("text")
+        fields: list[RowField] = []
+        while not self._accept(">"):
+            self._expect(",")
+            fields.append(self._parse_field())
+        return StructuredType(name, fields)
 
     def _parse_field(self) -> RowField:
         name, data_type = self._next("name", "quoted"), self.parse_type()
@@ -387,4 +402,5 @@ _RULES: dict[str, Callable[[_Parser], DataType]] = {
     "MULTISET": _Parser.parse_multiset,
     "MAP": _Parser.parse_map,
     "ROW": _Parser.parse_row,
+    "STRUCTURED": _Parser.parse_structured,
 }

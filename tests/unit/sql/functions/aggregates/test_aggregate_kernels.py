@@ -19,6 +19,7 @@ from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.functions.decimals import EXACT
 from funke.engine.sql.functions.function import Argument
 from funke.engine.sql.functions.values import from_values, to_values
+from funke.engine.types.bitmap_bytes import from_numbers, stored
 from funke.engine.types.logical.sql_text import from_sql_text, to_sql_text
 from tests.harness.sql_calls import same
 
@@ -36,11 +37,14 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "TIMESTAMP(3)": st.datetimes(datetime.datetime(1900, 1, 1), datetime.datetime(2100, 1, 1)).map(
         lambda moment: moment.replace(microsecond=0, fold=0)
     ),
+    "BITMAP": st.sets(st.integers(-3, 3)).map(lambda numbers: stored(from_numbers(numbers))),
 }
 NUMBERS = ("TINYINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10, 2)", "DECIMAL(30, 5)")
 CALLS = [
-    *((name, each) for name in ("count", "min", "max") for each in VALUES),
+    *((name, each) for name in ("count", "min", "max") for each in VALUES if each != "BITMAP"),
     *((name, each) for name in ("sum", "sum0", "avg") for each in NUMBERS),
+    *((f"bitmap_build{form}", each) for form in ("_agg", "_cardinality_agg") for each in ("TINYINT", "INT")),
+    *((f"bitmap_{name}{form}", "BITMAP") for name in ("and", "or", "xor") for form in ("_agg", "_cardinality_agg")),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.formats.messages.avro_messages import AvroDecoder, AvroEncoder
 from funke.engine.formats.messages.raw_messages import RawDecoder, RawEncoder
@@ -14,6 +15,7 @@ from funke.engine.formats.table.avro_writer import AvroFileWriter
 from funke.engine.formats.table.raw_columns import RawLines, RawTableFormat
 from funke.engine.sql.connectors.formats.file_format_factory import FileFormatFactory
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
+from funke.engine.types.logical.atomic_types import BitmapType
 
 if TYPE_CHECKING:
     from funke.engine.formats.table.table_format import TableFileFormat
@@ -37,15 +39,25 @@ _ENDIANNESS = TableOption(
 )
 
 
+def _refuse_bitmaps(fields: tuple[RowField, ...]) -> None:
+    """Bytes of a file need not be a bitmap."""
+    if any(isinstance(each.data_type, BitmapType) for each in fields):
+        raise UnsupportedFeatureError(
+            "BITMAP in files", "BITMAP_TO_BYTES and BITMAP_FROM_BYTES go between it and BYTES"
+        )
+
+
 class ParquetFactory(FileFormatFactory):
     identifier = "parquet"
     purpose = "Apache Parquet: columns, compressed."
     options = (_UTC, _PARQUET_COMPRESSION)
 
     def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
+        _refuse_bitmaps(fields)
         return ParquetTableFormat(fields, values[_UTC])
 
     def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
+        _refuse_bitmaps(fields)
         return ParquetFileWriter(fields, values[_PARQUET_COMPRESSION].lower().replace("uncompressed", "none"))
 
 
@@ -55,9 +67,11 @@ class OrcFactory(FileFormatFactory):
     options = (_ORC_COMPRESSION,)
 
     def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
+        _refuse_bitmaps(fields)
         return OrcTableFormat(fields)
 
     def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
+        _refuse_bitmaps(fields)
         return OrcFileWriter(fields, values[_ORC_COMPRESSION].lower().replace("none", "uncompressed"))
 
 

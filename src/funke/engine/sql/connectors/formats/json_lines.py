@@ -34,6 +34,11 @@ class JsonLines(LineFileWriter):
     null_keys: str = "FAIL"
     null_key_literal: str = "null"
 
+    def __post_init__(self) -> None:
+        # Refuses types that have no form here before there are rows.
+        for each in self.fields:
+            self._writer(each.data_type)
+
     def pieces(self, batch: Any, kinds: Any = None) -> list[bytes]:
         cells = [self._cells(column, each) for column, each in zip(batch.columns, self.fields)]
         if self.ignores_nulls:

@@ -11,8 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.types.logical.atomic_types import (
     BinaryType,
+    BitmapType,
     BooleanType,
     DecimalType,
     DoubleType,
@@ -33,6 +35,8 @@ _EXACT = Context(prec=38)
 
 def plain_text(data_type: DataType, separator: str = " ") -> ValueText | None:
     """Return the function that writes values of a plain type; None for texts, numbers and nested types."""
+    if isinstance(data_type, BitmapType):
+        raise UnsupportedFeatureError("BITMAP in a text format", "BITMAP_TO_BYTES gives its bytes")
     for kind, make in _WRITERS.items():
         if isinstance(data_type, kind):
             return make(separator)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from funke.engine.sql.functions.aggregates.aggregate import AggregateCall, AggregateFunction
+from funke.engine.sql.functions.aggregates.bitmaps import BITMAP_AGGREGATES
 from funke.engine.sql.functions.aggregates.body_kernel import BodyKernel
 from funke.engine.sql.functions.aggregates.counting import COUNT
 from funke.engine.sql.functions.aggregates.distinct import DistinctKernel
@@ -40,6 +41,7 @@ AGGREGATES: tuple[AggregateFunction, ...] = (
     JSON_OBJECTAGG,
     PERCENTILE,
     *SPREADS,
+    *BITMAP_AGGREGATES,
 )
 
 _BY_NAME = {name: function for function in AGGREGATES for name in function.names}

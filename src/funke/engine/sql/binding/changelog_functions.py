@@ -1,0 +1,131 @@
+"""TO_CHANGELOG and FROM_CHANGELOG behind FROM: changes of a table as rows that say what they are, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.binding.relations import Column, Relation
+from funke.engine.sql.binding.scope import Scope, refused
+from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.sql.syntax import queries
+from funke.engine.types.logical.atomic_types import VarCharType
+from funke.engine.types.logical.families import CHARACTER, LONGEST
+from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.row import RowKind
+
+__all__ = ["FromChangelog", "ToChangelog", "bind_changelog_function"]
+
+_CODE = VarCharType(LONGEST)
+_NAMES = sorted(kind.name for kind in RowKind)
+
+
+@dataclass(frozen=True)
+class ToChangelog(Relation):
+    """The changes of the input as rows: what a change is called, then its columns; one without a code is dropped."""
+
+    input: Relation
+    codes: tuple[tuple[RowKind, str], ...]
+
+
+@dataclass(frozen=True)
+class FromChangelog(Relation):
+    """The rows of the input as the changes that stand in one of their columns, which is left out."""
+
+    input: Relation
+    place: int
+    kinds: tuple[tuple[str, RowKind], ...]
+
+
+def bind_changelog_function(
+    function: queries.ChangelogFunction, bind_source: Callable[[queries.Relation], tuple[Relation, Scope]]
+) -> Relation:
+    """The meaning of one of the two functions."""
+    if function.partition_by:
+        raise refused(
+            "Only tables with set semantics may be partitioned. Invalid PARTITION BY clause in the 0-th operand of "
+            f"table function '{function.kind.upper()}'",
+            function.position,
+        )
+    source, scope = bind_source(function.input)
+    columns = tuple(replace(column, name=named.name) for named, column in zip(scope.columns, source.columns))
+    bind = _to_changelog if function.kind == "to_changelog" else _from_changelog
+    return bind(source, columns, _op_column(function.op), _pairs(function.op_mapping))
+
+
+def _to_changelog(
+    source: Relation, columns: tuple[Column, ...], op: str, pairs: list[tuple[str, str]] | None
+) -> ToChangelog:
+    if op in [column.name for column in columns]:
+        raise ValidationException(f"Field names must be unique. Found duplicates: [{op}]")
+    codes = {kind: kind.name for kind in RowKind} if pairs is None else {}
+    for names, code in pairs or ():
+        for kind in map(_kind, names.split(",")):
+            if kind in codes:
+                raise _refused(f"Duplicate change operation: '{kind.name}'.")
+            codes[kind] = code
+    return ToChangelog((Column(op, _CODE), *columns), source, tuple(codes.items()))
+
+
+def _from_changelog(
+    source: Relation, columns: tuple[Column, ...], op: str, pairs: list[tuple[str, str]] | None
+) -> FromChangelog:
+    place = _place_of(op, columns)
+    kinds = {kind.name: kind for kind in RowKind} if pairs is None else {}
+    for codes, name in pairs or ():
+        kind = _kind(name)
+        if kind in kinds.values():
+            raise _refused(
+                f"Duplicate change operation: '{kind.name}'. Use comma-separated keys to map multiple codes to the "
+                "same operation (e.g., MAP['c, r', 'INSERT'])."
+            )
+        kinds.update((code.strip(), kind) for code in codes.split(","))
+    if RowKind.UPDATE_AFTER in kinds.values() and RowKind.UPDATE_BEFORE not in kinds.values():
+        raise ValidationException(
+            "The 'op_mapping' must include UPDATE_BEFORE for retract mode. Upsert mode (without UPDATE_BEFORE) is not "
+            "supported in this version."
+        )
+    return FromChangelog((*columns[:place], *columns[place + 1 :]), source, place, tuple(kinds.items()))
+
+
+def _place_of(op: str, columns: tuple[Column, ...]) -> int:
+    place = next((place for place, column in enumerate(columns) if column.name == op), None)
+    if place is None:
+        raise ValidationException(f"The op column '{op}' does not exist in the input schema.")
+    if not isinstance(columns[place].type, CHARACTER):
+        given = to_sql_text(columns[place].type)
+        raise ValidationException(f"The op column '{op}' must be of STRING type, but was '{given}'.")
+    return place
+
+
+def _op_column(descriptor: syntax.Expression | None) -> str:
+    if descriptor is None:
+        return "op"
+    if isinstance(descriptor, syntax.Call) and descriptor.name == "descriptor" and len(descriptor.arguments) == 1:
+        (column,) = descriptor.arguments
+        if isinstance(column, syntax.Name):
+            return column.parts[0]
+    raise ValidationException("The descriptor for argument 'op' must contain exactly one column name.")
+
+
+def _pairs(mapping: syntax.Expression | None) -> list[tuple[str, str]] | None:
+    """Keys and values of a MAP of constant texts."""
+    if mapping is None:
+        return None
+    parts = mapping.arguments if isinstance(mapping, syntax.Call) and mapping.name == "map" else ()
+    texts = [each.value for each in parts if isinstance(each, syntax.Literal) and isinstance(each.value, str)]
+    if not parts or len(texts) < len(parts):
+        raise ValidationException("The 'op_mapping' argument must be a constant MAP literal.")
+    return list(zip(texts[::2], texts[1::2]))
+
+
+def _kind(name: str) -> RowKind:
+    word = name.strip()
+    if word not in _NAMES:
+        raise _refused(f"Unknown change operation: '{word}'. Valid values are: [{', '.join(_NAMES)}].")
+    return RowKind[word]
+
+
+def _refused(reason: str) -> ValidationException:
+    return ValidationException(f"Invalid target mapping for argument 'op_mapping'. {reason}")
