@@ -447,9 +447,35 @@ def test_a_truncated_table_is_an_error_unless_it_may_be_ignored(shop):
         run.run_until(lambda: False)
     other = shop.start(ignores_truncate=True, start_mode="specific-offset", start_position=begin)
     other.run_until(lambda: other.changes == [("+I", (2, "b"))])
+    shop.run("create table items2 (id int)", "truncate items2")
     shop.run("drop table items")
     with pytest.raises(SourceError, match="was dropped"):
         other.run_until(lambda: False)
+
+
+def test_a_database_that_is_dropped_is_told(shop):
+    run = following(shop)
+    shop.run("insert into items values (1, 'a')")
+    settle(run, shop)
+    shop.server.run(f"drop database {shop.name}", f"create database {shop.name}")
+    with pytest.raises(SourceError, match="was dropped"):
+        run.run_until(lambda: False)
+
+
+def test_a_table_that_was_truncated_before_it_was_read(shop):
+    shop.run(
+        "insert into items values (1, 'a')", "create table items2 like items", "insert into items2 select * from items"
+    )
+    run = shop.start(table_pattern="items.*", is_parallel=True, parallelism=1)
+    while not run.enumerator._finished:
+        run.step()
+    run.checkpoint()
+    other = "items2" if run.enumerator._finished[0].chunk.table.name == "items" else "items"
+    run.kill()
+    shop.run(f"truncate {other}", f"insert into {other} values (7, 'b')")
+    run.run_until(lambda: run.checkpoint() or {row[0] for _, row in run.changes} == {1, 7})
+    shop.run(f"insert into {other} values (8, 'b')")
+    run.run_until(lambda: run.checkpoint() or len(run.changes) == 3)
 
 
 def test_where_to_start(shop):

@@ -47,11 +47,16 @@ METADATA: Mapping[str, Any] = {
     "op_ts": DataTypes.TIMESTAMP_LTZ(3, False),
     "row_kind": DataTypes.STRING(False),
 }
-_COMMENTS = re.compile(r"/\*.*?\*/|--[^\n]*|#[^\n]*", re.DOTALL)
+# Comments, and those that the server takes for statements.
+_COMMENTS = re.compile(r"/\*.*?\*/|^\s*(?:--|#)[^\n]*", re.DOTALL | re.MULTILINE)
+_MEANT_COMMENTS = re.compile(r"/\*M?!\d*(.*?)\*/", re.DOTALL)
 _DEFINITION = re.compile(r"\s*(?:ALTER|RENAME|DROP|CREATE)\b", re.IGNORECASE)
-_TRUNCATE = re.compile(r"\s*TRUNCATE\s+(?:TABLE\s+)?(.*)", re.IGNORECASE | re.DOTALL)
-_DROP = re.compile(r"\s*(?:DROP\s+TABLE|CREATE\s+OR\s+REPLACE\s+TABLE)\b", re.IGNORECASE)
+_TRUNCATE = re.compile(r"\s*TRUNCATE\b", re.IGNORECASE)
+_DROP_DATABASE = re.compile(r"\s*DROP\s+(?:DATABASE|SCHEMA)\b", re.IGNORECASE)
+_DROP = re.compile(r"\s*(?:DROP\s+(?:TABLE|DATABASE|SCHEMA)|CREATE\s+OR\s+REPLACE\s+TABLE)\b", re.IGNORECASE)
 _MANIPULATION = re.compile(r"\s*(?:INSERT|UPDATE|DELETE|REPLACE|LOAD|MERGE)\b", re.IGNORECASE)
+_WORDS = re.compile(r"[^\s`\"().,;=]+")
+_QUOTED = re.compile(r"[`\"]([^`\"]+)[`\"]")
 
 
 def output_fields(settings: MySqlCdcSettings) -> tuple[RowField, ...]:
@@ -118,25 +123,29 @@ class ChangeRows:
     def state(self, event: LogEvent) -> None:
         """Looks at a statement: it may change what tables are, or say that their rows are gone."""
         database, text = statement_of(event.body)
-        text = _COMMENTS.sub(" ", text)
+        text = _COMMENTS.sub(" ", _MEANT_COMMENTS.sub(r" \1 ", text))
         if _MANIPULATION.match(text):
-            for table in self._named(database, text):
+            for table in self._named(database, text, event.start):
                 raise SourceError(
                     f"the binary log holds at {event.start} a statement that changes {table.path} instead of its rows: "
                     "a session has set binlog_format to something else than ROW"
                 )
-        truncated = _TRUNCATE.match(text)
-        if truncated or _DROP.match(text):
-            self._check_gone(
-                self._named(database, truncated[1] if truncated else text), "truncated" if truncated else "dropped"
-            )
+        if _TRUNCATE.match(text):
+            self._check_gone(self._named(database, text, event.start), "truncated")
+        if _DROP.match(text):
+            self._check_gone(self._named(database, text, event.start), "dropped")
         if _DEFINITION.match(text):
-            found = self._named(database, text)
-            if found:
-                self._decode()
-                self._described.clear()
-            for table in found:
-                self._finder.table_changed(table)
+            self._define(text)
+
+    def _define(self, text: str) -> None:
+        """Whichever tables a definition mentions are looked at: that does no harm to others."""
+        lowered = text.casefold()
+        mentioned = [each for each in self._finder.tables if each.name.replace("`", "``").casefold() in lowered]
+        if mentioned:
+            self._decode()
+            self._described.clear()
+        for table in mentioned:
+            self._finder.table_changed(table)
 
     def _check_gone(self, tables: Sequence[MySqlTable], what: str) -> None:
         if tables and not (what == "truncated" and self._settings.ignores_truncate):
@@ -146,14 +155,25 @@ class ChangeRows:
                 f"anew without its state{hint if what == 'truncated' else ''}"
             )
 
-    def _named(self, database: str, text: str) -> list[MySqlTable]:
-        """The tables that a statement may be about."""
-        words = set(re.findall(r"[^\s`\"().,;=]+", text)) | set(re.findall(r"[`\"]([^`\"]+)[`\"]", text))
+    def _named(self, database: str, text: str, position: LogPosition) -> list[MySqlTable]:
+        """The tables that a statement names, or whose database it drops, but for those that were read behind it."""
+        words = {each.casefold() for each in _WORDS.findall(text)} | {each.casefold() for each in _QUOTED.findall(text)}
+        is_of_database = _DROP_DATABASE.match(text) is not None
         return [
             each
             for each in self._finder.tables
-            if each.name in words and (each.database == database or each.database in words)
+            if (each.database.casefold() in words or (each.database == database and not is_of_database))
+            and (each.name.casefold() in words or is_of_database)
+            and not self._was_read_behind(each, position)
         ]
+
+    def _was_read_behind(self, table: MySqlTable, position: LogPosition) -> bool:
+        parts = None if self._seam is None else self._seam.table(table.path)
+        return (
+            self._seam is not None
+            and parts is not None
+            and bool(self._seam.snapshots_that_see(position)[parts.snapshots].all())
+        )
 
     @property
     def is_full(self) -> bool:
@@ -194,14 +214,10 @@ class ChangeRows:
             self._leave_out(kinds, layout, block, [transaction for _, transaction in events])
         rows = np.flatnonzero(kinds != _NO_ROW)
         kinds = kinds[rows]
-        columns = (
-            [
-                each.fit(logged_column(block, block.cells(each.place).of(rows), each.column, each.store))
-                for each in layout.wanted
-            ]
-            if len(block)
-            else [pa.array([], each.type) for each in self._schema][: len(layout.wanted)]
-        )
+        columns = [
+            each.fit(logged_column(block, block.cells(each.place).of(rows), each.column, each.store))
+            for each in layout.wanted
+        ]
         times_ms = np.array([event.time_s * 1000 for event, _ in events], np.int64)[block.events[rows]]
         columns += metadata_columns(self._settings, layout.table, times_ms, kinds)
         batch = ColumnBatch(pa.RecordBatch.from_arrays(columns, schema=self._schema), None, kinds)
@@ -230,11 +246,11 @@ class ChangeRows:
         keys = logged_column(block, block.cells(chunk.place), chunk.column, chunk.store)
         if layout.table.chunk_value is None:
             return parts.snapshots[np.searchsorted(np.array(parts.lows, object), keys.to_pylist(), "right")]
-        texts = _key_texts(keys, chunk.column.digits)
+        texts = _key_texts(keys)
         return parts.snapshots[np.asarray(self._questions.chunks(layout.table, parts.lows, texts), np.int64)]
 
 
-def _key_texts(keys: Any, digits: int) -> list[str | None]:
+def _key_texts(keys: Any) -> list[str | None]:
     """Keys as the bounds of parts are written."""
     if pa.types.is_binary(keys.type):
         return [None if key is None else key.hex() for key in keys.to_pylist()]

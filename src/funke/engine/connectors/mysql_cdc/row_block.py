@@ -59,10 +59,10 @@ class RowBlock:
             found.append((places, lengths))
         if (at != ends).any():
             raise SourceError("the rows of an event of the binary log do not end where the event does")
-        steps: Any = (
-            np.repeat(np.arange(len(events)), [len(each) for each in events]) if events else np.zeros(0, np.int64)
-        )
-        owners: Any = np.concatenate(events) if events else np.zeros(0, np.int64)
+        if not events:  # and no rows
+            events, found = [active], [self._step(active, columns)[:2]]
+        steps: Any = np.repeat(np.arange(len(events)), [len(each) for each in events])
+        owners: Any = np.concatenate(events)
         order = np.lexsort((steps, owners))
         self.events, self.numbers = owners[order], steps[order]
         self._cells = [
@@ -70,7 +70,7 @@ class RowBlock:
                 np.concatenate([places[column] for places, _ in found])[order],
                 np.concatenate([lengths[column] for _, lengths in found])[order],
             )
-            for column in range(len(columns) if found else 0)
+            for column in range(len(columns))
         ]
 
     def _step(self, at: Any, columns: Sequence[StoredColumn]) -> tuple[Any, Any, Any]:

@@ -73,6 +73,11 @@ class LayoutFinder:
     def table_changed(self, table: MySqlTable) -> None:
         """A statement has changed a table: unless the log names columns, others may only have come behind them."""
         now = self._questions.columns(table)
+        if not now:
+            raise SourceError(
+                f"the table {table.path} was dropped or renamed, and the log does not say which rows it had. Start the "
+                "job anew without its state"
+            )
         if not _begins_with(now, self._columns[table.path]) and not self._questions.names_are_logged():
             raise SourceError(f"the columns of the table {table.path} were changed. {_ADVICE}")
         self._columns[table.path] = now
