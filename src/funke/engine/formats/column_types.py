@@ -62,7 +62,7 @@ def to_type_info(data_type: Any, is_padded: bool = False) -> TypeInformation:
         return Types.LIST(to_type_info(data_type.element_type, is_padded))
     if name == "MapType":
         return Types.MAP(to_type_info(data_type.key_type, is_padded), to_type_info(data_type.value_type, is_padded))
-    if name == "RowType":
+    if name in ("RowType", "StructuredType"):
         types = [to_type_info(each, is_padded) for each in data_type.field_types()]
         return Types.ROW_NAMED(list(data_type.field_names()), types)
     raise TypeMismatchError(f"{data_type!r} is neither a TypeInformation nor a DataType that streams and files have")

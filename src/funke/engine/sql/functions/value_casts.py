@@ -39,7 +39,7 @@ from funke.engine.types.logical.collection_types import ArrayType, MapType, Mult
 from funke.engine.types.logical.data_type import DataType, NullType
 from funke.engine.types.logical.families import APPROXIMATE, BINARY, CHARACTER, INTEGRAL, INTERVAL, NUMERIC
 from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.logical.row_type import RowType, StructuredType
 from funke.engine.types.logical.sql_text import to_sql_text
 from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 from funke.engine.types.number_text import double_text, float_text
@@ -87,6 +87,9 @@ def value_text(data_type: Any, session: Session) -> Callable[[Any], str]:
         return lambda moment: timestamp_text(moment, data_type.precision)
     if isinstance(data_type, LocalZonedTimestampType):
         return lambda moment: timestamp_text(moment.astimezone(session.zone), data_type.precision)
+    if isinstance(data_type, StructuredType):
+        named = [(each.name, _part_text(each.data_type, session)) for each in data_type]
+        return lambda row: "(" + ", ".join(f"{name}={write(each)}" for (name, write), each in zip(named, row)) + ")"
     if isinstance(data_type, RowType):
         parts = [_part_text(each, session) for each in data_type.field_types()]
         return lambda row: "(" + ", ".join(write(each) for write, each in zip(parts, row)) + ")"
@@ -335,7 +338,7 @@ def _to_interval(source: DataType, target: Any, session: Session) -> Cast | None
 
 
 def _to_constructed(source: Any, target: Any, session: Session) -> Cast | None:
-    if type(source) is not type(target):
+    if type(source) is not type(target) and not (isinstance(source, RowType) and isinstance(target, RowType)):
         return None
     if isinstance(target, RowType):
         parts = [_part_cast(a, b, session) for a, b in zip(source.field_types(), target.field_types())]

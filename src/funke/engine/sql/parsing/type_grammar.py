@@ -26,7 +26,7 @@ from funke.engine.types.logical.atomic_types import (
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import LONGEST
-from funke.engine.types.logical.row_type import RowField, RowType
+from funke.engine.types.logical.row_type import RowField, RowType, StructuredType
 from funke.engine.types.logical.time_types import (
     DateType,
     LocalZonedTimestampType,
@@ -50,7 +50,7 @@ _PLAIN: dict[str, Callable[[], DataType]] = {
     "VARIANT": VariantType,
     "BITMAP": BitmapType,
 }
-_UNSUPPORTED = {"RAW", "STRUCTURED"}
+_UNSUPPORTED = {"RAW"}
 
 
 class TypeGrammar(Cursor):
@@ -200,6 +200,14 @@ class TypeGrammar(Cursor):
         self.expect(closing)
         return RowType(list(fields))
 
+    def _structured_type(self) -> DataType:
+        """`STRUCTURED<'com.example.User', name STRING>`."""
+        self.expect("<")
+        class_name = self.string()
+        fields = self.separated(self._row_field) if self.accept(",") else ()
+        self.expect(">")
+        return StructuredType(class_name, list(fields))
+
     def _row_field(self) -> RowField:
         name = self.identifier()
         found = self.data_type()
@@ -224,4 +232,5 @@ _READERS: dict[str, Callable[[TypeGrammar], DataType]] = {
     "MULTISET": TypeGrammar._multiset_type,
     "MAP": TypeGrammar._map_type,
     "ROW": TypeGrammar._row_type,
+    "STRUCTURED": TypeGrammar._structured_type,
 }

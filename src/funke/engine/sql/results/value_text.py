@@ -20,7 +20,7 @@ from funke.engine.types.logical.atomic_types import (
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.logical.row_type import RowType, StructuredType
 from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType, TimeType
 from funke.engine.types.number_text import double_text, float_text
 
@@ -111,6 +111,11 @@ def _row_text(value: Any, data_type: Any, zone: datetime.tzinfo | None) -> str:
     return f"({', '.join(value_text(each, field.data_type, zone) for each, field in zip(value, data_type))})"
 
 
+def _object_text(value: Any, data_type: Any, zone: datetime.tzinfo | None) -> str:
+    fields = (f"{field.name}={value_text(each, field.data_type, zone)}" for each, field in zip(value, data_type))
+    return f"({', '.join(fields)})"
+
+
 _Text = Callable[[Any, Any, "datetime.tzinfo | None"], str]
 _TEXTS: tuple[tuple[type[DataType] | tuple[type[DataType], ...], _Text], ...] = (
     (BooleanType, lambda value, *_: str(value).upper()),
@@ -126,5 +131,6 @@ _TEXTS: tuple[tuple[type[DataType] | tuple[type[DataType], ...], _Text], ...] = 
     (ArrayType, _array_text),
     (MapType, _map_text),
     (MultisetType, _multiset_text),
+    (StructuredType, _object_text),
     (RowType, _row_text),
 )

@@ -9,7 +9,7 @@ from funke.engine.types.logical.collection_types import require_type
 from funke.engine.types.logical.data_type import DataType, require
 from funke.engine.types.row import Row, RowKind, _create_row
 
-__all__ = ["RowField", "RowType"]
+__all__ = ["RowField", "RowType", "StructuredType"]
 
 
 class RowField:
@@ -153,3 +153,11 @@ class RowType(DataType):
 
     def __repr__(self) -> str:
         return f"RowType({','.join(map(repr, self.fields))})"
+
+
+class StructuredType(RowType):
+    """The type of objects of a class: rows that have a name, by which types with the same fields are told apart."""
+
+    def __init__(self, class_name: str, fields: list[RowField] | None = None, nullable: bool = True) -> None:
+        super().__init__(fields, nullable)
+        self.class_name = class_name

@@ -33,7 +33,7 @@ from funke.engine.types.logical.interval_types import (
     YearMonthIntervalType,
     from_resolutions,
 )
-from funke.engine.types.logical.row_type import RowField, RowType
+from funke.engine.types.logical.row_type import RowField, RowType, StructuredType
 from funke.engine.types.logical.time_types import (
     DateType,
     LocalZonedTimestampType,
@@ -118,6 +118,10 @@ def _to_bare_text(data_type: Any, is_short: bool) -> str:
         return f"{data_type.type_name()}<{_to_text(data_type.element_type, is_short)}>"
     if isinstance(data_type, MapType):
         return f"MAP<{_to_text(data_type.key_type, is_short)}, {_to_text(data_type.value_type, is_short)}>"
+    if isinstance(data_type, StructuredType):
+        # Descriptions of fields are no part of it.
+        fields = ", ".join(f"{quoted(each.name)} {_to_text(each.data_type, is_short)}" for each in data_type)
+        return f"STRUCTURED<'{data_type.class_name}', {fields}>"
     if isinstance(data_type, RowType):
         return f"ROW<{', '.join(_field_text(each, is_short) for each in data_type)}>"
     return _number_or_time_text(data_type, is_short)
@@ -285,6 +289,18 @@ class _Parser:
             fields.append(self._parse_field())
         return DataTypes.ROW(fields)
 
+    def parse_structured(self) -> DataType:
+        self._expect("<")
+        class_name = self._next("text")
+        fields: list[RowField] = []
+        while self._accept(","):
+            # One without fields has a comma all the same.
+            if not (fields or self._peek("name", "quoted")):
+                break
+            fields.append(self._parse_field())
+        self._expect(">")
+        return StructuredType(class_name, fields)
+
     def _parse_field(self) -> RowField:
         name, data_type = self._next("name", "quoted"), self.parse_type()
         return RowField(name, data_type, self._next("text") if self._peek("text") else None)
@@ -390,4 +406,5 @@ _RULES: dict[str, Callable[[_Parser], DataType]] = {
     "MULTISET": _Parser.parse_multiset,
     "MAP": _Parser.parse_map,
     "ROW": _Parser.parse_row,
+    "STRUCTURED": _Parser.parse_structured,
 }
