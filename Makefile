@@ -36,7 +36,7 @@ SECONDS = 600
 SHAPES = 500
 soak: venv
 	@FUNKE_TEST_SHAPES=$(SHAPES) $(RUN)/python -m pytest -q --timeout 3600 -k shape tests/unit/runtime/pipelined
-	@$(RUN)/python tools/kafka_soak.py --seconds 90 $(if $(SEED),--seed $(SEED))
+	@$(RUN)/python tools/kafka_soak.py $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults)
 	@$(RUN)/python tools/soak.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS)) $(if $(FAULTS),--faults)
 
 layers: venv

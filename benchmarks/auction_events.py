@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv
+from pyarrow import csv, parquet
 
 FILES = 2
 START_MS = 1_700_000_000_000
@@ -53,6 +53,25 @@ def auction_files(folder: Path, events: int) -> Path:
             csv.write_csv(table.take(np.flatnonzero(numbers % FILES == place)), file, options)
     for file in files:
         file.close()
+    (target / "_done").touch()
+    return target
+
+
+def parquet_of(files: Path) -> Path:
+    """The same events as Parquet files; made once."""
+    target = files.with_name(f"{files.name}-parquet")
+    if (target / "_done").exists():
+        return target
+    target.mkdir(exist_ok=True)
+    moment = pa.timestamp("ms")
+    names = ["kind", "date_time", "n1", "n2", "n3", "n4", "n5", "ends", "s1", "s2", "s3", "s4", "s5", "extra"]
+    types = {name: pa.int64() if name[0] == "n" else pa.utf8() for name in names}
+    types |= {"kind": pa.int32(), "date_time": moment, "ends": moment}
+    reading = csv.ReadOptions(column_names=names)
+    converting = csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
+    for part in sorted(files.glob("*.csv")):
+        table = csv.read_csv(part, reading, convert_options=converting)
+        parquet.write_table(table, target / f"{part.stem}.parquet", row_group_size=_CHUNK)
     (target / "_done").touch()
     return target
 

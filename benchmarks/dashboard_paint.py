@@ -49,7 +49,7 @@ class Paint:
 @cache
 def first_paint() -> Paint:
     """Measures with nothing in the browser's cache."""
-    with _service() as url, _browser() as browser:
+    with _service() as url, open_browser() as browser:
         browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _WATCH})
         browser.execute_cdp_cmd("Network.enable", {})
         browser.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": True})
@@ -85,7 +85,8 @@ def _service() -> Iterator[str]:
 
 
 @contextmanager
-def _browser() -> Iterator[Any]:
+def open_browser() -> Iterator[Any]:
+    """The system's Chromium, without a window."""
     from selenium import webdriver
 
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

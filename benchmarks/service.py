@@ -11,11 +11,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+from dashboard_paint import open_browser
 
 __all__ = ["burst_ratio", "observed_ratio", "overview_ms", "submission_s"]
 
@@ -133,18 +135,40 @@ def overview_ms(ended: int = 100, running: int = 5) -> float:
 # Watching
 
 
-def observed_ratio(arguments: list[str], runs: int = 3) -> tuple[float, float, float]:
-    """Throughput of jobs.py in the service, watched, against plain Python, in turns; and the seconds of both."""
-    plain, observed = [], []
+@dataclass(frozen=True)
+class Watched:
+    """Medians of alternating runs of the same program over the same files, in seconds."""
+
+    plain_s: float
+    # In the service, with figures for Prometheus, and with pages that are asked for as a browser would, without one.
+    asked_s: float
+    # The same with the page of the job's graph open in a browser, which draws on the same processors.
+    drawn_s: float
+
+    @property
+    def ratio(self) -> float:
+        """Throughput with everything against none of it."""
+        return self.plain_s / self.drawn_s
+
+
+def observed_ratio(arguments: list[str], runs: int = 3) -> Watched:
+    """What it costs to run jobs.py in a service, watched; while the plain program runs, there is no service."""
+    times: dict[str, list[float]] = {"plain": [], "asked": [], "drawn": []}
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory(prefix="funke-bench-") as home:
+            times["plain"].append(_seconds([sys.executable, "-m", "funke", "jobs.py", *arguments], home))
+        times["asked"].append(_watched_s(arguments, _asking))
+        times["drawn"].append(_watched_s(arguments, _drawing))
+    return Watched(*(statistics.median(each) for each in times.values()))
+
+
+def _watched_s(arguments: list[str], watching: Callable[[Service], AbstractContextManager[None]]) -> float:
     reporter = "metrics.reporter.p.factory.class=org.apache.flink.metrics.prometheus.PrometheusReporterFactory"
-    with running_service(reporter) as service, _watching(service):
-        for number in range(runs):
-            plain.append(_seconds([sys.executable, "-m", "funke", "jobs.py", *arguments], service.home + "-plain"))
-            service.await_driver(number + 1)
+    with running_service(reporter, "metrics.reporter.p.port=0") as service:
+        service.await_driver(1)
+        with watching(service):
             service.funke("run", "-t", "remote", "jobs.py", *arguments)
-            observed.append(_seconds_in(service.home))
-    first, second = statistics.median(plain), statistics.median(observed)
-    return first / second, first, second
+        return _seconds_in(service.home)
 
 
 def _seconds(command: list[str], home: str) -> float:
@@ -164,30 +188,69 @@ def _told(printed: str) -> float:
 
 
 @contextlib.contextmanager
-def _watching(service: Service) -> Iterator[None]:
+def _asking(service: Service) -> Iterator[None]:
     """What an open page of a job asks for, and Prometheus."""
+
+    def look(client: httpx.Client, is_over: threading.Event) -> None:
+        while not is_over.wait(1):
+            job = _running_job(client)
+            if job is None:
+                continue
+            vertices = [each["id"] for each in client.get(job).json()["vertices"]]
+            paths = ["/overview", "/jobs/overview", "/config", job]
+            for each in vertices:
+                own = f"{job}/vertices/{each}"
+                paths += [own, f"{own}/backpressure", f"{own}/subtasks/metrics?get=numRecordsInPerSecond,numRecordsIn"]
+            with (
+                contextlib.suppress(httpx.HTTPError),
+                client.stream("GET", "/v1/funke/live", params={"path": paths}, timeout=10) as stream,
+            ):
+                for _ in stream.iter_bytes():
+                    if is_over.is_set():
+                        return
+
+    with _in_threads(service, look, _scrape):
+        yield
+
+
+@contextlib.contextmanager
+def _drawing(service: Service) -> Iterator[None]:
+    """The page of the job that runs last, in a browser; and Prometheus."""
+    with open_browser() as browser:
+        browser.set_window_size(1440, 900)
+        browser.get(service.url)
+
+        def look(client: httpx.Client, is_over: threading.Event) -> None:
+            shown = None
+            while not is_over.wait(1):
+                job = _running_job(client)
+                if job not in (None, shown):
+                    shown = job
+                    browser.get(f"{service.url}/#{job}/graph")
+
+        with _in_threads(service, look, _scrape):
+            yield
+
+
+def _running_job(client: httpx.Client) -> str | None:
+    jobs = client.get("/jobs/overview").json()["jobs"]
+    return next((f"/jobs/{each['jid']}" for each in reversed(jobs) if each["state"] == "RUNNING"), None)
+
+
+def _scrape(client: httpx.Client, is_over: threading.Event) -> None:
+    while not is_over.wait(5):
+        client.get("/metrics")
+
+
+@contextlib.contextmanager
+def _in_threads(service: Service, *loops: Callable[[httpx.Client, threading.Event], None]) -> Iterator[None]:
     is_over = threading.Event()
 
-    def scrape() -> None:
-        while not is_over.wait(5):
-            httpx.get(f"{service.url}/metrics")
+    def run(loop: Callable[[httpx.Client, threading.Event], None]) -> None:
+        with httpx.Client(base_url=service.url) as client:
+            loop(client, is_over)
 
-    def look() -> None:
-        while not is_over.wait(1):
-            jobs = httpx.get(f"{service.url}/jobs/overview").json()["jobs"]
-            running = [each["jid"] for each in jobs if each["state"] == "RUNNING"]
-            if running:
-                job = f"/jobs/{running[-1]}"
-                paths = ["/overview", "/jobs/overview", job, f"{job}/checkpoints", f"{job}/exceptions"]
-                with (
-                    contextlib.suppress(httpx.HTTPError),
-                    httpx.stream("GET", f"{service.url}/v1/funke/live", params={"path": paths}, timeout=5) as stream,
-                ):
-                    for _ in stream.iter_bytes():
-                        if is_over.is_set():
-                            return
-
-    threads = [threading.Thread(target=each, daemon=True) for each in (scrape, look)]
+    threads = [threading.Thread(target=run, args=(each,), daemon=True) for each in loops]
     for thread in threads:
         thread.start()
     try:
@@ -195,7 +258,7 @@ def _watching(service: Service) -> Iterator[None]:
     finally:
         is_over.set()
         for thread in threads:
-            thread.join(10)
+            thread.join(20)
 
 
 # Bursts

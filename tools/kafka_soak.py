@@ -1,101 +1,79 @@
-"""Kafka in, a balance by account, Kafka out, exactly once: the broker goes away, slots die, partitions are added.
+"""Kafka in, a balance by account, a topic and a table out, exactly once: brokers, slots and connections go away.
 
-    python tools/kafka_soak.py [--seconds 120] [--seed N] [--folder F]
+    python tools/kafka_soak.py [--seconds 180] [--seed N] [--folder F] [--faults]
 
-Transfers are written all the while. Once the broker is away for 30 seconds, and once a slot dies while it is; what else
-happens, and when, is chance. In the end readers of committed records must see each transfer once, and the
-balances must be right. The broker is one of its own.
+Transfers are written all the while. Once both brokers are away for 30 seconds, and once a slot dies while they are;
+leaders move, the broker that leads dies, partitions are added, the database closes all connections. What else happens,
+and when, is chance. In the end readers of committed records and the table must have each transfer once, and the
+balances must be right. With `--faults` a job of the same kind is killed first at every named step, also in epochs.
+Brokers and database are of its own.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import contextlib
 import random
+import shutil
 import signal
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.harness.kafka_broker import BrokerProcess, KafkaBroker
+from tests.harness.kafka_cluster import BrokerCluster
+from tests.harness.postgres_server import PASSWORD, USER, PostgresServer, running_postgres
 from tools import kafka_soak_job
-from tools.kafka_soak_job import SOURCE, TARGET
+from tools.kafka_fault_walk import walk
+from tools.kafka_soak_job import SOURCE, TARGET, table, variables_of
 from tools.killable_job import KillableJob
+from tools.transfers import TransferWriter, committed, outcome, rows
 
-_PER_SECOND, _ACCOUNTS = 500, 40
 _LONG_OUTAGE_S, _SHORT_OUTAGE_S = 30.0, 5.0
+_CLOSING_S = 8.0
 # Beyond this the job counts as stuck.
 _PATIENCE_S = 180.0
 _OPTIONS = {"execution.checkpointing.interval": "500 ms", "restart-strategy.fixed-delay.delay": "500 ms"}
 
 
-def transfer(number: int) -> dict[str, int]:
-    """Always the same for a number."""
-    return {"id": number, "account": number * 7 % _ACCOUNTS, "amount": number % 13 - 6}
-
-
-class Writer:
-    """Writes transfers, so many a second, whether the broker is there or not."""
-
-    def __init__(self, servers: str) -> None:
-        from confluent_kafka import Producer
-
-        settings = {"enable.idempotence": True, "topic.metadata.refresh.interval.ms": 1_000, "log_level": 0}
-        self._producer = Producer({"bootstrap.servers": servers, **settings})
-        self._is_over = threading.Event()
-        self.count = 0
-        self._thread = threading.Thread(target=self._write)
-        self._thread.start()
-
-    def _write(self) -> None:
-        begin = time.monotonic()
-        while not self._is_over.wait(0.01):
-            while self.count < (time.monotonic() - begin) * _PER_SECOND:
-                made = transfer(self.count)
-                self._producer.produce(SOURCE, json.dumps(made), str(made["account"]))
-                self.count += 1
-            self._producer.poll(0)
-
-    def stop(self) -> None:
-        """No more of them."""
-        self._is_over.set()
-        self._thread.join()
-
-    def flush(self) -> None:
-        """All of them have arrived."""
-        left = self._producer.flush(_PATIENCE_S)
-        assert left == 0, f"{left} transfers have not arrived"
-
-
 class Disturbances:
-    """Does to broker and job what chance says."""
+    """Does to brokers, database and job what chance says."""
 
-    def __init__(self, broker: BrokerProcess, job: KillableJob, chance: random.Random) -> None:
-        self._broker, self._job, self._chance = broker, job, chance
+    def __init__(
+        self, brokers: BrokerCluster, database: PostgresServer, job: KillableJob, chance: random.Random
+    ) -> None:
+        self._brokers, self._database, self._job, self._chance = brokers, database, job, chance
         self.happened: Counter[str] = Counter()
         self._partitions = 4
 
     def run(self, seconds: float) -> None:
         """All kinds at least once, and then what chance says."""
         end = time.monotonic() + seconds
-        self._pause()
-        self._kill_slot()
-        self._pause()
-        self._add_partition()
-        self._pause()
-        self._stop_broker(_LONG_OUTAGE_S)
-        self._pause()
-        self._stop_broker(_SHORT_OUTAGE_S, with_kill=True)
+        for happen in (
+            self._kill_slot,
+            self._add_partition,
+            lambda: self._stop_brokers(_LONG_OUTAGE_S),
+            self._move_leaders,
+            self._kill_leader,
+            self._close_connections,
+            lambda: self._stop_brokers(_SHORT_OUTAGE_S, with_kill=True),
+        ):
+            self._pause()
+            happen()
+        kinds = {
+            self._kill_slot: 3,
+            self._add_partition: 1,
+            self._short_outage: 2,
+            self._move_leaders: 2,
+            self._kill_leader: 2,
+            self._close_connections: 3,
+        }
         while time.monotonic() < end:
             self._pause()
-            kinds = (self._kill_slot, self._add_partition, lambda: self._stop_broker(self._chance.uniform(0.5, 8)))
-            self._chance.choices(kinds, [3, 1, 2])[0]()
+            self._chance.choices(list(kinds), list(kinds.values()))[0]()
 
     def _pause(self) -> None:
         time.sleep(self._chance.uniform(4, 10))
@@ -109,96 +87,121 @@ class Disturbances:
 
         self._partitions += 1
         self._note(f"partition {self._partitions - 1} is added")
-        client = self._broker.address.client()
+        client = self._brokers.address.client()
         client.create_partitions([NewPartitions(SOURCE, self._partitions)])[SOURCE].result(30)
         self.happened["partitions added"] += 1
 
-    def _stop_broker(self, seconds: float, with_kill: bool = False) -> None:
-        self._note(f"the broker is gone for {seconds:.1f} s")
-        self._broker.stop()
+    def _short_outage(self) -> None:
+        self._stop_brokers(self._chance.uniform(0.5, 8))
+
+    def _stop_brokers(self, seconds: float, with_kill: bool = False) -> None:
+        self._note(f"all brokers are gone for {seconds:.1f} s")
+        self._brokers.stop()
         time.sleep(seconds / 2)
         if with_kill:
             self._kill_slot()
         time.sleep(seconds / 2)
-        self._broker.start()
-        self._note("the broker is back")
+        self._brokers.start()
+        self._note("the brokers are back")
         self.happened["outages"] += 1
+
+    def _move_leaders(self) -> None:
+        number = self._chance.randint(1, 2)
+        self._note(f"broker {number} becomes the leader of all partitions")
+        self._brokers.move_leaders(number)
+        self.happened["leaders moved"] += 1
+
+    def _kill_leader(self) -> None:
+        """Not the first broker, which is the only controller."""
+        self._brokers.move_leaders(2)
+        self._note("the leader is killed")
+        self._brokers.kill(2)
+        time.sleep(self._chance.uniform(5, 15))
+        self._brokers.start()
+        self._note("it is back")
+        self.happened["leaders killed"] += 1
+
+    def _close_connections(self) -> None:
+        self._note("the database closes all connections again and again")
+        end = time.monotonic() + _CLOSING_S
+        while time.monotonic() < end:
+            closed = self._database.rows(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+            )
+            self.happened["connections closed"] += len(closed)
+            time.sleep(0.02)
 
     def _note(self, what: str) -> None:
         print(f"{time.strftime('%H:%M:%S')} {what}", flush=True)
 
 
-def committed(broker: KafkaBroker, count: int, seconds: float) -> list[Any]:
-    """What readers of committed records see: as many as are wanted, or what there is when the time is up."""
-    return [json.loads(value) for value in broker.values(TARGET, count, seconds)]
-
-
-def wrong_accounts(seen: list[Any], count: int) -> list[int]:
-    """Accounts whose transfers were not counted one by one, or whose last balance is not the sum of all."""
-    sums, counts = Counter[int](), Counter[int]()
-    for made in map(transfer, range(count)):
-        sums[made["account"]] += made["amount"]
-        counts[made["account"]] += 1
-    numbers: dict[int, dict[int, int]] = {account: {} for account in counts}
-    for each in seen:
-        numbers[each["account"]][each["count"]] = each["balance"]
-    return [
-        account
-        for account, number in counts.items()
-        if sorted(numbers[account]) != list(range(1, number + 1)) or numbers[account][number] != sums[account]
-    ]
-
-
 def main() -> int:
     """Runs the job and disturbs it; 1 if something is wrong."""
     parser = argparse.ArgumentParser(description="disturbs a job between two topics and checks what readers see")
-    parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--seconds", type=float, default=180.0)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     parser.add_argument("--folder", help="keep the files here")
+    parser.add_argument("--faults", action="store_true", help="first, every named step")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     # Whoever ends this must not leave a broker behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    broker = BrokerProcess()
     folder = Path(options.folder or tempfile.mkdtemp(prefix="funke-kafka-soak-"))
-    servers = broker.address.bootstrap_servers
-    program = Path(kafka_soak_job.__file__)
-    job = KillableJob(folder, 0, "", _OPTIONS, program=program, variables={"SOAK_SERVERS": servers})
+    with contextlib.ExitStack() as stack:
+        database = stack.enter_context(running_postgres())
+        brokers = BrokerCluster()
+        stack.callback(brokers.close)
+        brokers.start()
+        ways = ("pipelined", "blocking") if options.faults else ()
+        walks = [walk(folder / way, brokers.address, database, way, 2) for way in ways]
+        is_exact = all(walks) and _soak(
+            folder / "soak", brokers, database, options.seconds, random.Random(options.seed)
+        )
+    if is_exact and options.folder is None:
+        shutil.rmtree(folder, ignore_errors=True)
+    elif not is_exact:
+        print(f"files are in {folder}", flush=True)
+    return 0 if is_exact else 1
+
+
+def _soak(
+    folder: Path, brokers: BrokerCluster, database: PostgresServer, seconds: float, chance: random.Random
+) -> bool:
+    servers = brokers.address.bootstrap_servers
+    variables = variables_of(servers, database.jdbc_url, USER, PASSWORD)
+    database.run(table(TARGET))
+    brokers.address.create_topic(SOURCE, 4, 2)
+    brokers.address.create_topic(TARGET, 2, 2)
+    job = KillableJob(folder, 0, "", _OPTIONS, program=Path(kafka_soak_job.__file__), variables=variables)
     writer = None
     try:
-        broker.start()
-        broker.address.create_topic(SOURCE, 4)
-        broker.address.create_topic(TARGET, 2)
         job.start()
-        writer = Writer(servers)
-        committed(broker.address, 1, _PATIENCE_S)
-        disturbances = Disturbances(broker, job, random.Random(options.seed))
-        disturbances.run(options.seconds)
-        writer.stop()
-        writer.flush()
-        count, begin = writer.count, time.monotonic()
-        committed(broker.address, count, _PATIENCE_S)
+        writer = TransferWriter(servers, SOURCE)
+        committed(brokers.address, TARGET, 1, _PATIENCE_S)
+        disturbances = Disturbances(brokers, database, job, chance)
+        disturbances.run(seconds)
+        count, begin = writer.finish(), time.monotonic()
+        committed(brokers.address, TARGET, count, _PATIENCE_S)
+        while len(rows(database, TARGET)) < count and time.monotonic() < begin + _PATIENCE_S:
+            time.sleep(0.2)
         took_s = time.monotonic() - begin
         record = job.record()
         assert record is not None
         job.command("cancel", record.job_id)
         job.wait(60)
-        seen = committed(broker.address, count + 1, 5)
+        seen = {"topic": committed(brokers.address, TARGET, count + 1, 5), "table": rows(database, TARGET)}
     finally:
         if writer is not None:
             writer.stop()
         job.close()
-        broker.close()
-    ids = Counter(each["id"] for each in seen)
-    lost, doubled, wrong = count - len(ids), ids.total() - len(ids), wrong_accounts(seen, count)
     happened = ", ".join(f"{kind} {number}" for kind, number in disturbances.happened.items())
     restarts = job.log().count("restarting the job in ")
     print(f"{happened}, restarts {restarts}; all was there {took_s:.1f} s after the last transfer", flush=True)
-    print(f"{count} transfers: {lost} lost, {doubled} doubled, {len(wrong)} of {_ACCOUNTS} balances wrong", flush=True)
-    if lost or doubled or wrong:
-        print(f"files are in {folder}", flush=True)
-        return 1
-    return 0
+    found = {place: outcome(balances, count) for place, balances in seen.items()}
+    for place, each in found.items():
+        print(f"{count} transfers, {place}: {each}", flush=True)
+    return all(each.is_exact for each in found.values())
 
 
 if __name__ == "__main__":

@@ -1,20 +1,24 @@
-"""The job that `tools/kafka_soak.py` disturbs: transfers from a topic, a balance by account, into a topic exactly once.
+"""The job that `tools/kafka_soak.py` disturbs: transfers from a topic, a balance by account, into a topic and a table.
 
-    SOAK_SERVERS=host:port funke run tools/kafka_soak_job.py
+    SOAK_SERVERS=host:port SOAK_DATABASE=jdbc:… SOAK_USER=… SOAK_PASSWORD=… funke run tools/kafka_soak_job.py
 
-It has no end, and looks for new partitions every second.
+Both are written exactly once. It looks for new partitions every second and has no end, unless SOAK_PAUSE_S is set: then
+it reads what is there when it starts, and takes so many seconds for each transfer. SOAK_TOPICS=in,out are other names.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from funke.common import Configuration, SimpleStringSchema, Types, WatermarkStrategy
-from funke.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from funke.common import Configuration, Row, SimpleStringSchema, Types, WatermarkStrategy
+from funke.datastream import DataStream, KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from funke.datastream.connectors.base import DeliveryGuarantee
+from funke.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
 from funke.datastream.connectors.kafka import (
     KafkaOffsetsInitializer,
     KafkaRecordSerializationSchema,
@@ -24,6 +28,30 @@ from funke.datastream.connectors.kafka import (
 from funke.datastream.state import ValueStateDescriptor
 
 SOURCE, TARGET, GROUP = "transfers", "balances", "soak"
+FIELDS = ("id", "account", "count", "balance")
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the job reads and writes; the program is told by its environment."""
+
+    servers: str
+    database: JdbcConnectionOptions
+    # Topics; the table has the name of the target.
+    source: str
+    target: str
+    # Without one, the job has no end.
+    pause_s: float | None = None
+
+
+def variables_of(servers: str, database: str, user: str, password: str) -> dict[str, str]:
+    """What the program's environment must hold."""
+    return {"SOAK_SERVERS": servers, "SOAK_DATABASE": database, "SOAK_USER": user, "SOAK_PASSWORD": password}
+
+
+def table(name: str) -> str:
+    """The statement that makes the table."""
+    return f"CREATE TABLE {name} (id BIGINT, account BIGINT, count BIGINT, balance BIGINT)"
 
 
 class Balance(KeyedProcessFunction):
@@ -34,31 +62,67 @@ class Balance(KeyedProcessFunction):
         kind = Types.TUPLE([Types.LONG(), Types.LONG()])
         self.account = runtime_context.get_state(ValueStateDescriptor("account", kind))
 
-    def process_element(self, value: dict[str, int], ctx: KeyedProcessFunction.Context) -> Iterator[str]:
+    def process_element(self, value: dict[str, int], ctx: KeyedProcessFunction.Context) -> Iterator[dict[str, int]]:
         """One record for each."""
         count, balance = self.account.value() or (0, 0)
         count, balance = count + 1, balance + value["amount"]
         self.account.update((count, balance))
-        yield json.dumps({**value, "count": count, "balance": balance})
+        yield {"id": value["id"], "account": value["account"], "count": count, "balance": balance}
 
 
-def build(env: StreamExecutionEnvironment, servers: str) -> None:
+def build(env: StreamExecutionEnvironment, places: Places) -> None:
     """Describes the job."""
-    source = KafkaSource.builder().set_bootstrap_servers(servers).set_topics(SOURCE).set_group_id(GROUP)
-    source = source.set_starting_offsets(KafkaOffsetsInitializer.earliest())
-    source = source.set_property("partition.discovery.interval.ms", "1000")
-    source = source.set_value_only_deserializer(SimpleStringSchema())
-    record = KafkaRecordSerializationSchema.builder().set_topic(TARGET)
-    record = record.set_value_serialization_schema(SimpleStringSchema())
-    sink = KafkaSink.builder().set_bootstrap_servers(servers).set_record_serializer(record.build())
-    sink = sink.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).set_transactional_id_prefix(GROUP)
-    transfers = env.from_source(source.build(), WatermarkStrategy.no_watermarks(), SOURCE)
-    parsed: Any = transfers.map(json.loads, Types.PICKLED_BYTE_ARRAY())
+    parsed: Any = _transfers(env, places).map(_reading(places.pause_s), Types.PICKLED_BYTE_ARRAY())
     by_account = parsed.key_by(lambda transfer: transfer["account"], Types.LONG())
-    by_account.process(Balance(), Types.STRING()).sink_to(sink.build())
+    balances = by_account.process(Balance(), Types.PICKLED_BYTE_ARRAY())
+    balances.map(json.dumps, Types.STRING()).sink_to(_topic_sink(places)).name("topic")
+    kind = Types.ROW([Types.LONG()] * len(FIELDS))
+    rows = balances.map(lambda balance: Row(*(balance[name] for name in FIELDS)), kind)
+    insert = f"INSERT INTO {places.target} VALUES (?, ?, ?, ?)"
+    rows.add_sink(JdbcSink.exactly_once_sink(insert, kind, places.database)).name("table")
+
+
+def _transfers(env: StreamExecutionEnvironment, places: Places) -> DataStream:
+    source = KafkaSource.builder().set_bootstrap_servers(places.servers).set_topics(places.source)
+    source = source.set_group_id(GROUP).set_starting_offsets(KafkaOffsetsInitializer.earliest())
+    source = source.set_property("partition.discovery.interval.ms", "1000")
+    if places.pause_s is not None:
+        # Little at a time, so that checkpoints come in between.
+        source = source.set_property("max.poll.records", "20").set_bounded(KafkaOffsetsInitializer.latest())
+    source = source.set_value_only_deserializer(SimpleStringSchema())
+    return env.from_source(source.build(), WatermarkStrategy.no_watermarks(), SOURCE)
+
+
+def _reading(pause_s: float | None) -> Any:
+    if pause_s is None:
+        return json.loads
+
+    def read(text: str) -> Any:
+        time.sleep(pause_s)
+        return json.loads(text)
+
+    return read
+
+
+def _topic_sink(places: Places) -> KafkaSink:
+    record = KafkaRecordSerializationSchema.builder().set_topic(places.target)
+    record = record.set_value_serialization_schema(SimpleStringSchema())
+    sink = KafkaSink.builder().set_bootstrap_servers(places.servers).set_record_serializer(record.build())
+    sink = sink.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).set_transactional_id_prefix(places.target)
+    return sink.build()
+
+
+def main() -> None:
+    """Runs the job."""
+    given = os.environ
+    options = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(given["SOAK_DATABASE"])
+    options = options.with_user_name(given["SOAK_USER"]).with_password(given["SOAK_PASSWORD"])
+    pause_s = float(given["SOAK_PAUSE_S"]) if "SOAK_PAUSE_S" in given else None
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration())
+    topics = given.get("SOAK_TOPICS", f"{SOURCE},{TARGET}").split(",")
+    build(env, Places(given["SOAK_SERVERS"], options.build(), *topics, pause_s))
+    env.execute("kafka soak")
 
 
 if __name__ == "__main__":
-    environment = StreamExecutionEnvironment.get_execution_environment(Configuration())
-    build(environment, os.environ["SOAK_SERVERS"])
-    environment.execute("kafka soak")
+    main()

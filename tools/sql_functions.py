@@ -50,11 +50,11 @@ Thousands of random expressions and hundreds of queries give here what Flink's o
 - **CEIL(date TO DAY)** is the date itself; Flink takes the next day.
 - **RANK** follows the standard for rows of the same time.
 - **INTERSECT ALL and EXCEPT ALL** compare all columns, also those that nobody reads; Flink forgets these.
-- **Not there**: ML_PREDICT.
+- **Not there**: ML_PREDICT, and whatever else needs a model.
+- **Structured values** (OBJECT_OF, OBJECT_UPDATE, STRUCTURED<'name', …>) are rows with the name of a class; `collect()`
+  gives rows, PyFlink cannot collect them.
 - **BITMAP**: its functions and aggregates, =, <>, groups, CAST to texts. `collect()` gives its bytes; PyFlink cannot
   collect it. Equal bitmaps have equal bytes here; Flink's may have runs or lists that are as long.
-- **STRUCTURED** types are rows with the name of a class, which need not exist. `collect()` gives their objects as
-  Rows; PyFlink cannot collect them. Files and generated rows hold them as they hold rows; Flink's do not.
 - **TO_CHANGELOG, FROM_CHANGELOG** refuse arguments with names that they do not have, which Flink leaves out.
 - **VARIANT**: PARSE_JSON, access by `[]`, JSON_STRING, =, <>, groups; as in Flink it is cast to nothing. `collect()`
   gives its JSON as a text; PyFlink cannot collect it.

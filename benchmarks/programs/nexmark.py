@@ -5,9 +5,10 @@ python nexmark.py QUERY INPUT PARALLELISM WARM_UP_INPUT [KEY=VALUE ...]
 Prints the seconds from INSERT to the end of the job, warm, and the processor seconds of all processes meanwhile.
 """
 
-import os
 import sys
 import time
+
+from process_tree import cpu_s
 
 from pyflink.table import DataTypes, EnvironmentSettings, TableEnvironment
 from pyflink.table.udf import AggregateFunction, udaf, udf
@@ -162,25 +163,6 @@ def register(t_env, query):
         t_env.create_temporary_function("channel_id", udf(ids_of, result_type=DataTypes.STRING(), func_type="pandas"))
     elif query == "udaf":
         t_env.create_temporary_function("weighted", udaf(Weighted()))
-
-
-def cpu_s():
-    """Processor seconds of this process and all below it, those that have ended included."""
-    parents, used = {}, {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat") as stat:
-                    fields = stat.read().rpartition(")")[2].split()
-            except OSError:
-                continue
-            parents[int(name)] = int(fields[1])
-            used[int(name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-    own, size = {os.getpid()}, 0
-    while len(own) != size:
-        size = len(own)
-        own |= {pid for pid, parent in parents.items() if parent in own}
-    return sum(used[pid] for pid in own if pid in used)
 
 
 def run(query, path, parallelism, options):

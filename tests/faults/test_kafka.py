@@ -1,9 +1,13 @@
-"""Kafka in, a keyed sum, Kafka out, exactly once: slots and the driver's commits die on the way."""
+"""Kafka in, a keyed sum, a topic and a table out, exactly once: whatever dies, moves or hangs up on the way.
+
+`tools/kafka_soak.py --faults` goes through every named step, and lets brokers be away for longer.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections import defaultdict
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,99 +16,131 @@ from uuid import uuid4
 import cloudpickle
 import pytest
 
-from funke.common import Configuration, SimpleStringSchema, Types, WatermarkStrategy
-from funke.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
-from funke.datastream.connectors.base import DeliveryGuarantee
-from funke.datastream.connectors.kafka import (
-    KafkaOffsetsInitializer,
-    KafkaRecordSerializationSchema,
-    KafkaSink,
-    KafkaSource,
-)
-from funke.datastream.state import ValueStateDescriptor
+from funke.common import Configuration
+from funke.datastream import StreamExecutionEnvironment
+from funke.datastream.connectors.jdbc import JdbcConnectionOptions
+from tests.harness.postgres_server import PASSWORD, USER
+from tools import kafka_soak_job
+from tools.kafka_soak_job import Places, build, table
+from tools.transfers import TransferWriter, committed, outcome, rows, transfer
 
 if TYPE_CHECKING:
     from tests.harness.kafka_broker import KafkaBroker
+    from tests.harness.postgres_server import PostgresServer
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
-TRANSFERS, ACCOUNTS = 4_000, 20
+TRANSFERS = 4_000
 
 
 @pytest.fixture(scope="module", autouse=True)
-def functions_by_value(request: pytest.FixtureRequest) -> Iterator[None]:
-    cloudpickle.register_pickle_by_value(request.module)
+def functions_by_value() -> Iterator[None]:
+    cloudpickle.register_pickle_by_value(kafka_soak_job)
     yield
-    cloudpickle.unregister_pickle_by_value(request.module)
+    cloudpickle.unregister_pickle_by_value(kafka_soak_job)
 
 
-class Balance(KeyedProcessFunction):
-    """The balance of an account after each of its transfers."""
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self.balance = runtime_context.get_state(ValueStateDescriptor("balance", Types.LONG()))
-
-    def process_element(self, value: Any, ctx: Any) -> Iterator[str]:
-        number, account, amount = value
-        balance = (self.balance.value() or 0) + amount
-        self.balance.update(balance)
-        yield json.dumps({"id": number, "account": account, "balance": balance})
+def places(kafka: KafkaBroker, postgres: PostgresServer, replicas: int = 1, pause_s: float | None = None) -> Places:
+    source, target = (f"{name}_{uuid4().hex[:8]}" for name in ("transfers", "balances"))
+    for topic in (source, target):
+        kafka.create_topic(topic, 4, replicas)
+    postgres.run(table(target))
+    database = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(postgres.jdbc_url)
+    database = database.with_user_name(USER).with_password(PASSWORD)
+    return Places(kafka.bootstrap_servers, database.build(), source, target, pause_s)
 
 
-def parse(text: str) -> tuple[int, int, int]:
-    transfer = json.loads(text)
-    return transfer["id"], transfer["account"], transfer["amount"]
-
-
-def run(kafka: KafkaBroker, source: str, target: str, checkpoints: Path, fault: str) -> None:
+def start(found: Places, folder: Path, **options: str) -> Any:
+    """Starts the job and returns its client."""
     configuration = Configuration()
-    configuration.set_string("state.checkpoints.dir", str(checkpoints))
-    configuration.set_string("restart-strategy.type", "fixed-delay")
-    configuration.set_string("restart-strategy.fixed-delay.attempts", "5")
-    configuration.set_string("restart-strategy.fixed-delay.delay", "100 ms")
-    configuration.set_string("funke.fault", fault)
+    given = {
+        "execution.checkpointing.interval": "300 ms",
+        "execution.checkpointing.dir": str(folder / "checkpoints"),
+        "restart-strategy.type": "fixed-delay",
+        "restart-strategy.fixed-delay.attempts": "20",
+        "restart-strategy.fixed-delay.delay": "100 ms",
+        **options,
+    }
+    for key, value in given.items():
+        configuration.set_string(key, value)
     env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
-    env.enable_checkpointing(300)
-    transfers = (
-        KafkaSource.builder()
-        .set_bootstrap_servers(kafka.bootstrap_servers)
-        .set_topics(source)
-        .set_starting_offsets(KafkaOffsetsInitializer.earliest())
-        .set_bounded(KafkaOffsetsInitializer.latest())
-        .set_property("max.poll.records", "50")
-        .set_value_only_deserializer(SimpleStringSchema())
-        .build()
+    build(env, found)
+    return env.execute_async("transfers")
+
+
+def close_connections(postgres: PostgresServer, name: str, rows_until_then: int) -> None:
+    """Makes the database close a connection after so many rows of a table, and another one after as many again."""
+    postgres.run(
+        # Not undone with the transaction.
+        f"create sequence {name}_written",
+        f"""create function {name}_count() returns trigger language plpgsql as $$ begin
+            if nextval('{name}_written') in ({rows_until_then}, {2 * rows_until_then}) then
+                perform pg_terminate_backend(pg_backend_pid());
+            end if;
+            return new;
+        end $$""",
+        f"create trigger counting before insert on {name} for each row execute function {name}_count()",
     )
-    record = KafkaRecordSerializationSchema.builder().set_topic(target)
-    record = record.set_value_serialization_schema(SimpleStringSchema())
-    sink = KafkaSink.builder().set_bootstrap_servers(kafka.bootstrap_servers).set_record_serializer(record.build())
-    sink = sink.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).set_transactional_id_prefix(target)
-    stream = env.from_source(transfers, WatermarkStrategy.no_watermarks(), "transfers")
-    parsed = stream.map(slow_parse, Types.TUPLE([Types.INT(), Types.INT(), Types.INT()]))
-    parsed.key_by(lambda transfer: transfer[1]).process(Balance(), Types.STRING()).sink_to(sink.build())
-    env.execute()
 
 
-def slow_parse(text: str) -> tuple[int, int, int]:
-    import time
+def test_slots_that_die_lose_and_double_nothing(kafka: KafkaBroker, postgres: PostgresServer, tmp_path: Path) -> None:
+    found = places(kafka, postgres, pause_s=0.001)
+    made = [transfer(number) for number in range(TRANSFERS)]
+    kafka.produce(found.source, [(str(each["account"]), json.dumps(each)) for each in made])
+    marks = tmp_path / "faults"
+    faults = ("before-reading:20:kill", "after-barrier:3:kill", "after-metadata:2:raise", "between-commits:3:raise")
+    plans = ",".join(f"{each}@{marks}" for each in (*faults, "after-metadata:3:sleep=1.5"))
+    close_connections(postgres, found.target, TRANSFERS // 4)
+    start(found, tmp_path, **{"funke.fault": plans}).get_job_execution_result().result()
+    happened = {path.name.rpartition(".")[0] for path in marks.iterdir() if "." in path.name}
+    assert len(happened) >= 4, happened
+    # Rows that were undone were counted, too.
+    ((written,),) = postgres.rows(f"select last_value from {found.target}_written")
+    assert written > TRANSFERS
+    seen = committed(kafka, found.target, TRANSFERS + 1, 3)
+    for balances in (seen, rows(postgres, found.target)):
+        assert outcome(balances, TRANSFERS).is_exact, outcome(balances, TRANSFERS)
 
-    time.sleep(0.0005)
-    return parse(text)
+
+def test_leaders_move_and_the_broker_that_leads_is_killed(postgres: PostgresServer, tmp_path: Path) -> None:
+    from tests.harness.kafka_broker import BrokerUnavailableError
+    from tests.harness.kafka_cluster import BrokerCluster
+
+    try:
+        cluster = BrokerCluster(2)
+    except BrokerUnavailableError as reason:
+        pytest.skip(str(reason))
+    with contextlib.closing(cluster), contextlib.ExitStack() as stack:
+        cluster.start()
+        kafka = cluster.address
+        found = places(kafka, postgres, replicas=2)
+        client = start(found, tmp_path)
+        stack.callback(lambda: client.cancel().result())
+        writer = TransferWriter(kafka.bootstrap_servers, found.source, per_second=200)
+        stack.callback(writer.stop)
+        assert committed(kafka, found.target, 1, 60)
+        for leader in (1, 2):
+            cluster.move_leaders(leader)
+            await_progress(kafka, found.target)
+        cluster.kill(2)
+        await_progress(kafka, found.target)
+        count = writer.finish()
+        assert len(committed(kafka, found.target, count, 60)) == count
+        await_rows(postgres, found.target, count)
+        client.cancel().result()
+        stack.pop_all()
+        for balances in (committed(kafka, found.target, count + 1, 2), rows(postgres, found.target)):
+            assert outcome(balances, count).is_exact, outcome(balances, count)
 
 
-@pytest.mark.usefixtures("spark")
-def test_slots_that_die_lose_and_double_nothing(kafka: KafkaBroker, tmp_path: Path) -> None:
-    source, target = (kafka.create_topic(f"{name}-{uuid4().hex[:8]}", 4) for name in ("transfers", "balances"))
-    transfers = [{"id": n, "account": n % ACCOUNTS, "amount": n % 7 - 3} for n in range(TRANSFERS)]
-    kafka.produce(source, [(str(each["account"]), json.dumps(each)) for each in transfers])
-    faults = ("before-reading:20:kill", "after-barrier:3:kill", "after-metadata:2:raise", "after-metadata:3:sleep=1.5")
-    run(kafka, source, target, tmp_path / "chk", ",".join(f"{each}@{tmp_path}/faults" for each in faults))
-    happened = {path.name.rpartition(".")[0] for path in (tmp_path / "faults").iterdir() if "." in path.name}
-    assert len(happened) >= 3, happened
-    balances = [json.loads(value) for value in kafka.values(target, TRANSFERS + 1, seconds=3)]
-    assert sorted(each["id"] for each in balances) == list(range(TRANSFERS))
-    expected: dict[int, int] = defaultdict(int)
-    for each in transfers:
-        expected[each["account"]] += each["amount"]
-    last = {each["account"]: each["balance"] for each in sorted(balances, key=lambda each: each["id"])}
-    assert last == expected
+def await_progress(kafka: KafkaBroker, topic: str) -> None:
+    """Waits until more is committed than now."""
+    before = len(committed(kafka, topic, 10**9, 1))
+    assert len(committed(kafka, topic, before + 1, 60)) > before
+
+
+def await_rows(postgres: PostgresServer, table_name: str, count: int) -> None:
+    end = time.monotonic() + 60
+    while len(rows(postgres, table_name)) < count:
+        assert time.monotonic() < end, "the table does not have all balances"
+        time.sleep(0.1)

@@ -41,6 +41,11 @@ OF_SPARK = [
     # Functions of users, and an order of what they give.
     "SELECT twice(k) AS w, joined(name), COUNT(*) AS n FROM t GROUP BY k ORDER BY n DESC, w LIMIT 3",
 ]
+# The first rows of each key, for which frames without Spark have no form.
+RANKS = [
+    "SELECT k, id, n FROM (SELECT k, id, ROW_NUMBER() OVER (PARTITION BY k ORDER BY id DESC) AS n FROM t) WHERE n <= 2",
+    "SELECT k, id FROM (SELECT k, id, ROW_NUMBER() OVER (PARTITION BY k ORDER BY id) AS n FROM t) WHERE n = 1",
+]
 MINE = [
     *OF_SPARK,
     # What looks at single rows.

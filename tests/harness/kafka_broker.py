@@ -49,12 +49,12 @@ class KafkaBroker:
 
         return AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
 
-    def create_topic(self, name: str, partitions: int = 1, **configuration: str) -> str:
+    def create_topic(self, name: str, partitions: int = 1, replicas: int = 1, **configuration: str) -> str:
         """Makes a topic and waits until it is known."""
         from confluent_kafka.admin import NewTopic
 
         client = self.client()
-        client.create_topics([NewTopic(name, partitions, 1, config=configuration)])[name].result(30)
+        client.create_topics([NewTopic(name, partitions, replicas, config=configuration)])[name].result(30)
         return name
 
     def produce(self, topic: str, values: list[Any], partition: int | None = None, **settings: Any) -> None:
@@ -129,26 +129,51 @@ def _start(folder: Path) -> KafkaBroker:
 
 
 class BrokerProcess:
-    """A broker with a folder of its own; it can be stopped and started again with the same data and address."""
+    """A broker with a folder of its own; it can be stopped and started again with the same data and address.
 
-    def __init__(self) -> None:
+    The first one of a cluster is also the controller, whose port the others are given.
+    """
+
+    def __init__(self, number: int = 1, brokers: int = 1, controller_port: int | None = None) -> None:
+        self.number = number
         self.folder = Path(tempfile.mkdtemp(prefix="funke-kafka-"))
         self._ports = _free_ports(3)
+        self.controller_port = controller_port or self._ports[2]
         self.address = KafkaBroker(f"127.0.0.1:{self._ports[0]}", f"127.0.0.1:{self._ports[1]}")
         self._java = [_java(), *_OPTIONS, "-cp", f"{_jars()}/*"]
         self._process: subprocess.Popen[bytes] | None = None
         self._settings = self.folder / "server.properties"
-        self._settings.write_text(_settings(self._ports, self.folder))
+        settings = _settings(self.folder) | _of_cluster(number, brokers, self._ports, self.controller_port)
+        self._settings.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
         command = [*self._java, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(self._settings)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 
     def start(self) -> None:
         """Starts it and waits until it answers."""
+        self.launch()
+        self.await_answer()
+
+    def launch(self) -> None:
+        """Starts it; it ends with this process, whatever ends that."""
+        from tests.harness.own_servers import killed_with_parent
+
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [*self._java, "kafka.Kafka", str(self._settings)], stdout=log, stderr=log, start_new_session=True
+                [*self._java, "kafka.Kafka", str(self._settings)],
+                stdout=log,
+                stderr=log,
+                preexec_fn=killed_with_parent,  # noqa: PLW1509 - nothing but a system call
+                start_new_session=True,
             )
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None
+
+    def await_answer(self) -> None:
+        """Waits until it answers."""
+        assert self._process is not None
         end = time.monotonic() + _START_S
         while not self._answers():
             assert self._process.poll() is None and time.monotonic() < end, (self.folder / "log").read_text()
@@ -198,14 +223,9 @@ def _free_ports(count: int) -> list[int]:
         return [probe.getsockname()[1] for probe in probes]
 
 
-def _settings(ports: list[int], folder: Path) -> str:
+def _settings(folder: Path) -> dict[str, str]:
     login = "org.apache.kafka.common.security.plain.PlainLoginModule"
-    settings = {
-        "process.roles": "broker,controller",
-        "node.id": "1",
-        "controller.quorum.voters": f"1@127.0.0.1:{ports[2]}",
-        "listeners": f"OPEN://127.0.0.1:{ports[0]},GUARDED://127.0.0.1:{ports[1]},CONTROLLER://127.0.0.1:{ports[2]}",
-        "advertised.listeners": f"OPEN://127.0.0.1:{ports[0]},GUARDED://127.0.0.1:{ports[1]}",
+    return {
         "listener.security.protocol.map": "OPEN:PLAINTEXT,GUARDED:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "OPEN",
@@ -225,10 +245,24 @@ def _settings(ports: list[int], folder: Path) -> str:
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
         "transaction.max.timeout.ms": "900000",
     }
-    single = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
-    settings |= {f"{topic}.replication.factor": "1" for topic in single}
-    settings |= {f"{topic}.min.isr": "1" for topic in single[1:]}
-    return "".join(f"{key}={value}\n" for key, value in settings.items())
+
+
+def _of_cluster(number: int, brokers: int, ports: list[int], controller_port: int) -> dict[str, str]:
+    """What tells the brokers of a cluster apart, and that all of them keep what they keep for themselves."""
+    listeners = f"OPEN://127.0.0.1:{ports[0]},GUARDED://127.0.0.1:{ports[1]}"
+    settings = {
+        "node.id": str(number),
+        "process.roles": "broker,controller" if number == 1 else "broker",
+        "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+        "listeners": f"{listeners},CONTROLLER://127.0.0.1:{controller_port}" if number == 1 else listeners,
+        "advertised.listeners": listeners,
+    }
+    if brokers > 1:
+        # One that has died is noticed soon.
+        settings |= {"broker.session.timeout.ms": "4000", "broker.heartbeat.interval.ms": "500"}
+    kept = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
+    settings |= {f"{topic}.replication.factor": str(brokers) for topic in kept}
+    return settings | {f"{topic}.min.isr": "1" for topic in kept[1:]}
 
 
 def _supervise(folder: Path) -> None:
@@ -257,4 +291,5 @@ def _supervise(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
     _supervise(Path(sys.argv[1]))

@@ -13,6 +13,9 @@ import pyarrow.compute as pc
 class LocalSpark:
     """Stands for a session."""
 
+    def createDataFrame(self, table: Any) -> LocalFrame:
+        return LocalFrame(table)
+
     def range(self, start: int, end: int, step: int, partitions: int) -> LocalFrame:
         return LocalFrame(pa.table({"id": pa.array(range(start, end), pa.int64())}))
 
@@ -59,6 +62,9 @@ class LocalFrame:
 
         made = list(function(iter(self.table.to_batches(max_chunksize=self._batch_rows))))
         return LocalFrame(pa.Table.from_batches(made, made[0].schema if made else to_arrow_schema(schema)))
+
+    def coalesce(self, partitions: int) -> LocalFrame:
+        return self
 
     def repartition(self, *by: Any) -> LocalFrame:
         return self

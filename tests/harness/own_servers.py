@@ -57,8 +57,17 @@ def started_server(
 
 
 def _end_with_parent() -> None:
+    _expect_signal(signal.SIGQUIT)
+
+
+def killed_with_parent() -> None:
+    """For a process that is about to start: the system kills it when the thread that starts it is gone."""
+    _expect_signal(signal.SIGKILL)
+
+
+def _expect_signal(number: signal.Signals) -> None:
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGQUIT)
+        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, number)
 
 
 def await_answer(

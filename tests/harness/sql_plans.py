@@ -13,6 +13,7 @@ from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.query_binder import QueryBinder
+from funke.engine.sql.binding.ranks import Deduplication, Rank
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -32,6 +33,7 @@ from funke.engine.sql.operators.calculate import Calculate
 from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.operators.final_rows import KeepFinalRows
+from funke.engine.sql.operators.rank_rows import first_rows, one_of_each
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
 from funke.engine.sql.operators.windows.partial_aggregate import PartialAggregate, can_be_partial
@@ -130,6 +132,8 @@ _OPERATORS: dict[type[Relation], Any] = {
     FinalRows: lambda relation: [KeepFinalRows(relation.columns, relation.otherwise)],
     Sort: lambda relation: [SortRows(relation.columns, relation.keys, relation.offset, relation.limit)],
     Limit: lambda relation: [LimitRows(relation.columns, relation.offset, relation.limit)],
+    Rank: lambda relation: [first_rows(relation)],
+    Deduplication: lambda relation: [one_of_each(relation)],
     OverAggregation: lambda relation: [OverAggregate.of(relation)],
     WindowAggregation: _window_aggregates,
     WindowTable: lambda relation: [(AddSessions if relation.windows.kind == "session" else AddWindows).of(relation)],

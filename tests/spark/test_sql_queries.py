@@ -10,15 +10,17 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from funke.common import Row, Types, WatermarkStrategy
+from funke.common import Row, RowKind, Types, WatermarkStrategy
 from funke.common.watermark_strategy import TimestampAssigner
 from funke.datastream import StreamExecutionEnvironment
 from funke.engine.flink_exceptions import TableException
 from funke.table import (
     AggregateFunction,
+    ChangelogMode,
     DataTypes,
     EnvironmentSettings,
     FunctionContext,
+    PlanReference,
     ScalarFunction,
     Schema,
     StreamTableEnvironment,
@@ -219,6 +221,10 @@ def test_tables_become_streams_and_streams_tables(
         "  `rt` TIMESTAMP_LTZ(3) *ROWTIME*,",
         "  `twice` INT",
     ]
+    # What is computed may be of fields that are not named.
+    schema = Schema.new_builder().column_by_expression("twice", "id * 2").column("item", DataTypes.STRING()).build()
+    with t_env.from_data_stream(stamped, schema).execute().collect() as rows:
+        assert sorted(map(tuple, rows)) == [(2, "a"), (4, "b"), (6, "a")]
     plain = t_env.to_data_stream(table.select(col("item"), col("twice"), col("rt")))
     moment = datetime.datetime(1970, 1, 1, 0, 0, 3, tzinfo=datetime.timezone.utc)
     assert sorted(map(tuple, plain.execute_and_collect()))[1] == ("a", 6, moment)
@@ -231,6 +237,36 @@ def test_tables_become_streams_and_streams_tables(
     back = t_env.from_changelog_stream(t_env.to_changelog_stream(counted))
     with back.where(col("item") == "b").execute().collect() as rows:
         assert [(str(row.get_row_kind()), *row) for row in rows] == [("+I", "b", 1)]
+
+
+def test_a_stream_of_updates_by_key_is_a_table(
+    env: StreamExecutionEnvironment, t_env: StreamTableEnvironment, tmp_path: Path
+) -> None:
+    """Rows before updates are remembered; then its first row by an order, and a plan that is stored and run."""
+    changes = [("+I", "a", 1), ("+U", "a", 2), ("+U", "b", 5), ("+U", "a", 2), ("-D", "c", None), ("-D", "a", None)]
+    kinds = {str(kind): kind for kind in RowKind}
+    rows = [Row.of_kind(kinds[sign], *values) for sign, *values in changes]
+    stream = env.from_collection(rows, Types.ROW_NAMED(["k", "v"], [Types.STRING(), Types.INT()]))
+    schema = Schema.new_builder().primary_key("k").build()
+    table = t_env.from_changelog_stream(stream, schema, ChangelogMode.upsert())
+    with table.execute().collect() as found:
+        # Changes of two keys come in any order.
+        assert sorted([(str(row.get_row_kind()), *row) for row in found], key=lambda change: change[1]) == [
+            ("+I", "a", 1), ("-U", "a", 1), ("+U", "a", 2), ("-D", "a", 2), ("+I", "b", 5)
+        ]  # fmt: skip
+    t_env.create_temporary_view("upserts", table)
+    with t_env.sql_query("SELECT k, v FROM upserts ORDER BY v LIMIT 1").execute().collect() as found:
+        assert [(str(row.get_row_kind()), *row) for row in found][-1] == ("+I", "b", 5)
+    t_env.execute_sql(f"""
+        CREATE TABLE planned (k STRING, n BIGINT)
+        WITH ('connector' = 'filesystem', 'format' = 'csv', 'path' = '{tmp_path / "planned"}')
+    """)
+    text = "INSERT INTO planned SELECT * FROM (VALUES ('x', CAST(1 AS BIGINT))) AS t (k, n)"
+    plan = t_env.compile_plan_sql(text).as_json_string()
+    t_env.load_plan(PlanReference.from_json_string(plan)).execute().wait()
+    assert [path.read_text() for path in (tmp_path / "planned").glob("part-*")] == ["x,1\n"]
+    with pytest.raises(TableException, match="This requires defining a primary key constraint"):
+        t_env.from_changelog_stream(stream, Schema.new_builder().build(), ChangelogMode.upsert())
 
 
 class Stamps(TimestampAssigner):

@@ -1,30 +1,61 @@
-"""Plans that are stored and run later; none are here."""
+"""Plans that are stored and run later."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from funke.engine.errors import UnsupportedFeatureError, unsupported
+from funke.engine.errors import unsupported
+from funke.engine.sql.statements.stored_plans import FLINK_VERSION, StoredPlan
 from funke.passed_on_names import pass_on_names
+from funke.table.explain_detail import ExplainDetail
+from funke.table.table_result import TableResult
+
+if TYPE_CHECKING:
+    from funke.table.table_environment import TableEnvironment
 
 __all__ = ["CompiledPlan"]
 
 pass_on_names(__name__)
 
-_NO_PLANS = "plans are not stored; run the statements again"
-
 
 class CompiledPlan:
-    """A plan that can be stored; it can be imported and annotated with, and none can be made."""
+    """A plan that can be stored: its statements, and the tables and views that they name, as JSON."""
 
-    def __new__(cls, *_args: Any, **_kwargs: Any) -> NoReturn:
-        raise UnsupportedFeatureError("CompiledPlan", _NO_PLANS)
+    def __init__(self, plan: StoredPlan, t_env: TableEnvironment) -> None:
+        self._plan = plan
+        self._t_env = t_env
 
-    as_json_string: Any = unsupported("CompiledPlan.as_json_string", _NO_PLANS)
-    as_smile_bytes: Any = unsupported("CompiledPlan.as_smile_bytes", _NO_PLANS)
-    execute: Any = unsupported("CompiledPlan.execute", _NO_PLANS)
-    explain: Any = unsupported("CompiledPlan.explain", _NO_PLANS)
-    get_flink_version: Any = unsupported("CompiledPlan.get_flink_version", _NO_PLANS)
-    print_explain: Any = unsupported("CompiledPlan.print_explain", _NO_PLANS)
-    print_json_string: Any = unsupported("CompiledPlan.print_json_string", _NO_PLANS)
-    write_to_file: Any = unsupported("CompiledPlan.write_to_file", _NO_PLANS)
+    def __str__(self) -> str:
+        return self.explain()
+
+    def as_json_string(self) -> str:
+        """Return the plan as a text."""
+        return self._plan.to_json()
+
+    as_smile_bytes: Any = unsupported("CompiledPlan.as_smile_bytes", "a plan is a text of JSON: as_json_string()")
+
+    def write_to_file(self, file: str | Path, ignore_if_exists: bool = False) -> None:
+        """Write the plan to a file; one that is there already is kept, or an error."""
+        self._plan.write(Path(file), ignore_if_exists)
+
+    def get_flink_version(self) -> str:
+        """Return the version of Flink whose statements the plan has."""
+        return FLINK_VERSION
+
+    def print_json_string(self) -> None:
+        """Print the plan as a text."""
+        print(self.as_json_string())
+
+    def execute(self) -> TableResult:
+        """Start the job."""
+        return self._t_env._execute_inserts(self._plan.inserts(self._t_env._session))
+
+    def explain(self, *extra_details: ExplainDetail) -> str:
+        """Return how it would be run; what was asked for is not in a plan."""
+        whole = self._t_env._explain_inserts(self._plan.inserts(self._t_env._session), extra_details)
+        return whole[whole.index("== Optimized Execution Plan ==") :]
+
+    def print_explain(self, *extra_details: ExplainDetail) -> None:
+        """Print how it would be run."""
+        print(self.explain(*extra_details))

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.flink_exceptions import ValidationException
+from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.engine.graph.operations import BuiltInMap, ColumnOperator
-from funke.engine.sql.binding.relations import Column, Relation, Scan
+from funke.engine.sql.binding.expressions import BoundColumn
+from funke.engine.sql.binding.relations import Calculation, Column, Relation, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK
 from funke.engine.sql.catalog.objects import SchemaDefinition
@@ -84,12 +85,15 @@ def changelog_relation(
 ) -> Relation:
     """The rows of a stream of changes."""
     source, names, types = _fields_of(stream)
-    kinds = frozenset(RowKind) if mode is None else mode._kinds
-    if RowKind.UPDATE_AFTER in kinds and RowKind.UPDATE_BEFORE not in kinds:
-        raise UnsupportedFeatureError(
-            "from_changelog_stream in upsert mode", "rows before their update are needed; give all changes"
+    # As in PyFlink the mode counts beside a schema only.
+    kinds = ALL_KINDS if mode is None or schema is None else mode._kinds
+    given = schema or Schema.new_builder().build()
+    if RowKind.UPDATE_AFTER in kinds and RowKind.UPDATE_BEFORE not in kinds and not given._definition.primary_key:
+        raise TableException(
+            "Table '*anonymous_datastream_source$1*' produces a changelog stream that contains UPDATE_AFTER but no "
+            "UPDATE_BEFORE. This requires defining a primary key constraint on the table."
         )
-    return _with_schema(session, source, names, types, schema or Schema.new_builder().build(), kinds)
+    return _with_schema(session, source, names, types, given, kinds)
 
 
 def plain_stream(session: TableSession, env: StreamExecutionEnvironment, relation: Relation) -> DataStream:
@@ -193,8 +197,11 @@ def _with_schema(
     schema: Schema,
     kinds: frozenset[RowKind],
 ) -> Relation:
-    """The columns of a schema; one without physical columns adds to those of the stream."""
-    definition = _with_stream_columns(schema, names, types)
+    """The columns of a schema; one without physical columns adds to those of the stream.
+
+    What it computes may be of fields that it does not name.
+    """
+    definition, shown = _with_stream_columns(schema, names, types)
     columns = resolved(definition, session.binder())
     scanned: list[Column] = []
     fields: list[int | None] = []
@@ -212,12 +219,17 @@ def _with_schema(
         else:
             fields.append(_field_place(column.name, names, len(scanned)))
         scanned.append(Column(column.name, column.type))
-    scan = Scan(tuple(scanned), StreamTable(source, tuple(fields)), kinds=kinds)
+    scan = Scan(tuple(scanned), StreamTable(source, tuple(fields)), kinds=kinds, primary_key=columns.primary_key)
     written = written_schema(definition, columns)
     relation = with_computed(written, scan, binder_factory(session))
-    if columns.watermark is None:
-        return relation
-    return _with_event_time(session, relation, columns.watermark)
+    if columns.watermark is not None:
+        relation = _with_event_time(session, relation, columns.watermark)
+    return relation if shown == len(relation.columns) else _first_columns(relation, shown)
+
+
+def _first_columns(relation: Relation, count: int) -> Relation:
+    columns = relation.columns[:count]
+    return Calculation(columns, relation, tuple(BoundColumn(c.type, place, c.name) for place, c in enumerate(columns)))
 
 
 def _with_event_time(session: TableSession, relation: Relation, watermark: ResolvedWatermark) -> Relation:
@@ -245,18 +257,18 @@ def _field_place(name: str, names: list[str], place: int) -> int:
     )
 
 
-def _with_stream_columns(schema: Schema, names: list[str], types: list[Any]) -> Any:
+def _with_stream_columns(schema: Schema, names: list[str], types: list[Any]) -> tuple[Any, int]:
+    """A schema with the columns of the stream that it does not name, and how many columns are seen."""
     definition = schema._definition
-    if any(each.expression is None and not each.is_metadata for each in definition.columns):
-        return definition
-    physical = Schema.new_builder().from_fields(names, types).build()._definition.columns
-    return type(definition)(
-        (*physical, *definition.columns),
-        definition.watermark,
-        definition.primary_key,
-        definition.primary_key_name,
-        definition.typed_by_text,
-    )
+    given = definition.columns
+    is_derived = all(each.expression is not None or each.is_metadata for each in given)
+    if not is_derived and all(each.expression is None for each in given) and definition.watermark is None:
+        return definition, len(given)
+    missing = [place for place, name in enumerate(names) if is_derived or name not in {each.name for each in given}]
+    fields = Schema.new_builder().from_fields([names[each] for each in missing], [types[each] for each in missing])
+    physical = fields.build()._definition.columns
+    columns = (*physical, *given) if is_derived else (*given, *physical)
+    return replace(definition, columns=columns), len(columns) if is_derived else len(given)
 
 
 def _with_fields(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.statements.stored_plans import StoredPlan
+
 __all__ = ["PlanReference", "FilePlanReference", "JsonContentPlanReference", "BytesContentPlanReference", "Path"]
 
 
@@ -12,6 +15,13 @@ class PlanReference:
 
     def __init__(self, content: Path | str | bytes) -> None:
         self._content = content
+
+    def _plan(self) -> StoredPlan:
+        if isinstance(self._content, Path):
+            return StoredPlan.read(self._content)
+        if isinstance(self._content, bytes):
+            raise UnsupportedFeatureError("a plan in Smile", "a plan is a text of JSON: PlanReference.from_json_string")
+        return StoredPlan.from_json(self._content)
 
     def __str__(self) -> str:
         return f"{type(self).__name__}({self._content!r})"

@@ -16,6 +16,7 @@ from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.lookup_joins import LookupJoin
 from funke.engine.sql.binding.not_nulls import NotNulls
+from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -28,7 +29,7 @@ from funke.engine.sql.binding.relations import (
     UnionAll,
 )
 from funke.engine.sql.binding.spark_rows import SparkRows
-from funke.engine.sql.binding.stream_orders import TemporalSort, TopRows
+from funke.engine.sql.binding.stream_orders import TemporalSort
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
@@ -42,13 +43,15 @@ from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.operators.final_rows import KeepFinalRows
+from funke.engine.sql.operators.keep_one_row import KeepOneRow
 from funke.engine.sql.operators.local_aggregate import LocalAggregate, can_be_local, entry_columns
 from funke.engine.sql.operators.lookup_join import LookUpRows
+from funke.engine.sql.operators.rank_rows import first_rows, one_of_each
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
-from funke.engine.sql.operators.stream_orders import KeepTopRows, SortByTime
+from funke.engine.sql.operators.stream_orders import SortByTime
 from funke.engine.sql.operators.table_aggregate import TableAggregate
 from funke.engine.sql.operators.temporal_join import JoinVersions
-from funke.engine.sql.spark_plans.plan_source import PlanSource
+from funke.engine.sql.spark_plans.plan_source import PlanFrame, PlanSource, WrittenPlan
 from funke.engine.sql.spark_plans.task_code import PlanSettings
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.table_rows import to_batches
@@ -59,7 +62,7 @@ if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
     from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-__all__ = ["stream_of"]
+__all__ = ["stream_of", "written_stream"]
 
 
 def stream_of(env: StreamExecutionEnvironment, relation: Relation) -> DataStream:
@@ -68,6 +71,12 @@ def stream_of(env: StreamExecutionEnvironment, relation: Relation) -> DataStream
     if build is None:
         raise UnsupportedFeatureError(f"{type(relation).__name__} in a query")
     return build(env, relation)
+
+
+def written_stream(env: StreamExecutionEnvironment, rows: SparkRows) -> tuple[DataStream, PlanFrame]:
+    """A stream without rows for a table that Spark writes by itself, and what makes the DataFrame of those rows."""
+    stream = env._add_source(WrittenPlan(), "Spark Plan", row_type_of(rows.columns))
+    return stream, PlanFrame(rows, _plan_settings(env), is_written=True)
 
 
 def _scan(env: StreamExecutionEnvironment, scan: Scan) -> DataStream:
@@ -120,13 +129,15 @@ def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream
 
 
 def _spark_rows(env: StreamExecutionEnvironment, rows: SparkRows) -> DataStream:
-    configured = env._settings
-    settings = PlanSettings(
+    return env._add_source(PlanSource(rows, _plan_settings(env)), "Spark Plan", row_type_of(rows.columns))
+
+
+def _plan_settings(env: StreamExecutionEnvironment) -> PlanSettings:
+    return PlanSettings(
         env.get_parallelism(),
-        tuple(configured.get(options.GLOBAL_JOB_PARAMETERS).items()),
+        tuple(env._settings.get(options.GLOBAL_JOB_PARAMETERS).items()),
         ("funke.alias:install",) if alias.is_installed() else (),
     )
-    return env._add_source(PlanSource(rows, settings), "Spark Plan", row_type_of(rows.columns))
 
 
 def _sort(env: StreamExecutionEnvironment, sort: Sort) -> DataStream:
@@ -139,10 +150,22 @@ def _temporal_sort(env: StreamExecutionEnvironment, sort: TemporalSort) -> DataS
     return _in_one_place(stream_of(env, sort.input), ColumnOperator(rows), "TemporalSort", sort)
 
 
-def _top_rows(env: StreamExecutionEnvironment, top: TopRows) -> DataStream:
-    assert top.limit is not None
-    rows = KeepTopRows(top.columns, top.keys, top.limit)
-    return _in_one_place(stream_of(env, top.input), ColumnOperator(rows), "SortLimit", top)
+def _rank(env: StreamExecutionEnvironment, rank: Rank) -> DataStream:
+    name = "Rank" if rank.keys else "SortLimit" if rank.order else "Limit"
+    made = first_rows(rank)
+    # Each of them keeps another kind of state, which none of the others reads.
+    return _by_key(stream_of(env, rank.input), rank, ColumnOperator(made), name, f"{name} {type(made).__name__}")
+
+
+def _deduplication(env: StreamExecutionEnvironment, relation: Deduplication) -> DataStream:
+    made = one_of_each(relation)
+    upstream = stream_of(env, relation.input)
+    return _by_key(upstream, relation, ColumnOperator(made), "Deduplicate", f"Deduplicate {type(made).__name__}")
+
+
+def _normalization(env: StreamExecutionEnvironment, relation: Normalization) -> DataStream:
+    operation = ColumnOperator(KeepOneRow.of_normalization(relation))
+    return _by_key(stream_of(env, relation.input), relation, operation, "ChangelogNormalize")
 
 
 def _limit(env: StreamExecutionEnvironment, limit: Limit) -> DataStream:
@@ -202,14 +225,15 @@ def _table_aggregation(env: StreamExecutionEnvironment, aggregation: TableAggreg
 
 def _by_key(
     upstream: DataStream,
-    aggregation: Aggregation | TableAggregation | TemporalJoin,
+    aggregation: Aggregation | TableAggregation | TemporalJoin | Rank | Deduplication | Normalization,
     operation: ColumnOperator,
     name: str,
+    state_name: str = "",
 ) -> DataStream:
     names = tuple(aggregation.input.columns[place].name for place in aggregation.keys)
     exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
     # One of two steps keeps the same state.
-    with state_ids(upstream._env, name.removeprefix("Global")):
+    with state_ids(upstream._env, state_name or name.removeprefix("Global")):
         stream = exchanged._transform(operation, name, row_type_of(aggregation.columns))
     if not names:
         # All rows have the same key.
@@ -230,7 +254,9 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     UnionAll: _union_all,
     Sort: _sort,
     TemporalSort: _temporal_sort,
-    TopRows: _top_rows,
+    Rank: _rank,
+    Deduplication: _deduplication,
+    Normalization: _normalization,
     Limit: _limit,
     FinalRows: _final_rows,
     SparkRows: _spark_rows,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from funke.engine.errors import unsupported
 from funke.engine.flink_exceptions import TableException
 from funke.passed_on_names import pass_on_names
+from funke.table.compiled_plan import CompiledPlan
 from funke.table.explain_detail import ExplainDetail
 from funke.table.table_descriptor import TableDescriptor
 from funke.table.table_pipeline import TablePipeline
@@ -70,4 +70,6 @@ class StatementSet:
         plans, self._plans = tuple(self._plans), []
         self._t_env._attach_inserts(plans)
 
-    compile_plan: Any = unsupported("StatementSet.compile_plan", "plans are not stored; run the statements again")
+    def compile_plan(self) -> CompiledPlan:
+        """Return the plan of all of it, to be stored."""
+        return self._t_env._compiled(self._plans)

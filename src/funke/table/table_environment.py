@@ -9,7 +9,7 @@ from funke.common.configuration import Configuration
 from funke.common.java_handles import JavaConfiguration
 from funke.datastream.data_stream import DataStream
 from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
-from funke.engine.errors import ConfigurationError, at_user_line, unsupported
+from funke.engine.errors import ConfigurationError, UnsupportedFeatureError, at_user_line, unsupported
 from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.catalog.objects import CatalogFunction, CatalogTable, CatalogView
@@ -21,6 +21,7 @@ from funke.engine.sql.statements.job_plans import planned_insert, planned_rows
 from funke.engine.sql.statements.listings import built_in_names
 from funke.engine.sql.statements.outcome import InsertPlan, Inserts, Outcome, QueryRows
 from funke.engine.sql.statements.statement_executor import execute_statement
+from funke.engine.sql.statements.stored_plans import StoredPlan, insert_in
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.statements.table_statements import check_table
 from funke.engine.sql.statements.view_statements import schema_of_relation
@@ -28,6 +29,7 @@ from funke.engine.sql.syntax import statements as syntax
 from funke.engine.sql.syntax.path_text import format_path, parse_path
 from funke.passed_on_names import pass_on_names
 from funke.table.catalog import Catalog, CatalogDescriptor, UserCatalog
+from funke.table.compiled_plan import CompiledPlan
 from funke.table.data_streams import (
     append_stream,
     changelog_relation,
@@ -40,6 +42,7 @@ from funke.table.environment_settings import EnvironmentSettings
 from funke.table.explain_detail import ExplainDetail
 from funke.table.expression import Expression
 from funke.table.module import Module, ModuleEntry
+from funke.table.plan_reference import PlanReference
 from funke.table.result_content import InsertCounts, JobRows, ReadyRows, left_rows
 from funke.table.schema import Schema
 from funke.table.session_settings import ConfigSettings
@@ -71,7 +74,6 @@ __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 pass_on_names(__name__)
 
 _NO_JAVA = "there is no JVM of Flink's; write the function in Python"
-_NO_PLANS = "plans are not stored; run the statements again"
 _NO_MODELS = "models are not kept here"
 _QUERY_ONLY = (
     "Unsupported SQL query! sqlQuery() only accepts a single SQL query of type SELECT, UNION, INTERSECT, EXCEPT, "
@@ -407,9 +409,26 @@ class TableEnvironment:
         """Make a table of a DataFrame of pandas."""
         return Table(frame_relation(pdf, schema), self)
 
-    load_plan: Any = unsupported("TableEnvironment.load_plan", _NO_PLANS)
-    compile_plan_sql: Any = unsupported("TableEnvironment.compile_plan_sql", _NO_PLANS)
-    execute_plan: Any = unsupported("TableEnvironment.execute_plan", _NO_PLANS)
+    # Plans
+
+    def load_plan(self, plan_reference: PlanReference) -> CompiledPlan:
+        """Return a plan that was stored."""
+        return CompiledPlan(plan_reference._plan(), self)
+
+    def compile_plan_sql(self, stmt: str) -> CompiledPlan:
+        """Return the plan of an INSERT, or of several in a statement set, to be stored."""
+        return CompiledPlan(StoredPlan.of_text(self._session, stmt), self)
+
+    def execute_plan(self, plan_reference: PlanReference) -> TableResult:
+        """Run a plan that was stored."""
+        return self.load_plan(plan_reference).execute()
+
+    def _compiled(self, plans: Sequence[InsertPlan]) -> CompiledPlan:
+        if not all(plan.text for plan in plans):
+            raise UnsupportedFeatureError(
+                "a plan of rows that no SQL statement gives", "compile INSERT INTO … of views: compile_plan_sql()"
+            )
+        return CompiledPlan(StoredPlan.of(self._session, [insert_in(plan.text) for plan in plans]), self)
 
     # What tables ask of their environment
 

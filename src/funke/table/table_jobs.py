@@ -10,16 +10,19 @@ from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.graph.operations import ColumnOperator, WriteSink
 from funke.engine.graph.stream_graph import StatementText
 from funke.engine.sql.binding.relations import Relation
+from funke.engine.sql.binding.spark_rows import SparkRows
 from funke.engine.sql.changelog.change_kinds import kinds_of
+from funke.engine.sql.connectors.table_sink import TableSink
 from funke.engine.sql.operators.batch_elements import pack_batches
 from funke.engine.sql.statements.explanations import plan_text
 from funke.engine.sql.statements.outcome import InsertPlan
-from funke.table.relation_streams import stream_of
+from funke.table.relation_streams import stream_of, written_stream
 from funke.table.state_ids import state_ids
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from funke.datastream.data_stream import DataStream
     from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
     from funke.engine.jobs.job import SubmittedJob
 
@@ -61,12 +64,19 @@ def start_inserting(
 def attach_inserts(env: StreamExecutionEnvironment, plans: Sequence[InsertPlan]) -> None:
     """Add what writes rows to tables to an environment."""
     for plan in plans:
-        columns = plan.relation.columns
-        rows = stream_of(env, plan.relation)
+        rows, sink = _rows_and_sink(env, plan)
         with state_ids(env, f"Sink {plan.name}"):
-            plan.sink.write(rows, columns, kinds_of(plan.relation), plan.primary_key)
+            sink.write(rows, plan.relation.columns, kinds_of(plan.relation), plan.primary_key)
         # Its sink is what was added last.
         env._nodes.nodes[env._last_id].statement = _statement(plan.text, plan_text(plan.relation, plan))
+
+
+def _rows_and_sink(env: StreamExecutionEnvironment, plan: InsertPlan) -> tuple[DataStream, TableSink]:
+    if not plan.is_written_by_spark:
+        return stream_of(env, plan.relation), plan.sink
+    assert isinstance(plan.relation, SparkRows)
+    rows, frame = written_stream(env, plan.relation)
+    return rows, plan.sink.with_frame(frame)
 
 
 def _statement(sql: str, plan: str) -> StatementText:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from funke.engine.errors import unsupported
 from funke.passed_on_names import pass_on_names
 from funke.table.catalog import ObjectIdentifier
+from funke.table.compiled_plan import CompiledPlan
 from funke.table.explain_detail import ExplainDetail
 from funke.table.table_result import TableResult
 
@@ -45,4 +45,6 @@ class TablePipeline:
         """Return the name of the table; None if it has none."""
         return None if self._plan.identifier is None else ObjectIdentifier(self._plan.identifier)
 
-    compile_plan: Any = unsupported("TablePipeline.compile_plan", "plans are not stored; run the statements again")
+    def compile_plan(self) -> CompiledPlan:
+        """Return the plan, to be stored; of what SQL statements say only."""
+        return self._t_env._compiled((self._plan,))

@@ -180,6 +180,19 @@ def test_nothing_is_made_twice_however_often_reading_is_interrupted(source: Sour
     assert steps > 1
 
 
+def test_a_reader_that_knows_the_rest_of_what_it_reads_tells_it() -> None:
+    class Knowing(Lists):
+        def rest(self, split: Split, records: int) -> Split | None:
+            return Split(split.id, split.payload[records:]) if records else None
+
+    source, _ = operator(Knowing())
+    source.take(ReadOrder(0, 0, (Split("a", [[1], [2], [3]]), Split("b", [[4]]))))
+    source.read()
+    report = source.report()
+    assert report.unfinished == (1, 0)
+    assert report.rests == (Split("a", [[2], [3]]),)
+
+
 def test_what_has_come_is_read_to_its_last_record_before_the_source_rests() -> None:
     """A batch is read in pieces: that the reader has nothing more to offer does not mean that all of it was read."""
     has_put, may_end = threading.Event(), threading.Event()

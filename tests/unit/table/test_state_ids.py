@@ -65,3 +65,22 @@ def test_operators_of_one_kind_are_numbered(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch,
     )
     assert {"WindowAggregate 1", "OverAggregate 1"} <= ids
+
+
+RANKED = "SELECT a, b, b FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY a ORDER BY {}) AS n FROM t) WHERE {}"
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        (RANKED.format("p DESC", "n = 1"), "Deduplicate KeepOneRow 1"),
+        (RANKED.format("p DESC", "n = 1 AND b > 5"), "Deduplicate KeepOneRow 1"),
+        (RANKED.format("b", "n = 1"), "Rank KeepOneRow 1"),
+        (RANKED.format("b", "n <= 3"), "Rank RankRows 1"),
+        ("SELECT a, b, b FROM t ORDER BY b LIMIT 3", "SortLimit KeepTopRows 1"),
+        ("SELECT a, b, b FROM t WHERE a > 1 ORDER BY b LIMIT 3 OFFSET 1", "SortLimit RankRows 1"),
+    ],
+)
+def test_first_rows_are_known_by_what_keeps_them(query: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another condition changes nothing; what keeps its state in another way has another id."""
+    assert name in ids_of(query, monkeypatch)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from funke.engine.types import ExternalTypeInfo, Instant, LocalTimeTypeInfo, Row, RowKind, TypeInformation, Types
 from funke.engine.types.collected_form import collector
-from funke.engine.types.number_text import float_text
+from funke.engine.types.number_text import _java_form, double_text, float_text
 from funke.engine.types.scalar_coercion import round_to_float32
 from funke.engine.types.text_form import print_writer, text_writer, to_text
 
@@ -199,3 +199,8 @@ def test_bytes_in_an_untyped_field_are_shown_as_flink_shows_an_array(value: Any)
 def test_other_values_in_an_untyped_field_are_shown_as_python_writes_them() -> None:
     row_type = T.ROW([T.PICKLED_BYTE_ARRAY(), T.PICKLED_BYTE_ARRAY()])
     assert to_text(Row({"k": 1}, None), row_type) == "+I[{'k': 1}, null]"
+
+
+@given(st.floats(allow_nan=False) | st.floats(-1e8, 1e8, allow_nan=False))
+def test_the_short_way_writes_the_same_number(value: float) -> None:
+    assert double_text(value) == _java_form(value, repr(value))

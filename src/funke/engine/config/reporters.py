@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from funke.engine.config import rest_options as options
 from funke.engine.config.option_values import parse_duration
@@ -11,7 +12,27 @@ from funke.engine.config.settings import Settings
 __all__ = ["PREFIX", "ReporterSettings", "reporters_of"]
 
 PREFIX = "metrics.reporter."
-_KINDS = {"prometheus": "prometheus", "slf4j": "log", "logging": "log", "log": "log", "statsd": "statsd"}
+_KINDS = {
+    "prometheus": "prometheus",
+    "slf4j": "log",
+    "logging": "log",
+    "log": "log",
+    "statsd": "statsd",
+    "opentelemetrymetric": "otel",
+}
+# What each kind reads beside its class and interval.
+_READ = {
+    "prometheus": ("port",),
+    "statsd": ("host", "port"),
+    "otel": (
+        "exporter.endpoint",
+        "exporter.protocol",
+        "exporter.timeout",
+        "service.name",
+        "service.version",
+        "scope.variables.additional",
+    ),
+}
 _DEFAULT_PORTS = {"statsd": "8125"}
 _DEFAULT_PORT = "9249"
 _DEFAULT_INTERVAL = "60 s"
@@ -28,6 +49,12 @@ class ReporterSettings:
     interval_s: float = 60.0
     # Of one that sends.
     host: str = "localhost"
+    # All that is set of it, by the last part of its keys.
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    def reads(self, key: str) -> bool:
+        """Whether a setting of it has an effect; named without what all of its keys begin with."""
+        return key in ("factory.class", "interval", *_READ.get(self.kind, ()))
 
 
 def reporters_of(settings: Settings) -> list[ReporterSettings]:
@@ -52,4 +79,6 @@ def _reporter(settings: Settings, name: str) -> ReporterSettings:
     kind = next((kind for word, kind in _KINDS.items() if short.startswith(word) and "pushgateway" not in short), "")
     interval = parse_duration(value("interval", _DEFAULT_INTERVAL)).to_millis() / 1000
     port = value("port", _DEFAULT_PORTS.get(kind, _DEFAULT_PORT))
-    return ReporterSettings(name, kind, factory, port, max(1.0, interval), value("host", "localhost"))
+    own = f"{PREFIX}{name}."
+    properties = {key.removeprefix(own): str(settings.raw(key)) for key in settings if key.startswith(own)}
+    return ReporterSettings(name, kind, factory, port, max(1.0, interval), value("host", "localhost"), properties)

@@ -57,6 +57,11 @@ FLAMEGRAPH_DELAY = duration_option("rest.flamegraph.delay-between-samples", 50, 
 FLAMEGRAPH_DEPTH = integer_option("rest.flamegraph.stack-depth", 100, "How many functions deep stacks are shown.")
 WEB_UPLOAD_FOLDER = string_option("web.upload.dir", None, "Where programs that were sent are kept.")
 MOST_ENDED_JOBS = integer_option("jobstore.max-capacity", 100, "How many ended jobs are remembered.")
+RESCALE_HISTORY = integer_option(
+    "web.adaptive-scheduler.rescale-history.size",
+    10,
+    "How many times that a job was rescaled are remembered; somebody asked for each, so that they are, unlike Flink's.",
+)
 SLOT_REQUEST_TIMEOUT = duration_option(
     "slot.request.timeout", 5 * 60_000, "How long a job of the service waits for slots that others have."
 )

@@ -45,6 +45,9 @@ class SinkWriter(ABC):
         """Takes a batch of columns, if the sink does."""
         raise NotImplementedError
 
+    def write_watermark(self, watermark: int) -> None:
+        """No row with an earlier event time will come."""
+
     def flush(self, end_of_input: bool) -> None:
         """Called at the end of every epoch: nothing may stay in a buffer that a reader should see."""
 

@@ -31,11 +31,18 @@ class HotKeys:
 
     def look(self, keys: Sequence[Any]) -> None:
         """Sees the stored keys of a batch; mostly there is nothing to do: 0.1 µs."""
-        now = self._clock()
-        if now >= self._next_s and keys:
-            self._next_s = now + _PAUSE_S
-            # Not the first ones alone: a batch may be sorted.
-            self._looks.append(Counter(keys[:: len(keys) // _KEYS + 1]))
+        if keys and self.is_due():
+            self._next_s = self._clock() + _PAUSE_S
+            self._looks.append(Counter(keys[self.some_of(len(keys))]))
+
+    def is_due(self) -> bool:
+        """Whether the next batch is looked at."""
+        return self._clock() >= self._next_s
+
+    @staticmethod
+    def some_of(count: int) -> slice:
+        """Which of so many keys are looked at: not the first ones alone, since a batch may be sorted."""
+        return slice(None, None, count // _KEYS + 1)
 
     def hottest(self) -> dict[str, Any]:
         """The key that most records have, and their share, if that is much."""

@@ -63,6 +63,7 @@ class SinkOperator(Operator):
     def process_watermark(self, watermark: int) -> None:
         """A stream ends here."""
         self._input_watermark = watermark
+        self.writer.write_watermark(watermark)
 
     def flush(self) -> None:
         if not self._has_ended:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from funke.engine.connectors.source import Batch, ReadOutcome, Split, SplitReader
@@ -215,15 +216,16 @@ class SourceOperator(Operator):
         """What was read since the last report."""
         outcomes = tuple(replace(outcome, split=replace(outcome.split, payload=None)) for outcome in self._outcomes)
         unfinished = tuple(reading.records for reading in self._waiting)
-        rests = self._rests() if self._reader.is_concurrent else ()
         mark = self.output.current_watermark
-        report = ReadReport(outcomes, unfinished, mark, self.is_idle, self._records, rests)
+        report = ReadReport(outcomes, unfinished, mark, self.is_idle, self._records, self._rests())
         self._outcomes.clear()
         self._records = 0
         return report
 
     def _rests(self) -> tuple[Split | None, ...]:
-        return tuple(self._reader.rest(reading.split, reading.records) for reading in self._waiting)
+        # One after the other: only the first has been touched.
+        touched = self._waiting if self._reader.is_concurrent else islice(self._waiting, 1)
+        return tuple(self._reader.rest(reading.split, reading.records) for reading in touched)
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:
         self._reader.note(checkpoint_id, [split for split in self._rests() if split is not None])

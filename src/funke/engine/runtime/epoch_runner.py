@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -177,6 +177,21 @@ class EpochRunner:
                 yield frame.slot, frame[1:]
 
         return frames.partitionBy(self._plan.slots, _as_is).mapPartitionsWithIndex(delivery)
+
+    def write(self, write: Callable[[], None]) -> list[Failure]:
+        """Lets Spark write what it computes without slots; gives what its tasks say of a failure, if it is that."""
+        self._enter_group("write")
+        self._is_idle.clear()
+        try:
+            write()
+        except Exception as error:
+            failure = failure_in(error)
+            if failure is None:
+                raise
+            return [failure]
+        finally:
+            self._is_idle.set()
+        return []
 
     def tell_news(self, news: CheckpointNews) -> list[Any]:
         """Between two epochs: tells all slots what became of checkpoints, and returns what they know of snapshots."""

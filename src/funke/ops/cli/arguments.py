@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
+import argparse
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
 
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.ops.cli.terminal import CommandParser
 
-__all__ = ["ProgramCall", "parse_program_call", "without_submission"]
+__all__ = ["ProgramCall", "parse_program_call"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,15 @@ class ProgramCall:
     def has_program(self) -> bool:
         """Whether a program was named."""
         return self.file is not None or self.module is not None
+
+    def to_arguments(self) -> list[str]:
+        """What runs the same program in the same way, wherever it is said.
+
+        >>> parse_program_call(["-d", "-p", "4", "job.py", "-d"]).to_arguments()
+        ['-Dparallelism.default=4', 'job.py', '-d']
+        """
+        program = ["-pym", self.module] if self.module is not None else [self.file or ""]
+        return [*(f"-D{key}={value}" for key, value in self.options.items()), *program, *self.arguments]
 
 
 _Setter = Callable[[ProgramCall, str], ProgramCall]
@@ -92,115 +104,122 @@ def _unsupported(feature: str, reason: str) -> _Setter:
     return refuse
 
 
-_WITH_VALUE: dict[str, _Setter] = {
-    "-p": _parallelism,
-    "--parallelism": _parallelism,
-    "-D": _property,
-    "-py": _file,
-    "--python": _file,
-    "-pym": _module,
-    "--pyModule": _module,
-    "-pyfs": _option("python.files"),
-    "--pyFiles": _option("python.files"),
-    "-pyarch": _option("python.archives"),
-    "--pyArchives": _option("python.archives"),
-    "-pyreq": _option("python.requirements"),
-    "--pyRequirements": _option("python.requirements"),
-    "-pyexec": _option("python.executable"),
-    "--pyExecutable": _option("python.executable"),
-    "-pyclientexec": _option("python.client.executable"),
-    "--pyClientExecutable": _option("python.client.executable"),
-    "-j": _option("pipeline.jars"),
-    "--jarfile": _option("pipeline.jars"),
-    "-C": _option("pipeline.classpaths"),
-    "--classpath": _option("pipeline.classpaths"),
-    "-c": _unsupported("-c/--class", "programs are written in Python; name a .py file"),
-    "--class": _unsupported("-c/--class", "programs are written in Python; name a .py file"),
-    "-s": _option("execution.state-recovery.path"),
-    "--fromSavepoint": _option("execution.state-recovery.path"),
-    "-claimMode": _option("execution.state-recovery.claim-mode"),
-    "-rm": _option("execution.state-recovery.claim-mode"),
-    "--restoreMode": _option("execution.state-recovery.claim-mode"),
-    "--claimMode": _option("execution.state-recovery.claim-mode"),
-    "-cm": _option("execution.state-recovery.claim-mode"),
-    "-t": _target,
-    "--target": _target,
-    "-m": _unsupported("-m/--jobmanager", "the service is found by the folder of job records (-Dfunke.home=…)"),
-    "--jobmanager": _unsupported(
-        "-m/--jobmanager", "the service is found by the folder of job records (-Dfunke.home=…)"
-    ),
-}
-_WITHOUT_VALUE: dict[str, _Setter] = {
-    "-d": _detached,
-    "--detached": _detached,
-    "--json": _json,
-    "-sae": _unsupported("-sae/--shutdownOnAttachedExit", "a program that nobody waits for any more goes on"),
-    "--shutdownOnAttachedExit": _unsupported(
-        "-sae/--shutdownOnAttachedExit", "a program that nobody waits for any more goes on"
-    ),
-    "-n": _switch("execution.state-recovery.ignore-unclaimed-state"),
-    "--allowNonRestoredState": _switch("execution.state-recovery.ignore-unclaimed-state"),
-}
+class _Collected(argparse.Action):
+    """Keeps options as they come: the later one wins, and what is wrong with one is told when it counts."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, setter: _Setter, **further: Any) -> None:
+        super().__init__(option_strings, dest, **further)
+        self.setter = setter
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        namespace.given = [*namespace.given, (self, option_string, values)]
 
 
-def parse_program_call(arguments: list[str]) -> ProgramCall:
+class _ProgramParser(CommandParser):
+    """Options up to the program; mistakes are errors like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuses a command line."""
+        raise ConfigurationError(f"{message}; see `{self.prog} --help`")
+
+    def format_help(self) -> str:
+        """What there is; values must be given, though argparse is told otherwise."""
+        return re.sub(r"(-\w+) \[(\S+)\]", r"\1 \2", super().format_help())
+
+    def show(self, call: ProgramCall, value: str) -> NoReturn:
+        """Shows what there is; not an action of argparse's, which would also hear an `-h` of the program's."""
+        self.print_help()
+        raise SystemExit(0)
+
+    def take(self, setter: _Setter, help: str, *names: str, value: str | None = None) -> None:
+        """Adds an option; `value` is the name of what it takes."""
+        # A value that is missing is left to us, whose message is shorter.
+        further: dict[str, Any] = {"nargs": 0} if value is None else {"nargs": "?", "metavar": value}
+        self.add_argument(*names, dest="given", action=_Collected, setter=setter, help=help, **further)
+
+
+def _new_parser(command: str) -> _ProgramParser:
+    parser = _ProgramParser(
+        prog=f"funke {command}",
+        usage=f"funke {command} [options] program.py [arguments of the program]",
+        description="Options stand before the program; what follows it is the program's.",
+        epilog="What the program sets itself wins over options, options win over config.yaml in FUNKE_CONF_DIR.",
+        allow_abbrev=False,
+        add_help=False,
+    )
+    take = parser.take
+    take(parser.show, "show this and end", "-h", "--help")
+    take(_parallelism, "subtasks per operator", "-p", "--parallelism", value="N")
+    take(_detached, "hand the program to the service, and do not wait for its end", "-d", "--detached")
+    take(_target, "remote: hand it to the service, and wait", "-t", "--target", value="TARGET")
+    path, mode = "execution.state-recovery.path", "execution.state-recovery.claim-mode"
+    take(_option(path), "savepoint or checkpoint to start from", "-s", "--fromSavepoint", value="PATH")
+    claims = "NO_CLAIM, or CLAIM: then the job owns, and removes some time, what it starts from"
+    take(_option(mode), claims, "-cm", "-claimMode", "--claimMode", "-rm", "--restoreMode", value="MODE")
+    unclaimed = _switch("execution.state-recovery.ignore-unclaimed-state")
+    take(unclaimed, "leave out state that no operator claims", "-n", "--allowNonRestoredState")
+    take(_property, "any option of Flink's or Spark's configuration", "-D", value="key=value")
+    take(_file, "the program, as flink run names it", "-py", "--python", value="FILE")
+    take(_module, "the program as a module", "-pym", "--pyModule", value="MODULE")
+    files = "Python files, packages and archives for the workers"
+    take(_option("python.files"), files, "-pyfs", "--pyFiles", value="A,B")
+    take(_option("python.archives"), "archives to unpack for the workers", "-pyarch", "--pyArchives", value="A,B")
+    required = "requirements to install for the workers"
+    take(_option("python.requirements"), required, "-pyreq", "--pyRequirements", value="FILE")
+    take(_option("python.executable"), "interpreter of the workers", "-pyexec", "--pyExecutable", value="FILE")
+    client = _option("python.client.executable")
+    take(client, "interpreter of the program", "-pyclientexec", "--pyClientExecutable", value="FILE")
+    take(_option("pipeline.jars"), "jars for Spark", "-j", "--jarfile", value="A;B")
+    take(_option("pipeline.classpaths"), "further places of classes, for Spark", "-C", "--classpath", value="URL")
+    take(_json, "one JSON document and nothing else, for scripts", "--json")
+    _take_unsupported(parser)
+    parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.set_defaults(given=[])
+    return parser
+
+
+def _take_unsupported(parser: _ProgramParser) -> None:
+    """What Flink's command has and this one has not: said in one sentence, if it is asked for."""
+    entry = _unsupported("-c/--class", "programs are written in Python; name a .py file")
+    parser.take(entry, argparse.SUPPRESS, "-c", "--class", value="CLASS")
+    place = "the service is found by the folder of job records (-Dfunke.home=…)"
+    parser.take(_unsupported("-m/--jobmanager", place), argparse.SUPPRESS, "-m", "--jobmanager", value="ADDRESS")
+    leaving = "a program that nobody waits for any more goes on"
+    names = ("-sae", "--shutdownOnAttachedExit")
+    parser.take(_unsupported("-sae/--shutdownOnAttachedExit", leaving), argparse.SUPPRESS, *names)
+
+
+def parse_program_call(arguments: Sequence[str], command: str = "run") -> ProgramCall:
     """Read options up to the program; what follows it belongs to the program.
 
     >>> parse_program_call(["-p", "4", "-Dpipeline.name=orders", "job.py", "--input", "in.csv"]).options
     {'parallelism.default': '4', 'pipeline.name': 'orders'}
     """
+    given, unknown = _new_parser(command).parse_known_args(arguments)
+    if not unknown:
+        return _to_call(given)
+    # `-py job.py` names the program; further options of ours may still follow it, as in `flink run`, until one is not.
+    end = list(arguments).index(unknown[0])
+    call = _to_call(_new_parser(command).parse_args(arguments[:end]))
+    if not call.has_program:
+        raise ConfigurationError(f"there is no option {unknown[0]}; see `funke --help`")
+    return replace(call, arguments=tuple(arguments[end:]))
+
+
+def _to_call(given: argparse.Namespace) -> ProgramCall:
     call = ProgramCall()
-    waiting = deque(arguments)
-    # `-py job.py` names the program; further options of ours may still follow it, as in `flink run`.
-    while waiting and (_is_ours(waiting[0]) if call.has_program else waiting[0].startswith("-")):
-        call = _with_option(call, waiting.popleft(), waiting)
-    if not call.has_program and waiting:
-        call = replace(call, file=waiting.popleft())
-    return replace(call, arguments=tuple(waiting))
-
-
-def without_submission(arguments: list[str]) -> list[str]:
-    """The same arguments without those that say where the program runs; what follows the program stays."""
-    call = parse_program_call(arguments)
-    ours = len(arguments) - len(call.arguments)
-    kept: list[str] = []
-    waiting = deque(arguments[:ours])
-    while waiting:
-        argument = waiting.popleft()
-        if argument in ("-t", "--target"):
-            waiting.popleft()
-        elif argument not in ("-d", "--detached", "--json") and not argument.startswith("--target="):
-            kept.append(argument)
-            if argument in _WITH_VALUE and waiting:
-                kept.append(waiting.popleft())
-    return [*kept, *call.arguments]
-
-
-def _is_ours(argument: str) -> bool:
-    return argument in _WITH_VALUE or argument in _WITHOUT_VALUE or _attached_value(argument) is not None
-
-
-def _with_option(call: ProgramCall, argument: str, following: deque[str]) -> ProgramCall:
-    if argument in _WITHOUT_VALUE:
-        return _WITHOUT_VALUE[argument](call, "")
-    if argument in _WITH_VALUE:
-        if not following:
-            raise ConfigurationError(f"option {argument} needs a value")
-        return _WITH_VALUE[argument](call, following.popleft())
-    attached = _attached_value(argument)
-    if attached is None:
-        raise ConfigurationError(f"there is no option {argument}; see `funke --help`")
-    name, value = attached
-    return _WITH_VALUE[name](call, value)
-
-
-def _attached_value(argument: str) -> tuple[str, str] | None:
-    """The option and value of `--name=value`, `-Dkey=value` or `-p4`."""
-    name, equals, value = argument.partition("=")
-    if equals and name.startswith("--") and name in _WITH_VALUE:
-        return name, value
-    if argument.startswith("-D") and len(argument) > 2:
-        return "-D", argument[2:]
-    if argument.startswith("-p") and argument[2:].isdecimal():
-        return "-p", argument[2:]
-    return None
+    for action, name, value in given.given:
+        if value is None:
+            raise ConfigurationError(f"option {name} needs a value")
+        call = action.setter(call, value)
+    following = given.program[1:] if given.program[:1] == ["--"] else given.program
+    if not call.has_program and following:
+        call = replace(call, file=following[0])
+        following = following[1:]
+    return replace(call, arguments=tuple(following))

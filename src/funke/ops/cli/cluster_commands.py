@@ -49,18 +49,18 @@ def stop_cluster(arguments: list[str]) -> None:
     finish(given, pid=address.pid, has_stopped=True)
 
 
-def run_in_service(call: ProgramCall, arguments: list[str], is_detached: bool) -> None:
+def run_in_service(call: ProgramCall) -> None:
     """Hand a program to the service; with it detached, wait for its first job only."""
     settings = settings_with([f"{key}={value}" for key, value in call.options.items()])
     client = ServiceClient(ServiceFolder(home_folder(settings)))
     with waiting("waiting for the program's first job"):
-        run_id = client.submit(arguments, os.getcwd())
+        run_id = client.submit(call.to_arguments(), os.getcwd())
         job_id = client.wait_for_job(run_id)
     if call.is_json:
         print_json({"jobid": job_id})
     else:
         print(f"Job has been submitted with JobID {job_id}", flush=True)
-    if not is_detached:
+    if not call.is_detached:
         with waiting("the program runs"):
             client.wait_for_end(run_id)
         if not call.is_json:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from funke import __version__
 from funke.engine.errors import ConfigurationError
-from funke.ops.cli.arguments import ProgramCall, parse_program_call, without_submission
+from funke.ops.cli.arguments import ProgramCall, parse_program_call
 from funke.ops.cli.error_report import print_error
 from funke.ops.cli.program import prepare_program
 
@@ -53,23 +53,8 @@ usage: funke run [options] program.py [arguments of the program]
 Every command but sql takes --json. A job is named by its id or the start of it. Only jobs with checkpointing can be
 recovered.
 
-options of run and info, before the program:
-  -p, --parallelism N        subtasks per operator
-  -d, --detached             hand the program to the service, and do not wait for its end
-  -t, --target remote        hand it to the service, and wait
-  -s, --fromSavepoint PATH   savepoint or checkpoint to start from
-  -claimMode MODE            NO_CLAIM, or CLAIM: then the job owns, and removes some time, what it starts from
-  -n, --allowNonRestoredState  leave out state that no operator claims
-  -D key=value               any option of Flink's or Spark's configuration
-  -py, --python FILE         the program, as flink run names it
-  -pym, --pyModule MODULE    the program as a module
-  -pyfs, --pyFiles A,B       Python files, packages and archives for the workers
-  -pyarch, --pyArchives A,B  archives to unpack for the workers
-  -pyreq, --pyRequirements F requirements to install for the workers
-  -pyexec, --pyExecutable F  interpreter of the workers
-  -j, --jarfile A;B          jars for Spark
-
-What the program sets itself wins over options, options win over config.yaml in FUNKE_CONF_DIR.
+Options of run and info stand before the program, as in `flink run`: -p, -s, -py, -pyfs, -D key=value and more, see
+funke run --help. What the program sets itself wins over options, options win over config.yaml in FUNKE_CONF_DIR.
 """
 INTERRUPTED = 130
 # The function of each command and the module, beside this one, that holds it.
@@ -151,7 +136,7 @@ def _run_with(arguments: list[str]) -> Callable[[ProgramCall], None]:
         if call.is_for_service:
             from funke.ops.cli.cluster_commands import run_in_service
 
-            run_in_service(call, without_submission(arguments), call.is_detached)
+            run_in_service(call)
         elif call.is_json:
             raise ConfigurationError("--json goes with -d or -t remote: here the program itself prints")
         else:
@@ -180,7 +165,7 @@ def run(program: Callable[[], None], command: list[str]) -> None:
 
 
 def _program_call(command: str, arguments: list[str]) -> ProgramCall:
-    call = parse_program_call(arguments)
+    call = parse_program_call(arguments, command)
     if not call.has_program:
         raise ConfigurationError(f"name the program, as in `funke {command} job.py`")
     return call

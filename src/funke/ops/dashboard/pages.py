@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +19,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import Message
 
+from funke.ops.rest.call import Answer
 from funke.ops.rest.cluster_state import LogFolder
 
 __all__ = ["dashboard_pages", "read_static"]
@@ -52,9 +53,13 @@ def read_static(name: str) -> tuple[bytes, str] | None:
     return _static().get(name)
 
 
-def dashboard_pages(logs: LogFolder) -> list[BaseRoute]:
-    """The routes, to stand beside those of the REST interface in one application."""
-    watchers = _Watchers()
+# What answers a path each time anew, if it is one of those.
+Direct = Callable[[str], Callable[[], Answer] | None]
+
+
+def dashboard_pages(logs: LogFolder, direct: Direct = lambda _: None) -> list[BaseRoute]:
+    """The routes, to stand beside those of the REST interface in one application; `direct` answers without it."""
+    watchers = _Watchers(direct)
 
     async def log(request: Request) -> Response:
         return await run_in_threadpool(_log_part, logs, request)
@@ -117,7 +122,8 @@ def _log_part(logs: LogFolder, request: Request) -> Response:
 class _Watchers:
     """Streams of events: the answers to paths that somebody watches, whenever they change."""
 
-    def __init__(self) -> None:
+    def __init__(self, direct: Direct) -> None:
+        self._direct = direct
         self._open = 0
 
     async def live(self, request: Request) -> Response:
@@ -136,16 +142,24 @@ class _Watchers:
         self._open += 1
         try:
             sent: dict[str, bytes] = {}
+            direct = {path: answer for path in paths if (answer := self._direct(path)) is not None}
             while not await request.is_disconnected():
+                found = await run_in_threadpool(_all, direct)
                 for path in paths:
-                    status, body = await _get(request, path)
-                    if sent.get(path) != body:
-                        sent[path] = body
-                        yield _event(path, status, body)
-                yield b"event: beat\ndata: %d\n\n" % int(time.time() * 1000)
+                    if path not in direct:
+                        found[path] = await _get(request, path)
+                events = [_event(path, *each) for path, each in found.items() if sent.get(path) != each[1]]
+                sent = {path: body for path, (_, body) in found.items()}
+                # Together, so that a page draws itself once: drawing takes more of a processor than all of this.
+                yield b"".join([*events, b"event: beat\ndata: %d\n\n" % int(time.time() * 1000)])
                 await asyncio.sleep(_BEAT_S)
         finally:
             self._open -= 1
+
+
+def _all(direct: Mapping[str, Callable[[], Answer]]) -> dict[str, tuple[int, bytes]]:
+    answers = {path: answer() for path, answer in direct.items()}
+    return {path: (each.status, each.content) for path, each in answers.items()}
 
 
 def _is_watchable(path: str) -> bool:

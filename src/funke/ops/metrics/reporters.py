@@ -1,4 +1,4 @@
-"""Tells figures to whoever the configuration names: a port for Prometheus, lines in a log, packets for StatsD."""
+"""Tells figures to whoever the configuration names: a port for Prometheus, lines in a log, StatsD, OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from funke.engine.config.reporters import ReporterSettings, reporters_of
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.ops.metrics.job_figures import job_figures, operator_figures, task_figures
+from funke.ops.metrics.otel import OtelSender
 from funke.ops.metrics.prometheus import CONTENT_TYPE
 from funke.ops.metrics.statsd import StatsdSender
 from funke.ops.rest.cluster_state import Cluster
 from funke.ops.rest.guard import Guard
-from funke.ops.rest.metrics_text import metrics_text
+from funke.ops.rest.metrics_text import figures_with_labels, metrics_text
 from funke.ops.rest.server import RestServer, RestSettings
 
 __all__ = ["figures_of", "start_reporters"]
@@ -43,6 +44,9 @@ def start_reporters(settings: Settings, cluster: Cluster) -> list[Callable[[], N
             elif each.kind == "statsd":
                 sender = StatsdSender(each.host, each.ports)
                 closing += [_Repeated(each, partial(_send, sender, cluster)).start().close, sender.close]
+            elif each.kind == "otel":
+                collector = OtelSender(each.properties)
+                closing.append(_Repeated(each, partial(_export, collector, cluster)).start().close)
         except ConfigurationError as error:
             _LOG.error("reporter %s: %s", each.name, error)
     return closing
@@ -92,6 +96,10 @@ def _write_log(cluster: Cluster) -> None:
 
 def _send(sender: StatsdSender, cluster: Cluster) -> None:
     sender.send(figures_of(cluster))
+
+
+def _export(collector: OtelSender, cluster: Cluster) -> None:
+    collector.send(figures_with_labels(cluster))
 
 
 def figures_of(cluster: Cluster) -> Iterator[tuple[str, Any]]:

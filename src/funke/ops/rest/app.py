@@ -17,9 +17,8 @@ from starlette.routing import Route as StarletteRoute
 
 from funke.engine.config import rest_options
 from funke.engine.config.settings import Settings
-from funke.engine.errors import FunkeError
-from funke.engine.types.json_form import to_json
 from funke.ops.metrics.prometheus import CONTENT_TYPE
+from funke.ops.rest.answering import answered, error_answer
 from funke.ops.rest.call import Answer, Call, RestError, Route
 from funke.ops.rest.cluster_state import Cluster
 from funke.ops.rest.guard import Access, App, BodyError, Guard, read_body
@@ -60,13 +59,11 @@ def _to_starlette(route: Route, prefix: str, cluster: Cluster) -> StarletteRoute
     async def endpoint(request: Request) -> Response:
         try:
             call = await _to_call(route, cluster, request)
-            return _to_response(route, await run_in_threadpool(route.handler, call))
         except RestError as error:
             return _errors(error.status, *error.messages)
         except BodyError as error:
             return _errors(error.status, str(error))
-        except FunkeError as error:
-            return _errors(500, str(error))
+        return _to_response(await run_in_threadpool(answered, route, call))
 
     return StarletteRoute(prefix + route.path, endpoint, methods=[route.method])
 
@@ -94,24 +91,12 @@ def _to_object(raw: bytes) -> dict[str, Any]:
     return content
 
 
-def _to_response(route: Route, result: Any) -> Response:
-    answer = result if isinstance(result, Answer) else Answer(result, route.status)
-    if isinstance(answer.content, bytes):
-        return Response(answer.content, answer.status, media_type=answer.media_type)
-    return Response(_to_text(answer.content), answer.status, media_type=answer.media_type)
-
-
-def _to_text(content: Any) -> bytes:
-    try:
-        # Most answers hold nothing that JSON does not know.
-        return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
-    except (TypeError, ValueError):
-        return json.dumps(to_json(content), separators=(",", ":")).encode()
+def _to_response(answer: Answer) -> Response:
+    return Response(answer.content, answer.status, media_type=answer.media_type)
 
 
 def _errors(status: int, *messages: str) -> Response:
-    content = json.dumps({"errors": list(messages)}).encode()
-    return Response(content, status, media_type="application/json")
+    return _to_response(error_answer(status, *messages))
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

@@ -11,11 +11,11 @@ from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.views.job_view import CheckpointView, JobView, SlotSnapshotView, VertexView
 from funke.ops.rest.call import Call, RestError, Route
 from funke.ops.rest.shapes import ANY, Optional
+from funke.ops.rest.value_statistics import STATISTICS_SHAPE, statistics_of
 from funke.ops.rest.vertex_figures import find_vertex, vertex_id
 
 __all__ = ["ROUTES"]
 
-_PERCENTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 # Flink's word for a limit that is not set.
 _NO_LIMIT = 9_223_372_036_854_775_807
 
@@ -45,22 +45,13 @@ def checkpoints(call: Call) -> Any:
 
 def _summary(completed: Sequence[CheckpointView]) -> dict[str, Any]:
     return {
-        "checkpointed_size": _statistics([each.size for each in completed]),
-        "state_size": _statistics([each.full_size for each in completed]),
-        "end_to_end_duration": _statistics([round(each.duration_ms) for each in completed]),
-        "alignment_buffered": _statistics([0 for _ in completed]),
-        "processed_data": _statistics([0 for _ in completed]),
-        "persisted_data": _statistics([0 for _ in completed]),
+        "checkpointed_size": statistics_of([each.size for each in completed]),
+        "state_size": statistics_of([each.full_size for each in completed]),
+        "end_to_end_duration": statistics_of([round(each.duration_ms) for each in completed]),
+        "alignment_buffered": statistics_of([0 for _ in completed]),
+        "processed_data": statistics_of([0 for _ in completed]),
+        "persisted_data": statistics_of([0 for _ in completed]),
     }
-
-
-def _statistics(values: Sequence[int]) -> dict[str, Any]:
-    ordered = sorted(values)
-    if not ordered:
-        return {"min": 0, "max": 0, "avg": 0, **dict.fromkeys(_PERCENTILES, 0.0)}
-    last = len(ordered) - 1
-    percentiles = {name: float(ordered[min(last, int(part * len(ordered)))]) for name, part in _PERCENTILES.items()}
-    return {"min": ordered[0], "max": ordered[-1], "avg": sum(ordered) // len(ordered), **percentiles}
 
 
 def _entry(view: JobView, checkpoint: CheckpointView | None) -> dict[str, Any] | None:
@@ -158,15 +149,15 @@ def subtask_details(call: Call) -> Any:
     return {
         **_task_entry(vertex, found),
         "summary": {
-            "checkpointed_size": _statistics([each.size for _, each in written]),
-            "state_size": _statistics([each.size for _, each in written]),
-            "end_to_end_duration": _statistics([round(each.write_ms) for _, each in written]),
+            "checkpointed_size": statistics_of([each.size for _, each in written]),
+            "state_size": statistics_of([each.size for _, each in written]),
+            "end_to_end_duration": statistics_of([round(each.write_ms) for _, each in written]),
             "checkpoint_duration": {
-                "sync": _statistics([round(each.stall_ms) for _, each in written]),
-                "async": _statistics([round(each.write_ms) for _, each in written]),
+                "sync": statistics_of([round(each.stall_ms) for _, each in written]),
+                "async": statistics_of([round(each.write_ms) for _, each in written]),
             },
-            "alignment": {name: _statistics([0] * len(written)) for name in ("buffered", "processed", "persisted")},
-            "start_delay": _statistics([0] * len(written)),
+            "alignment": {name: statistics_of([0] * len(written)) for name in ("buffered", "processed", "persisted")},
+            "start_delay": statistics_of([0] * len(written)),
         },
         "subtasks": [_subtask_entry(found, subtask, each) for subtask, each in written],
     }
@@ -224,7 +215,6 @@ def guarded_config(call: Call) -> Any:
         raise RestError(500, str(error)) from error
 
 
-_STATS = {"min": int, "max": int, "avg": int, **dict.fromkeys(_PERCENTILES, float)}
 _SIZES = {
     "checkpointed_size": int,
     "state_size": int,
@@ -255,7 +245,7 @@ _CHECKPOINT = {
 }
 _TASK = {"id": int, "status": str, "latest_ack_timestamp": int, **_SIZES}
 _SUMMARY = {
-    name: _STATS
+    name: STATISTICS_SHAPE
     for name in (
         "checkpointed_size",
         "state_size",
@@ -319,12 +309,16 @@ ROUTES = (
         {
             **_TASK,
             "summary": {
-                "checkpointed_size": _STATS,
-                "state_size": _STATS,
-                "end_to_end_duration": _STATS,
-                "checkpoint_duration": {"sync": _STATS, "async": _STATS},
-                "alignment": {"buffered": _STATS, "processed": _STATS, "persisted": _STATS},
-                "start_delay": _STATS,
+                "checkpointed_size": STATISTICS_SHAPE,
+                "state_size": STATISTICS_SHAPE,
+                "end_to_end_duration": STATISTICS_SHAPE,
+                "checkpoint_duration": {"sync": STATISTICS_SHAPE, "async": STATISTICS_SHAPE},
+                "alignment": {
+                    "buffered": STATISTICS_SHAPE,
+                    "processed": STATISTICS_SHAPE,
+                    "persisted": STATISTICS_SHAPE,
+                },
+                "start_delay": STATISTICS_SHAPE,
             },
             "subtasks": [
                 {

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from funke.ops.rest.job_directory import JobDirectory
 from funke.ops.rest.operations import Operations
+from funke.ops.rest.rescale_history import RescaleHistory
 
 __all__ = ["Cluster", "LogFile", "LogFolder", "Programs", "Slots"]
 
@@ -101,5 +102,6 @@ class Cluster:
     logs: LogFolder = LogFolder("")
     slots: SlotCounter | None = None
     programs: Programs | None = None
+    rescales: RescaleHistory | None = None
     operations: Operations = field(default_factory=Operations)
     started_ms: int = field(default_factory=lambda: int(time.time() * 1000))

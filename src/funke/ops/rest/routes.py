@@ -10,6 +10,7 @@ from funke.ops.rest import (
     job_pages,
     metric_pages,
     program_pages,
+    rescale_pages,
     vertex_pages,
 )
 from funke.ops.rest.call import Route
@@ -29,6 +30,7 @@ ROUTES: tuple[Route, ...] = tuple(
             *program_pages.ROUTES,
             *job_pages.ROUTES,
             *command_pages.ROUTES,
+            *rescale_pages.ROUTES,
             *checkpoint_pages.ROUTES,
             *content_pages.ROUTES,
             *vertex_pages.ROUTES,

@@ -19,6 +19,7 @@ __all__ = ["ServiceClient", "start_service"]
 _START_S = 60.0
 _STOP_S = 120.0
 _LOOK_S = 0.1
+_LONGEST_LOOK_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,16 @@ class ServiceClient:
 
     def wait_for_end(self, run_id: str) -> None:
         """Waits until the program has ended; JobExecutionError when it has not ended well."""
+        pause_s = _LOOK_S
         while True:
             found = self._ask("run", run_id=run_id)
             if not found["is_alive"] and (found["exit_code"] is not None):
                 if found["exit_code"] != 0:
                     raise JobExecutionError(f"the program has failed\n{found['log']}".rstrip())
                 return
-            time.sleep(_LOOK_S)
+            time.sleep(pause_s)
+            # Whoever has waited for long can wait a little longer: each look takes the service's time.
+            pause_s = min(_LONGEST_LOOK_S, pause_s * 1.5)
 
     def stop(self, keep_jobs: bool) -> None:
         """Ends the service and waits until it has ended."""

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from funke.engine.config import flink_options as options
 from funke.engine.config import rest_options
@@ -21,6 +21,8 @@ from funke.engine.jobs.records.recovery import recovery_command
 from funke.ops.cli.arguments import ProgramCall, parse_program_call
 from funke.ops.rest.cluster_state import Slots
 from funke.ops.rest.job_directory import JobDirectory, KnownJob
+from funke.ops.rest.rescale_history import RescaleHistory
+from funke.ops.service.free_cores import FreeCores
 from funke.ops.service.program_runs import ProgramRuns, RunRecord
 from funke.ops.service.service_folder import ServiceFolder
 from funke.ops.service.warm_driver import IdleDriver
@@ -33,8 +35,11 @@ _PAUSE_S = 30.0
 _FIRST_JOB_S = 120.0
 # A driver that has just been started has the processors to itself until then.
 _SETTLED_S = 10.0
-# And where processors are busy, until then: starting one takes some seconds of them, which jobs would miss.
-_SETTLED_BUSY_S = 60.0
+# The next one takes some seconds of a core to start, which jobs would miss: it waits until that much has been free for
+# so many looks, and where nothing ever is, for five minutes, of which those seconds are a small part.
+_FREE_CORES = 0.8
+_FREE_LOOKS = 3
+_SETTLED_BUSY_S = 300.0
 _CANCEL_S = 60.0
 _RETRY_S = 0.2
 _FUNKE_RUN = ["-m", "funke", "run"]
@@ -63,6 +68,7 @@ class Dispatcher:
         self.runs = ProgramRuns(self.service)
         self.pool = SlotPool(self.service.of("slots"))
         self.pool.open(slots_of(self.settings))
+        self.rescales = RescaleHistory(self.service.of("rescales"), self.settings.get(rest_options.RESCALE_HISTORY))
         self.stopping = threading.Event()
         self._is_cancelling = True
         self._tried: dict[str, float] = {}
@@ -70,6 +76,8 @@ class Dispatcher:
         self._idle_lock = threading.Lock()
         self._is_announced = False
         self._last_start = -math.inf
+        self._free_cores = FreeCores()
+        self._free_looks = 0
         self.runs.forget_dismissed()
 
     # Slots
@@ -122,8 +130,8 @@ class Dispatcher:
         """Starts a driver for the next program, if that is wanted, there is none and nobody is just starting."""
         master = self.settings.raw("spark.master") or os.environ.get("FUNKE_SPARK_MASTER", "local")
         is_wanted = self.settings.get(rest_options.WARM_DRIVER) and str(master).startswith("local")
-        pause_s = _SETTLED_BUSY_S if os.getloadavg()[0] > (os.cpu_count() or 1) else _SETTLED_S
-        if not is_wanted or self.stopping.is_set() or time.monotonic() - self._last_start < pause_s:
+        self._free_looks = self._free_looks + 1 if self._free_cores.since_last_look() >= _FREE_CORES else 0
+        if not is_wanted or self.stopping.is_set() or not self._is_settled():
             return
         with self._idle_lock:
             if self._idle is not None and not self._idle.is_usable:
@@ -134,6 +142,11 @@ class Dispatcher:
             elif not self._is_announced and self._idle.is_ready():
                 self._is_announced = True
                 _LOG.info("a driver is ready for the next program")
+
+    def _is_settled(self) -> bool:
+        """Whether what was started last has all that it needs, and something is left."""
+        since_s = time.monotonic() - self._last_start
+        return since_s >= (_SETTLED_S if self._free_looks >= _FREE_LOOKS else _SETTLED_BUSY_S)
 
     def _places(self) -> dict[str, str]:
         """What says where job records are: those of the service's programs are beside the service's own."""
@@ -167,20 +180,22 @@ class Dispatcher:
         if job is None:
             raise StateError(f"there is no job {job_id}")
         call, python = _program_of(job.record)
-        has_place = bool(Settings(job.record.configuration).get(options.SAVEPOINT_DIRECTORY))
-        path = job.commanded().savepoint(None if has_place else self.service.of("savepoints"), "stop").result()
-        changed = {
-            **call.options,
-            options.PARALLELISM.key: str(parallelism),
-            options.STATE_RECOVERY_PATH.key: path,
-            # Nobody else knows of one that stands here: it goes when the job does not need it any more.
-            **({} if has_place else {options.STATE_CLAIM_MODE.key: "CLAIM"}),
-        }
-        own = {rest_options.SLOT_POOL.key, *self._places()}
-        arguments = [f"-D{key}={value}" for key, value in changed.items() if key not in own]
-        program = [call.file] if call.file is not None else ["-pym", str(call.module)]
-        run_id = self.start([*arguments, *program, *call.arguments], job.record.working_folder, python)
-        return self.first_job(run_id)
+        with self.rescales.recording(job.view(), parallelism) as record:
+            has_place = bool(Settings(job.record.configuration).get(options.SAVEPOINT_DIRECTORY))
+            path = job.commanded().savepoint(None if has_place else self.service.of("savepoints"), "stop").result()
+            record.has_stopped()
+            changed = {
+                **call.options,
+                options.PARALLELISM.key: str(parallelism),
+                options.STATE_RECOVERY_PATH.key: path,
+                # Nobody else knows of one that stands here: it goes when the job does not need it any more.
+                **({} if has_place else {options.STATE_CLAIM_MODE.key: "CLAIM"}),
+            }
+            own = {rest_options.SLOT_POOL.key, *self._places()}
+            anew = replace(call, options={key: value for key, value in changed.items() if key not in own})
+            successor = self.first_job(self.start(anew.to_arguments(), job.record.working_folder, python))
+            record.goes_on_as(successor)
+        return successor
 
     # Looking after them
 
@@ -216,7 +231,9 @@ class Dispatcher:
 
     def _forget_oldest(self) -> None:
         """Programs whose jobs are forgotten, and that have ended, are forgotten as well."""
-        known = {job.record.run_id for job in self.jobs.all()}
+        jobs = self.jobs.all()
+        self.rescales.forget({job.job_id for job in jobs})
+        known = {job.record.run_id for job in jobs}
         over = [run for run in self.runs.all() if run.ended_ms is not None and run.run_id not in known]
         kept = max(0, self.settings.get(rest_options.MOST_ENDED_JOBS))
         self.runs.forget([run.run_id for run in over[: max(0, len(over) - kept)]])

@@ -13,6 +13,7 @@ from funke.engine.errors import FunkeError
 from funke.engine.jobs.submission.own_pages import has_rest
 from funke.ops.dashboard.pages import dashboard_pages
 from funke.ops.metrics.reporters import start_reporters
+from funke.ops.rest.answering import DirectAnswers
 from funke.ops.rest.app import make_app
 from funke.ops.rest.cluster_state import Cluster
 from funke.ops.rest.job_directory import JobDirectory
@@ -34,7 +35,9 @@ def main() -> int:
     try:
         if has_rest(settings):
             listening = RestSettings.of(settings)
-            server = RestServer(make_app(cluster, listening.access, dashboard_pages(cluster.logs)), listening).start()
+            server = RestServer(
+                make_app(cluster, listening.access, dashboard_pages(cluster.logs, DirectAnswers(cluster).of)), listening
+            ).start()
             closing.append(server.close)
             print(f"The job's pages: {server.url}", file=sys.stderr, flush=True)
     except FunkeError as error:

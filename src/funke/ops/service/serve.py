@@ -19,6 +19,7 @@ from funke.engine.jobs.records.lease import Lease
 from funke.ops.cli.properties import settings_with
 from funke.ops.dashboard.pages import dashboard_pages
 from funke.ops.metrics.reporters import start_reporters
+from funke.ops.rest.answering import DirectAnswers
 from funke.ops.rest.app import make_app
 from funke.ops.rest.cluster_state import Cluster, LogFolder
 from funke.ops.rest.job_directory import JobDirectory
@@ -77,12 +78,20 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder) -
     jobs = JobDirectory(folder.home)
     dispatcher = Dispatcher(folder, settings, jobs)
     cluster = Cluster(
-        jobs, settings.to_text_dict(), LogFolder(folder.of("logs")), dispatcher, dispatcher, started_ms=started_ms
+        jobs,
+        settings.to_text_dict(),
+        LogFolder(folder.of("logs")),
+        dispatcher,
+        dispatcher,
+        dispatcher.rescales,
+        started_ms=started_ms,
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         # A service that is told to end by the system leaves its jobs running: it may be started again.
         signal.signal(number, lambda *_: dispatcher.shut_down(is_cancelling=False))
-    server = RestServer(make_app(cluster, listening.access, dashboard_pages(cluster.logs)), listening)
+    server = RestServer(
+        make_app(cluster, listening.access, dashboard_pages(cluster.logs, DirectAnswers(cluster).of)), listening
+    )
     control = ControlServer(folder.control_path, _commands(dispatcher), _LIMITS_S)
     closing: list[Callable[[], None]] = []
     try:

@@ -9,6 +9,7 @@
 <home>/service/slots/                the slots that jobs share
 <home>/service/savepoints/           those with which jobs go on with another parallelism, unless they have a place
 <home>/service/programs/             programs that were sent over REST
+<home>/service/rescales/             which jobs went on with another parallelism
 """
 
 from __future__ import annotations

@@ -29,8 +29,14 @@ __all__ = ["IdleDriver", "main"]
 _END_S = 1.0
 # What it says to the service.
 _READY, _HEARD = b"r", b"h"
-# What most programs load.
-_LIBRARIES = ("funke.datastream", "funke.datastream.connectors", "funke.table", "funke.datastream.job_submission")
+# What most programs load, and what runs their jobs.
+_LIBRARIES = (
+    "funke.datastream",
+    "funke.datastream.connectors",
+    "funke.table",
+    "funke.datastream.job_submission",
+    "funke.engine.jobs.submission.submission",
+)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ import struct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from funke.engine.connectors.change_capture.seam import Seam
 from funke.engine.connectors.jdbc.database import PostgresDatabase
 from funke.engine.connectors.postgres_cdc.change_rows import ChangeRows
 from funke.engine.connectors.postgres_cdc.pgoutput import Begin, LogRelation
-from funke.engine.connectors.postgres_cdc.seam import Seam
 from funke.engine.connectors.postgres_cdc.settings import CdcSettings, Chunk, FinishedChunk, SourceTable
+from funke.engine.connectors.postgres_cdc.visibility import Visibility
 from funke.engine.types.logical.data_types import DataTypes
 from funke.engine.types.logical.row_type import RowField
 
@@ -105,7 +106,7 @@ def test_rows_of_blocks(made, is_upsert, has_seam, cut):
     rows = ChangeRows(
         CdcSettings(database, "s", ".*", FIELDS, "s", is_upsert=is_upsert, metadata=told), TABLES, Asked()
     )
-    rows.meet(Seam(chunks) if has_seam else None)
+    rows.meet(Seam(chunks, Visibility.from_text) if has_seam else None)
     for each in RELATIONS:
         rows.relate(each)
     expected, batches, count = [], [], 0

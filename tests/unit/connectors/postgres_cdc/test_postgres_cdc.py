@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import random
 import threading
@@ -18,7 +19,8 @@ from funke.engine.errors import SourceError
 from funke.engine.types.logical.data_types import DataTypes
 from funke.engine.types.logical.row_type import RowField
 from tests.harness.postgres_server import PASSWORD, USER
-from tests.unit.connectors.postgres_cdc.cdc_run import CdcRun
+from tests.unit.connectors.change_capture.cdc_run import CdcRun
+from tests.unit.connectors.change_capture.random_writer import RandomWriter, while_a_writer_works
 
 FIELDS = (RowField("id", DataTypes.BIGINT()), RowField("name", DataTypes.STRING()))
 
@@ -46,6 +48,13 @@ class Database:
             connection.execute(f"set search_path = {self.name}")
             for statement in statements:
                 connection.execute(statement)
+
+    @contextlib.contextmanager
+    def connect(self):
+        with self.server.connect() as connection:
+            connection.execute(f"set search_path = {self.name}")
+            connection.commit()
+            yield connection
 
     def rows(self, table="items"):
         rows = self.server.rows(f"select * from {self.name}.{table}")
@@ -187,79 +196,21 @@ def test_a_big_transaction_is_cut_into_records(full):
     assert run.table() == full.rows()
 
 
-class Writer(threading.Thread):
-    """Changes a table at random, in transactions of which some are rolled back."""
-
-    def __init__(self, shop, transactions, seed):
-        super().__init__()
-        self.shop, self.transactions, self.chance = shop, transactions, random.Random(seed)
-        self.failure = None
-
-    def run(self):
-        try:
-            self._write()
-        except Exception as error:
-            self.failure = error
-
-    def _write(self):
-        chance = self.chance
-        with self.shop.server.connect() as connection:
-            connection.execute(f"set search_path = {self.shop.name}")
-            connection.commit()
-            for number in range(self.transactions):
-                for _ in range(chance.choice([1, 1, 3, 200 if number % 40 == 0 else 5])):
-                    self._change(connection, chance)
-                connection.rollback() if chance.random() < 0.1 else connection.commit()
-
-    @staticmethod
-    def _change(connection, chance):
-        one, other, name = chance.randrange(60), chance.randrange(60), str(chance.random())
-        insert = "insert into items values (%s, %s) on conflict (id) do nothing"
-        move = "update items set id = %s where id = %s and not exists (select from items where id = %s)"
-        choices = [
-            (insert, (one, name)),
-            ("update items set name = %s where id = %s", (name, one)),
-            ("delete from items where id = %s", (one,)),
-            (move, (other, one, other)),
-        ]
-        connection.execute(*chance.choice(choices))
-
-
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("is_upsert", [False, True], ids=["all", "upsert"])
 def test_nothing_is_lost_or_seen_twice_while_a_writer_works_and_the_job_is_killed(shop, seed, is_upsert):
     if not is_upsert:
         shop.run("alter table items replica identity full")
     shop.run("insert into items select g, 'n' || g from generate_series(1, 40) g")
-    writer = Writer(shop, 250, seed)
-    writer.start()
-    # As a job with checkpoints: changes wait for one behind the tables.
-    run = shop.start(parallelism=3, seed=seed, is_upsert=is_upsert, is_parallel=True)
-    chance = random.Random(seed)
-    kills = 0
-    while writer.is_alive() or kills < 6:
-        for _ in range(chance.randrange(1, 40)):
-            run.step()
-        what = chance.random()
-        if what < 0.6:
-            run.checkpoint(is_completed=what < 0.5)
-        elif what < 0.75:
-            run.kill()
-            kills += 1
-    writer.join()
-    assert writer.failure is None
+    insert = "insert into items values (%s, %s) on conflict (id) do nothing"
+    move = "update items set id = %s where id = %s and not exists (select from items where id = %s)"
+    writer = RandomWriter(shop.connect, insert, move, 250, seed)
 
-    def is_done():
-        if chance.random() < 0.02:
-            run.checkpoint()
-        return (run.upserted() if is_upsert else run.table()) == shop.rows()
+    def start():
+        # As a job with checkpoints: changes wait for one behind the tables.
+        return shop.start(parallelism=3, seed=seed, is_upsert=is_upsert, is_parallel=True)
 
-    run.run_until(is_done)
-    run.checkpoint()
-    run.kill()
-    for _ in range(30):
-        run.step()
-    assert (run.upserted() if is_upsert else run.table()) == shop.rows()
+    while_a_writer_works(writer, start, shop.rows, is_upsert)
 
 
 def test_the_server_is_told_what_checkpoints_hold(full):

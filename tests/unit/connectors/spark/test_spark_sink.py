@@ -95,3 +95,32 @@ def test_the_users_function_stays_in_the_driver():
 def test_settings_that_leave_things_open_are_refused(settings, message):
     with pytest.raises(ConfigurationError, match=message):
         SparkSink(**settings)
+
+
+class Frame:
+    """Stands for a DataFrame whose rows Spark computes: it may be computed first, or while it is written."""
+
+    def __init__(self, name="lazy"):
+        self.name = name
+
+    def localCheckpoint(self):
+        return Frame("computed")
+
+
+@pytest.mark.parametrize(
+    ("form", "mode", "wanted"),
+    [
+        ("parquet", "append", "lazy"),
+        ("parquet", "ignore", "lazy"),
+        # Spark deletes first what it overwrites.
+        ("parquet", "overwrite", "computed"),
+        # Each task has a transaction of its own.
+        ("jdbc", "append", "computed"),
+        ("delta", "overwrite", "lazy"),
+    ],
+)
+def test_rows_are_computed_before_anything_is_touched_unless_a_write_is_all_or_nothing(form, mode, wanted, monkeypatch):
+    written = []
+    monkeypatch.setattr(SparkSink, "_write_frame", lambda sink, frame: written.append(frame.name))
+    SparkSink(format=form, path="x", mode=mode, rows=lambda spark: Frame()).write_rows(FakeSpark())
+    assert written == [wanted]

@@ -224,3 +224,18 @@ def test_files_of_changes(tmp_path):
     assert source.kinds == frozenset(RowKind) and source.with_limit(1) is None
     found = [(str(each.get_row_kind()), *each) for each in drain(source.with_columns([2, 0]).create_source())]
     assert sorted(found) == [("+I", "x", 1), ("+I", "y", 2), ("-D", "x", 1)]
+
+
+def test_what_was_before_is_found_whatever_else_has_its_name():
+    fields = (
+        RowField("id", DataTypes.INT()),
+        RowField("old", DataTypes.STRING()),
+        RowField("note", DataTypes.STRING()),
+    )
+    before, after = {"id": 1, "old": None, "note": 'the "old": {"id": 9}'}, {"id": 1, "old": "x", "note": "y"}
+    for name, old in (("maxwell-json", {"old": None}), ("maxwell-json", {"note": before["note"]})):
+        found = decoded(decoder(name, fields), {"data": after, "old": old, "type": "update"})
+        expected = tuple(None if each is None else str(each) for each in {**after, **old}.values())
+        assert found == [("-U", *expected, 0), ("+U", "1", "x", "y", 0)]
+    message = {"old": [{"note": before["note"]}], "data": [after], "type": "UPDATE"}
+    assert decoded(decoder("canal-json", fields), message)[0] == ("-U", "1", "x", before["note"], 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import io
 import json
 import threading
 from decimal import Decimal
@@ -12,12 +13,18 @@ from typing import ClassVar
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.formats.messages.avro_messages import _encoded
+from funke.engine.formats.table.avro_writer import avro_schema
 from funke.engine.formats.table.table_format import schema_of
 from funke.engine.sql.connectors.formats.file_formats import find_file_format
+from funke.engine.sql.connectors.formats.value_writers import moment_texts, plain_text
 from funke.engine.sql.connectors.table_option import OptionValues
+from funke.engine.sql.functions.values import to_values
 from funke.engine.types.logical.data_types import DataTypes
 from funke.engine.types.logical.row_type import RowField
 
@@ -53,6 +60,68 @@ def test_there_and_back(name, options):
     narrow = decoder.selecting([2]).decode([first])
     assert narrow.data.to_pylist() == [{"price": Decimal("1.50")}]
     assert len(decoder.decode([]).data) == 0
+
+
+MOMENTS = (DataTypes.TIMESTAMP(0), DataTypes.TIMESTAMP(3), DataTypes.TIMESTAMP(9), DataTypes.TIMESTAMP_LTZ(3))
+
+
+@pytest.mark.parametrize("kind", MOMENTS)
+@pytest.mark.parametrize("separator", [" ", "T"])
+@settings(max_examples=15)
+@given(
+    moments=st.lists(st.none() | st.datetimes(datetime.datetime(1, 1, 1), datetime.datetime(9999, 1, 1)), max_size=5)
+)
+def test_moments_are_written_at_once_as_one_by_one(kind, separator, moments):
+    (arrow,) = schema_of([RowField("at", kind)]).types
+    # What a type has no room for is cut off.
+    column = pa.array(moments, pa.timestamp("us")).cast(pa.timestamp(arrow.unit), safe=False)
+    column = column.cast(pa.int64()).cast(arrow)
+    write = plain_text(kind, separator)
+    expected = [None if each is None else write(each) for each in to_values(column, kind)]
+    assert moment_texts(column, kind, separator) == expected
+
+
+MANY = (
+    RowField("big", DataTypes.BIGINT()),
+    RowField("sure", DataTypes.BIGINT(nullable=False)),
+    RowField("tiny", DataTypes.TINYINT()),
+    RowField("text", DataTypes.STRING()),
+    RowField("double", DataTypes.DOUBLE()),
+    RowField("float", DataTypes.FLOAT()),
+    RowField("yes", DataTypes.BOOLEAN()),
+    RowField("day", DataTypes.DATE()),
+    RowField("at", DataTypes.TIMESTAMP(3)),
+    RowField("exact", DataTypes.TIMESTAMP_LTZ(6)),
+)
+LONGS = st.integers(-(2**63), 2**63 - 1) | st.integers(-200, 200)
+MOMENT = st.datetimes(datetime.datetime(1, 1, 1), datetime.datetime(9999, 1, 1))
+SECONDS = MOMENT.map(lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000))
+ZONED = MOMENT.map(lambda moment: moment.replace(tzinfo=datetime.timezone.utc))
+VALUES = {
+    "big": LONGS,
+    "tiny": st.integers(-128, 127),
+    "text": st.text(),
+    "double": st.floats(allow_nan=False),
+    "float": st.floats(allow_nan=False, width=32),
+    "yes": st.booleans(),
+    "day": st.dates(),
+    "at": SECONDS,
+    "exact": ZONED,
+}
+MANY_ROWS = st.fixed_dictionaries({name: st.none() | each for name, each in VALUES.items()} | {"sure": LONGS})
+
+
+@settings(max_examples=30)
+@given(st.lists(MANY_ROWS, max_size=4))
+def test_records_of_avro_from_columns_are_those_from_rows(rows):
+    import fastavro
+
+    decoder, encoder = both("avro", MANY)
+    batch = data(rows, MANY)
+    expected = _encoded(MANY, fastavro.parse_schema(avro_schema(MANY)), batch, b"")
+    found = encoder.encode(batch, None)
+    assert found == expected
+    assert decoder.decode(found).data.to_pylist() == batch.to_pylist()
 
 
 def test_a_message_of_json_may_hold_several_rows_and_line_breaks():
@@ -171,6 +240,24 @@ def test_records_of_another_schema_are_read_by_name(registry):
     more = (FIELDS[1], RowField("later", DataTypes.INT()))
     decoder, _ = both("avro-confluent", more, url=address, subject="s")
     assert decoder.decode(messages).data.to_pylist() == [{"name": "a", "later": None}]
+
+
+def test_moments_of_another_schema(registry):
+    import fastavro
+
+    moments = [{"type": "long", "logicalType": f"timestamp-{unit}"} for unit in ("millis", "micros")]
+    fields = [{"name": name, "type": ["null", kind]} for name, kind in zip(("a", "b", "number"), [*moments, *moments])]
+    schema = {"type": "record", "name": "r", "fields": fields}
+    Registry.schemas.append(json.dumps(schema))
+    out = io.BytesIO(b"\x00\x00\x00\x00\x02")
+    out.seek(5)
+    moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000, datetime.timezone.utc)
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), {"a": moment, "b": moment, "number": None})
+    columns = [RowField(name, DataTypes.TIMESTAMP(6)) for name in "ab"]
+    columns.append(RowField("number", DataTypes.BIGINT()))
+    decoder, _ = both("avro-confluent", tuple(columns), url=registry, subject="s", basic_auth__user_info="me:hush")
+    at = moment.replace(tzinfo=None)
+    assert decoder.decode([out.getvalue()]).data.to_pylist() == [{"a": at, "b": at, "number": None}]
 
 
 def test_what_a_registry_refuses_is_told_without_secrets(registry):

@@ -1,4 +1,5 @@
-"""What a checkpoint holds for its sinks is committed once more after a restart, unless it is damaged."""
+"""What a checkpoint holds for its sinks is committed once more after a restart, unless it is damaged; what Spark has
+written by itself is not written again."""
 
 from __future__ import annotations
 
@@ -8,12 +9,13 @@ from typing import Any
 import pytest
 
 from funke.engine.connectors.sink import Committer
+from funke.engine.connectors.spark.sink import SparkSink
 from funke.engine.connectors.staging import StagedData
 from funke.engine.errors import JobExecutionError
 from funke.engine.graph.job_graph import ChainedOperator, JobGraph, JobVertex
 from funke.engine.graph.operations import WriteSink
 from funke.engine.jobs.attempts.job_failure import DamagedCheckpointError
-from funke.engine.jobs.attempts.job_sinks import JobCommits
+from funke.engine.jobs.attempts.job_sinks import FrameWrites, JobCommits
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
 from funke.engine.runtime.block_codec import encode
 
@@ -65,3 +67,35 @@ def test_a_sink_that_fails_is_no_damage() -> None:
     with pytest.raises(JobExecutionError, match="no connection") as failed:
         commits_of(Failing()).recover(checkpoint_with(StagedData("job/sink", "0-0", 0, inline=(b"a",))))
     assert not isinstance(failed.value, DamagedCheckpointError)
+
+
+class Writing:
+    """Stands for what runs epochs: Spark writes what it computes."""
+
+    def write(self, write: Any) -> list[Any]:
+        write()
+        return []
+
+
+def test_what_spark_has_written_is_left_out_by_the_next_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str | None] = []
+    broken = {"second"}
+
+    def write_rows(sink: SparkSink, session: Any) -> None:
+        if sink.path in broken:
+            raise OSError("no room")
+        written.append(sink.path)
+
+    monkeypatch.setattr(SparkSink, "write_rows", write_rows)
+    frames: Any = lambda session: None  # noqa: E731
+    operators = tuple(
+        ChainedOperator(number, path, WriteSink(SparkSink(format="orc", path=path, rows=rows)), None, path, False, None)
+        for number, (path, rows) in enumerate([("first", frames), ("by slots", None), ("second", frames)])
+    )
+    writes = FrameWrites(JobGraph("job", (JobVertex(1, operators, 1, 128, "default"),), ()), lambda: None)  # type: ignore
+    runner: Any = Writing()
+    with pytest.raises(JobExecutionError, match="operator 'second' failed: OSError: no room"):
+        writes.run(runner)
+    broken.clear()
+    writes.run(runner)
+    assert written == ["first", "second"]

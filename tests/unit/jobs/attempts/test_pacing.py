@@ -125,7 +125,7 @@ def test_slow_functions_make_sources_read_less_and_fast_ones_more() -> None:
     keeper = CheckpointKeeper("job", CheckpointSettings(), CheckpointStore("/nowhere"))
     nobody = cast(Any, None)
     attempt = Attempt(nobody, JobSources([feed]), keeper, nobody, nobody, nobody)
-    coordinator = EpochCoordinator(attempt, nobody, {}, 0, nobody)
+    coordinator = EpochCoordinator(attempt, nobody, {}, 0, nobody, nobody)
 
     def read() -> int:
         ((_, splits),) = coordinator._poll()

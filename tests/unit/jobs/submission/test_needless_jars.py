@@ -1,6 +1,8 @@
-"""Jars of Kafka's connector are not given to Spark; a line says so."""
+"""Jars of connectors and formats that are built in are not given to Spark; a line says so."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -19,4 +21,35 @@ def test_jars_of_kafka_are_not_needed(capsys: pytest.CaptureFixture[str]) -> Non
     assert len(told) == 3
     assert told[0] == (
         "note: flink-sql-connector-kafka-3.0.0-1.17.jar is not needed: Kafka is read and written without Java"
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "flink-sql-avro-1.15.0.jar",
+        "flink-sql-avro-confluent-registry-2.0.0.jar",
+        "flink-json-1.17.2.jar",
+        "flink-connector-jdbc-3.1.2-1.18.jar",
+        "flink-sql-connector-mysql-cdc-3.2.0.jar",
+        "postgresql-42.7.3.jar",
+        "mysql-connector-j-8.4.0.jar",
+    ],
+)
+def test_jars_of_formats_and_databases_may_be_missing(name: str) -> None:
+    assert without_needless([f"file:///path/to/{name}"]) == ()
+
+
+def test_a_driver_that_is_there_is_kept_for_spark(tmp_path: Path) -> None:
+    driver = tmp_path / "postgresql-42.7.3.jar"
+    driver.touch()
+    assert without_needless([driver.as_uri(), "hdfs://host/mysql-connector-j-8.4.0.jar"]) == (
+        driver.as_uri(),
+        "hdfs://host/mysql-connector-j-8.4.0.jar",
+    )
+
+
+def test_a_format_that_is_not_built_in_needs_its_jar() -> None:
+    assert without_needless(["file:///path/to/flink-protobuf-1.17.2.jar"]) == (
+        "file:///path/to/flink-protobuf-1.17.2.jar",
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
-from funke.ops.cli.arguments import ProgramCall, parse_program_call, without_submission
+from funke.ops.cli.arguments import ProgramCall, parse_program_call
 
 
 @pytest.mark.parametrize(
@@ -20,6 +22,9 @@ from funke.ops.cli.arguments import ProgramCall, parse_program_call, without_sub
         ("-py job.py in out", ProgramCall("job.py", arguments=("in", "out"))),
         ("--python job.py -p 2 --own 1", ProgramCall("job.py", None, ("--own", "1"), {"parallelism.default": "2"})),
         ("-pym my.module arg", ProgramCall(None, "my.module", ("arg",))),
+        ("-py job.py --own -p x -h", ProgramCall("job.py", arguments=("--own", "-p", "x", "-h"))),
+        ("-p 2 -p 3 -Dparallelism.default=4 job.py", ProgramCall("job.py", options={"parallelism.default": "4"})),
+        ("-p 2 -- job.py -- x", ProgramCall("job.py", arguments=("--", "x"), options={"parallelism.default": "2"})),
         (
             "-pyfs a.py,b.zip -pyarch d.zip#d -pyreq r.txt#c -pyexec python3 job.py",
             ProgramCall(
@@ -57,6 +62,8 @@ def test_parsing(line: str, expected: ProgramCall) -> None:
         ("-p -1 job.py", "whole number of at least 1, got '-1'"),
         ("-D key job.py", "-D needs key=value, got 'key'"),
         ("-p", "option -p needs a value"),
+        ("-p -d job.py", "option -p needs a value"),
+        ("-pyf a.py job.py", "ambiguous option: -pyf"),
         ("--nonsense job.py", "there is no option --nonsense"),
     ],
 )
@@ -75,13 +82,26 @@ def test_what_cannot_be_done_is_said(line: str) -> None:
     ("line", "is_for_service", "is_detached", "left"),
     [
         ("job.py -d", False, False, "job.py -d"),
-        ("-d -p 2 job.py -d x", True, True, "-p 2 job.py -d x"),
+        ("-d -p 2 job.py -d x", True, True, "-Dparallelism.default=2 job.py -d x"),
         ("-t remote -Da=-d job.py", True, False, "-Da=-d job.py"),
-        ("--target=remote -py job.py -d", True, True, "-py job.py"),
+        ("--target=remote -py job.py -d", True, True, "job.py"),
+        ("-d -pym jobs.orders --own -p 2", True, True, "-pym jobs.orders --own -p 2"),
         ("-t local job.py", False, False, "job.py"),
     ],
 )
 def test_where_a_program_runs(line: str, is_for_service: bool, is_detached: bool, left: str) -> None:
     call = parse_program_call(line.split())
     assert (call.is_for_service, call.is_detached) == (is_for_service, is_detached)
-    assert without_submission(line.split()) == left.split()
+    assert call.to_arguments() == left.split()
+    # Said to the service, it is the same program, and nothing more about where it runs.
+    assert parse_program_call(call.to_arguments()) == replace(call, is_for_service=False, is_detached=False)
+
+
+@pytest.mark.parametrize("command", ["run", "info"])
+def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse_program_call(["-p", "2", "-h"], command)
+    shown = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert shown.startswith(f"usage: funke {command} [options] program.py")
+    assert "-pyfs A,B, --pyFiles A,B" in shown

@@ -12,6 +12,7 @@ import uvicorn
 
 from funke.engine.jobs.views.job_view import JobView
 from funke.ops.dashboard.pages import dashboard_pages
+from funke.ops.rest.answering import DirectAnswers
 from funke.ops.rest.app import make_app
 from funke.ops.rest.cluster_state import Cluster, LogFolder, Slots
 from funke.ops.rest.guard import Access
@@ -68,7 +69,7 @@ def recorded_service(folder: Path, views: list[JobView], access: Access | None =
         programs,
         programs,
     )
-    app = make_app(cluster, access or Access(), dashboard_pages(cluster.logs))
+    app = make_app(cluster, access or Access(), dashboard_pages(cluster.logs, DirectAnswers(cluster).of))
     config = uvicorn.Config(app, "127.0.0.1", 0, log_level="critical", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

@@ -106,6 +106,17 @@ SHOWN = {
 }
 
 
+# Figures whose box is lower than they are, and links to the page one is on that lie beside the screen.
+CUT_OFF = """
+const low = [...document.querySelectorAll('.facts')].filter((each) => each.scrollHeight > each.clientHeight + 1);
+const beside = [...document.querySelectorAll('nav [aria-current]')].filter((each) => {
+  const {left, right} = each.getBoundingClientRect();
+  return left < 0 || right > innerWidth;
+});
+return [...low, ...beside].map((each) => each.innerText);
+"""
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_page(browser: Browser, service: RecordedService, name: str) -> None:
     address, wanted = PAGES[name]
@@ -120,6 +131,7 @@ def test_page(browser: Browser, service: RecordedService, name: str) -> None:
     browser.show(390, "light")
     browser.screenshot(SHOTS / f"{name}-390-light.png")
     assert browser.run("return document.documentElement.scrollWidth") <= 390, "wider than a phone"
+    assert browser.run(CUT_OFF) == []
     browser.show(390, "dark")
     browser.screenshot(SHOTS / f"{name}-390-dark.png")
     barriers += browser.accessibility("color-contrast", "scrollable-region-focusable")
@@ -165,6 +177,12 @@ def test_numbers_are_told_as_people_do(browser: Browser, service: RecordedServic
     cases = ", ".join(expression for expression, _ in WORDS)
     script = f"const {{{names}}} = await import('/dashboard/words.js'); return [{cases}]"
     assert browser.run(script) == [wanted for _, wanted in WORDS]
+
+
+def test_a_chart_has_a_minute_at_least(browser: Browser, service: RecordedService) -> None:
+    cases = "[spanOf([1000]), spanOf([1000, 1010]), spanOf([1000, 1100])]"
+    found = browser.run(f"const {{spanOf}} = await import('/dashboard/chart.js'); return {cases}")
+    assert found == [[940, 1000], [950, 1010], [1000, 1100]]
 
 
 def test_keys(browser: Browser, service: RecordedService) -> None:

@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 
 from funke.ops.dashboard import pages
 from funke.ops.dashboard.pages import dashboard_pages, read_static
+from funke.ops.rest.call import Answer
 from funke.ops.rest.cluster_state import LogFolder
 
 STATIC = Path(str(files("funke.ops.dashboard"))) / "static"
@@ -145,7 +146,7 @@ class _Asked:
 
 
 async def _stream(app: Starlette, paths: list[str], beats: int) -> list[str]:
-    watchers = pages._Watchers()
+    watchers = pages._Watchers({"/direct": lambda: Answer(b'{"a": 1}', 200)}.get)
     found = [event.decode() async for event in watchers._events(_Asked(app, beats), paths)]  # type: ignore[arg-type]
     assert watchers._open == 0
     return found
@@ -153,10 +154,13 @@ async def _stream(app: Starlette, paths: list[str], beats: int) -> list[str]:
 
 def test_a_stream_tells_what_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "_BEAT_S", 0)
-    events = asyncio.run(_stream(_app(tmp_path), ["/overview?a=1", "/nothing"], beats=3))
+    parts = asyncio.run(_stream(_app(tmp_path), ["/overview?a=1", "/direct", "/nothing"], beats=3))
+    assert len(parts) == 3, "all of a beat at once: a page draws itself whenever something comes"
+    events = "".join(parts).split("\n\n")
     beats = [event for event in events if event.startswith("event: beat\n")]
     told = [json.loads(event.removeprefix("data: ")) for event in events if event.startswith("data: {")]
     assert len(beats) == 3
+    assert told.pop(0) == {"path": "/direct", "status": 200, "body": {"a": 1}}
     assert told[0] == {"path": "/overview?a=1", "status": 200, "body": {"jobs": [], "asked": {"a": "1"}}}
     assert [each["path"] for each in told] == ["/overview?a=1", "/nothing"], "each once: nothing has changed"
     assert (told[1]["status"], told[1]["body"]) == (404, "Not Found")

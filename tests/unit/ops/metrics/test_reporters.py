@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import socket
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any, ClassVar
 
 import httpx
 import pytest
 
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
+from funke.ops.metrics.otel import OtelSender
 from funke.ops.metrics.prometheus import prometheus_text
 from funke.ops.metrics.reporters import figures_of, start_reporters
 from funke.ops.metrics.statsd import StatsdSender
@@ -113,3 +118,82 @@ def test_packets_for_statsd(tmp_path: Path) -> None:
 def test_a_statsd_that_cannot_be(host: str, port: str) -> None:
     with pytest.raises(ConfigurationError, match="StatsD"):
         StatsdSender(host, port)
+
+
+class Collector(BaseHTTPRequestHandler):
+    """Takes what it is sent, and says no at first."""
+
+    taken: ClassVar[list[tuple[str, str | None, Any]]] = []
+    answers: ClassVar[list[int]] = []
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.taken.append((self.path, self.headers["content-type"], body))
+        status = self.answers.pop(0) if self.answers else 200
+        self.send_response(status)
+        if status == 302:
+            self.send_header("location", "/elsewhere")
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        """Says nothing."""
+
+
+def otel_properties(port: int) -> dict[str, str]:
+    return {
+        "exporter.endpoint": f"http://127.0.0.1:{port}",
+        "exporter.protocol": "HTTP",
+        "service.name": "orders-service",
+        "scope.variables.additional": "region:eu-west-1, stage:test",
+    }
+
+
+def test_opentelemetry(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    job = submit(str(tmp_path / "home"))
+    cluster = Cluster(JobDirectory(str(tmp_path / "home")))
+    Collector.taken.clear()
+    Collector.answers[:] = [503, 302]
+    factory = "org.apache.flink.metrics.otel.OpenTelemetryMetricReporterFactory"
+    with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        properties = {**otel_properties(server.server_port), "factory.class": factory, "interval": "1 s"}
+        settings = Settings({f"metrics.reporter.otel.{key}": value for key, value in properties.items()})
+        with caplog.at_level(logging.INFO, "funke.metrics"):
+            closing = start_reporters(settings, cluster)
+            end = time.monotonic() + 60
+            while "are sent" not in caplog.text:
+                assert time.monotonic() < end, caplog.text
+                time.sleep(0.05)
+            for close in closing:
+                close()
+        server.shutdown()
+    job.release()
+    # Two that failed are told once; a collector cannot send figures elsewhere.
+    assert caplog.text.count("cannot be sent") == 1
+    assert {path for path, _, _ in Collector.taken} == {"/v1/metrics"}
+    _, kind, body = Collector.taken[-1]
+    assert kind == "application/json"
+    (resource,) = body["resourceMetrics"]
+    assert {"key": "service.name", "value": {"stringValue": "orders-service"}} in resource["resource"]["attributes"]
+    metrics = {each["name"]: each["gauge"]["dataPoints"] for each in resource["scopeMetrics"][0]["metrics"]}
+    first, second = metrics["flink.taskmanager.job.task.numRecordsIn"]
+    assert (first["asInt"], second["asInt"]) == ("6", "2") and int(first["timeUnixNano"]) > 0
+    labels = {each["key"]: each["value"]["stringValue"] for each in first["attributes"]}
+    assert labels["task_name"] == "Map -> Sink: out" and labels["stage"] == "test"
+    assert metrics["flink.taskmanager.job.task.operator.my.meter"][0]["asDouble"] == 0.5
+    assert metrics["flink.jobmanager.numRunningJobs"][0]["asInt"] == "1"
+    assert not any("ExternalPath" in name for name in metrics)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"exporter.protocol": "gRPC"}, "exporter.protocol is gRPC, which needs a library that is not there"),
+        ({"exporter.endpoint": "collector:4318"}, "exporter.endpoint must be like http://"),
+        ({"exporter.endpoint": "file:///etc/passwd"}, "exporter.endpoint must be like http://"),
+    ],
+)
+def test_a_collector_that_cannot_be(changed: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        OtelSender({**otel_properties(1), **changed})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from funke.ops.rest.app import make_app
 from funke.ops.rest.cluster_state import Cluster, LogFolder
 from funke.ops.rest.guard import Access
 from funke.ops.rest.job_directory import JobDirectory
+from funke.ops.rest.rescale_history import RescaleHistory
 from funke.ops.rest.routes import ROUTES
 from funke.ops.rest.shapes import MapOf, OneOf, Optional
 from tests.unit.ops.rest.job_samples import MAP, SOURCE, driven, ended, sample_view, submit
@@ -38,7 +40,12 @@ def client(home: str, tmp_path: Path) -> TestClient:
     logs.mkdir()
     (logs / "service.log").write_text("it runs\n")
     (logs / "secret.txt").write_text("not a log")
-    cluster = Cluster(JobDirectory(home), {"rest.port": "8081", "a.password": "x"}, LogFolder(str(logs)))
+    cluster = Cluster(
+        JobDirectory(home),
+        {"rest.port": "8081", "a.password": "x"},
+        LogFolder(str(logs)),
+        rescales=RescaleHistory(str(tmp_path / "rescales"), 3),
+    )
     return TestClient(make_app(cluster, Access()), base_url="http://localhost")
 
 
@@ -97,6 +104,59 @@ def test_every_page_answers_as_its_route_says(client: TestClient, home: str, job
                 assert fits(route.answer, answer.json()), route.path
             asked += 1
     assert asked > 80
+
+
+def test_a_job_that_was_rescaled(client: TestClient, home: str, tmp_path: Path, job: OwnedRecord) -> None:
+    history = RescaleHistory(str(tmp_path / "rescales"), 3)
+    before = ended(home, JobStatus.FINISHED)
+    with history.recording(sample_view(before.job_id), 3) as record:
+        record.has_stopped()
+        record.goes_on_as(job.job_id)
+    with pytest.raises(ValueError, match="no room"), history.recording(sample_view(job.job_id), 4):
+        raise ValueError("no room")
+    # Whichever of the jobs is asked for.
+    for name in (before.job_id, job.job_id):
+        failed, completed = client.get(f"/jobs/{name}/rescales/history").json()
+        assert (failed["terminalState"], failed["terminatedReason"]) == ("FAILED", "EXCEPTION_OCCURRED")
+        assert (completed["terminalState"], completed["terminatedReason"]) == ("COMPLETED", "SUCCEEDED")
+        assert (completed["jobId"], completed["successorJobId"]) == (before.job_id, job.job_id)
+    overview = client.get(f"/jobs/{job.job_id}/rescales/overview").json()
+    assert overview["rescalesCounts"] == {"ignored": 0, "inProgress": 0, "completed": 1, "failed": 1}
+    assert overview["latest"] == {"completed": completed, "failed": failed, "ignored": None}
+    summed = client.get(f"/jobs/{job.job_id}/rescales/summary").json()
+    assert summed["completedRescalesDurationStatsInMillis"]["max"] >= 0
+    found = client.get(f"/jobs/{job.job_id}/rescales/details/{completed['rescaleUuid']}").json()
+    assert [each["state"] for each in found["schedulerStates"]] == ["StopWithSavepoint", "CreatingExecutionGraph"]
+    vertex = found["vertices"][MAP]
+    assert (vertex["preRescaleParallelism"], vertex["postRescaleParallelism"]) == (2, 2)
+    assert found["slots"]["default"]["preRescaleSlots"] == 2
+    failed = client.get(f"/jobs/{job.job_id}/rescales/details/{failed['rescaleUuid']}").json()
+    assert failed["schedulerStates"][0]["stringifiedException"] == "no room"
+    vertex = failed["vertices"][MAP]
+    assert (vertex["desiredParallelism"], vertex["postRescaleParallelism"]) == (4, None)
+    assert client.get(f"/jobs/{job.job_id}/rescales/details/{'0' * 32}").status_code == 404
+    assert client.get(f"/jobs/{'0' * 32}/rescales/history").status_code == 404
+
+
+def test_what_is_remembered_of_rescales(home: str, tmp_path: Path) -> None:
+    history = RescaleHistory(str(tmp_path / "rescales"), 2)
+    names = [f"{number:032x}" for number in range(4)]
+    for job_id, successor in itertools.pairwise(names):
+        with history.recording(sample_view(job_id), 3) as record:
+            record.goes_on_as(successor)
+            # One that is cut off by the service's end has failed; what that one has seen is not changed by it.
+            (seen, *_) = RescaleHistory(str(tmp_path / "rescales"), 2).of(job_id)
+            assert seen.has_failed and seen.phases[-1].failure == "the service ended meanwhile"
+    assert [each.job_id for each in history.of(names[3])] == [names[2], names[1]]
+    history.forget([names[1]])
+    assert [each.job_id for each in history.of(names[1])] == [names[1]]
+    nothing = RescaleHistory(str(tmp_path / "none"), 0)
+    with nothing.recording(sample_view(names[0]), 3):
+        assert nothing.of(names[0]) == []
+    client = TestClient(make_app(Cluster(JobDirectory(home), rescales=nothing), Access()), base_url="http://localhost")
+    job = ended(home, JobStatus.FINISHED)
+    refused = client.get(f"/jobs/{job.job_id}/rescales/overview")
+    assert refused.status_code == 404 and "web.adaptive-scheduler.rescale-history.size" in refused.text
 
 
 def test_lists_of_jobs(client: TestClient, home: str, job: OwnedRecord) -> None:

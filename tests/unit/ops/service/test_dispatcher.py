@@ -20,6 +20,7 @@ from funke.ops.cli.arguments import parse_program_call
 from funke.ops.cli.cluster_commands import run_in_service, start_cluster, stop_cluster
 from funke.ops.rest.job_directory import JobDirectory
 from funke.ops.service.dispatcher import Dispatcher, slots_of
+from funke.ops.service.free_cores import FreeCores
 from funke.ops.service.service_folder import ServiceFolder
 from funke.ops.service.warm_driver import IdleDriver
 
@@ -125,6 +126,9 @@ def test_a_job_goes_on_with_another_parallelism(dispatcher: Dispatcher, tmp_path
     folder = "/configured" if is_configured else dispatcher.service.of("savepoints")
     assert configuration["execution.state-recovery.path"] == f"{folder}/savepoint-1"
     assert configuration.get("execution.state-recovery.claim-mode") == (None if is_configured else "CLAIM")
+    (kept,) = dispatcher.rescales.of(other.job_id)
+    assert (kept.job_id, kept.successor, kept.parallelism) == (job_id, other.job_id, 3)
+    assert [each.state for each in kept.phases] == ["StopWithSavepoint", "CreatingExecutionGraph"]
 
 
 def test_what_cannot_run(dispatcher: Dispatcher, tmp_path: Path) -> None:
@@ -216,6 +220,55 @@ def test_no_driver_waits_where_none_is_wanted(home: str, options: dict[str, str]
     assert dispatcher._idle is None
 
 
+class Cores:
+    """Says how many are free."""
+
+    free = 0.0
+
+    def since_last_look(self) -> float:
+        return self.free
+
+
+def test_the_next_driver_waits_until_jobs_leave_it_a_core(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    dispatcher, cores = opened(home), Cores()
+    prepared: list[object] = []
+    monkeypatch.setattr(dispatcher.runs, "prepare", prepared.append)
+    monkeypatch.setattr(dispatcher, "_free_cores", cores)
+
+    def is_started(*, after_s: float, looks: int = 1) -> bool:
+        prepared.clear()
+        dispatcher._last_start = time.monotonic() - after_s
+        for _ in range(looks):
+            dispatcher.keep_warm()
+        return bool(prepared)
+
+    # A machine that has been idle until now tells nothing: what counts is what is free beside the job.
+    assert not is_started(after_s=60, looks=10)
+    cores.free = 1.5
+    assert not is_started(after_s=60, looks=2), "free for a moment only"
+    assert is_started(after_s=60)
+    assert not is_started(after_s=2), "a program has just begun"
+    cores.free = 0.2
+    assert not is_started(after_s=60)
+    assert is_started(after_s=301), "nothing is ever free"
+
+
+def test_free_cores(tmp_path: Path) -> None:
+    stat, now, ticks = tmp_path / "stat", [100.0], os.sysconf("SC_CLK_TCK")
+
+    def write(idle: float, waiting: float) -> None:
+        stat.write_text(f"cpu  1 2 3 {int(idle * ticks)} {int(waiting * ticks)} 6 7 8 9 10\ncpu0 1 2\n")
+
+    write(1000, 50)
+    cores = FreeCores(lambda: now[0], str(stat))
+    now[0] += 2
+    write(1002, 51)
+    assert cores.since_last_look() == pytest.approx(1.5)
+    now[0] += 1
+    assert cores.since_last_look() == 0.0
+    assert 0 <= FreeCores(path=str(tmp_path / "nothing")).since_last_look() <= (os.cpu_count() or 1)
+
+
 def test_how_many_slots() -> None:
     assert slots_of(Settings({"taskmanager.numberOfTaskSlots": "5"})) == 5
     assert slots_of(Settings()) >= 16
@@ -236,7 +289,7 @@ def test_the_service_is_killed_and_followed_by_a_standby(
             start_cluster(ports)
         start_cluster([*ports, "--standby"])
         monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-        run_in_service(parse_program_call(["job.py"]), ["job.py"], is_detached=True)
+        run_in_service(parse_program_call(["-d", "job.py"]))
         monkeypatch.undo()
         monkeypatch.setenv("FUNKE_HOME", home)
         (job_id,) = [each["id"] for each in httpx.get(f"{first.url}/jobs").json()["jobs"]]

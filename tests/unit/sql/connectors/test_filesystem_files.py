@@ -269,7 +269,7 @@ def test_new_files_are_looked_for(tmp_path: Path) -> None:
     ("columns", "form", "options", "told"),
     [
         ("a INT", "csv", ", 'sink.shuffle-by-partition.enable' = 'true'", "sink.shuffle-by-partition.enable"),
-        ("a INT", "csv", ", 'sink.partition-commit.trigger' = 'partition-time'", "partition-time"),
+        ("a INT", "csv", ", 'partition.time-extractor.kind' = 'custom'", "time-extractor"),
         ("a INT", "csv", ", 'sink.partition-commit.policy.kind' = 'metastore'", "metastore"),
         ("a MAP<STRING, INT>", "csv", "", "MAP<STRING, INT> in CSV"),
         ("a MAP<INT, INT>", "avro", "", "MAP<INT, INT> in Avro"),
@@ -306,3 +306,103 @@ def test_a_table_without_path_or_format_is_refused() -> None:
             source_of(f"CREATE TABLE t (x INT) WITH ('connector' = 'filesystem', {options})")
         told = "One or more required options are missing.\n\nMissing required options are:\n\n"
         assert str(refused.value).endswith(told + missing)
+
+
+class Subtask:
+    """A writer with its committer, and a clock and watermarks that the test moves."""
+
+    def __init__(self, text: str, restored: Any = None) -> None:
+        context, _ = created(text)
+        made = create_table_sink(context)
+        assert isinstance(made, FileTableSink)
+        self.needs_watermarks, self._columns, self.now_ms = made.needs_watermarks, context.columns, 0
+        sink = made.create_sink(context.columns)
+        self._committer = sink.create_committer()
+        row_type = row_type_of(context.columns)
+        known = WriterContext("job", 0, 1, 0, row_type, lambda: self.now_ms, lambda _: None)
+        self.writer = sink.create_writer(known, restored)
+
+    def write(self, *rows: tuple[Any, ...]) -> None:
+        self.writer.write_columns(ColumnBatch(record_batch(self._columns, list(rows))))
+
+    def checkpoint(self, is_last: bool = False) -> Any:
+        self.writer.flush(end_of_input=is_last)
+        committables = self.writer.prepare_commit()
+        state = self.writer.snapshot()
+        assert self._committer is not None
+        self._committer.commit(committables)
+        return state
+
+
+def told(folder: Path) -> list[str]:
+    """The partitions that are told to be complete, with the number of files in them."""
+    found = sorted(path.parent for path in folder.rglob("_SUCCESS"))
+    parts = [[each for each in path.iterdir() if each.name.startswith("part-")] for path in found]
+    return [f"{path.relative_to(folder)}: {len(each)}" for path, each in zip(found, parts)]
+
+
+HOURLY = (
+    ", 'sink.partition-commit.policy.kind' = 'success-file', 'sink.partition-commit.trigger' = 'partition-time'"
+    ", 'sink.partition-commit.delay' = '1 h', 'partition.time-extractor.timestamp-pattern' = '$day $hour:00:00'"
+)
+
+
+def test_partitions_are_told_when_the_watermark_has_passed_them(tmp_path: Path) -> None:
+    """A checkpoint does it, for all files of the partition; the rest is told after a restart, or at the end."""
+    text = table("v INT, `day` STRING, `hour` STRING", tmp_path, "json", HOURLY, "PARTITIONED BY (`day`, `hour`)")
+    first = Subtask(text)
+    assert first.needs_watermarks
+    noon = int(datetime.datetime(2024, 5, 1, 12, tzinfo=UTC).timestamp() * 1000)
+    first.write((1, "2024-05-01", "12"), (2, "2024-05-01", "13"), (3, "2024-05-02", "00"))
+    first.writer.write_watermark(noon + 3_600_000)
+    first.checkpoint()
+    assert told(tmp_path) == []
+    first.writer.write_watermark(noon + 3_600_001)
+    state = first.checkpoint()
+    # The file is closed though it is neither full nor old.
+    assert told(tmp_path) == ["day=2024-05-01/hour=12: 1"]
+    second = Subtask(text, state)
+    second.writer.write_watermark(noon + 7_200_001)
+    second.checkpoint()
+    assert told(tmp_path) == ["day=2024-05-01/hour=12: 1", "day=2024-05-01/hour=13: 1"]
+    second.checkpoint(is_last=True)
+    assert told(tmp_path)[-1] == "day=2024-05-02/hour=00: 1"
+
+
+@pytest.mark.parametrize(
+    ("options", "value", "time"),
+    [
+        ("", "2024-05-01", datetime.datetime(2024, 5, 1)),
+        (", 'partition.time-extractor.timestamp-formatter' = 'yyyyMMdd'", "20240501", datetime.datetime(2024, 5, 1)),
+        (", 'sink.partition-commit.watermark-time-zone' = 'Asia/Shanghai'", "2024-05-01 08:00:00",
+         datetime.datetime(2024, 5, 1)),
+    ],
+)  # fmt: skip
+def test_times_of_partitions(tmp_path: Path, options: str, value: str, time: datetime.datetime) -> None:
+    options = HOURLY.partition(", 'sink.partition-commit.delay'")[0] + options
+    subtask = Subtask(table("v INT, p STRING", tmp_path, "csv", options, "PARTITIONED BY (p)"))
+    subtask.write((1, value))
+    for late, count in ((0, 0), (1, 1)):
+        subtask.writer.write_watermark(int(time.replace(tzinfo=UTC).timestamp() * 1000) + late)
+        subtask.checkpoint()
+        assert len(told(tmp_path)) == count
+
+
+def test_partitions_are_told_some_time_after_they_were_begun(tmp_path: Path) -> None:
+    options = ", 'sink.partition-commit.policy.kind' = 'success-file', 'sink.partition-commit.delay' = '1 min'"
+    subtask = Subtask(table("v INT, p STRING", tmp_path, "json", options, "PARTITIONED BY (p)"))
+    assert not subtask.needs_watermarks
+    subtask.write((1, "a"))
+    subtask.now_ms = 60_000
+    subtask.checkpoint()
+    assert told(tmp_path) == []
+    subtask.now_ms = 60_001
+    subtask.checkpoint()
+    assert told(tmp_path) == ["p=a: 1"]
+
+
+def test_a_partition_without_a_time_is_refused(tmp_path: Path) -> None:
+    subtask = Subtask(table("v INT, p STRING", tmp_path, "json", HOURLY, "PARTITIONED BY (p)"))
+    subtask.write((1, "a"))
+    with pytest.raises(TableException, match="the partition 'p=a' has no time"):
+        subtask.checkpoint()

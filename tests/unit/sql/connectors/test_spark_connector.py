@@ -28,6 +28,7 @@ class Frame:
 
     def __init__(self) -> None:
         self.calls: list[Any] = []
+        self.schema: list[Any] = []
 
     def __getattr__(self, name: str) -> Any:
         def call(*values: Any, **named: Any) -> Frame:

@@ -92,7 +92,7 @@ def test_tables_of_objects(t_env: TableEnvironment) -> None:
             t_env.execute_sql(f"CREATE TABLE wrong (u {written}) WITH ('connector' = 'blackhole')")
 
 
-@pytest.mark.parametrize("text", [TYPE, "STRUCTURED<'A', >", "ARRAY<STRUCTURED<'A', `b` STRING> NOT NULL>"])
+@pytest.mark.parametrize("text", [TYPE, "STRUCTURED<'A'>", "ARRAY<STRUCTURED<'A', `b` STRING> NOT NULL>"])
 def test_the_text_of_the_type(text: str) -> None:
     assert to_sql_text(from_sql_text(text)) == text
     assert from_sql_text(to_full_sql_text(from_sql_text(text))) == from_sql_text(text)

@@ -21,6 +21,7 @@ from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.operator import MAX_WATERMARK
 from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.query_binder import QueryBinder
+from funke.engine.sql.binding.ranks import Deduplication, Rank
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -40,6 +41,7 @@ from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.calculate import Calculate
 from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.expand import Expand
+from funke.engine.sql.operators.rank_rows import first_rows, one_of_each
 from funke.engine.sql.operators.sort_limit import LimitRows
 from funke.engine.sql.operators.table_aggregate import TableAggregate
 from funke.engine.sql.operators.windows.firing_windows import FireWindows
@@ -49,6 +51,8 @@ from funke.engine.sql.operators.windows.session_table import AddSessions
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
 from funke.engine.sql.operators.windows.window_table import AddWindows
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.rules.ranks import with_ranks
+from funke.engine.sql.rules.stream_orders import with_stream_orders
 from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.rules.window_firing import with_firing
 from funke.engine.sql.syntax.statements import QueryStatement
@@ -70,6 +74,8 @@ EPOCH_MS = int(EPOCH.replace(tzinfo=datetime.timezone.utc).timestamp() * 1000)
 SECOND = "INTERVAL '1' SECOND"
 FRAME = "OVER (PARTITION BY k ORDER BY ts {} BETWEEN {} PRECEDING AND CURRENT ROW)"
 
+NUMBERED = "(SELECT k, name, v, ts, ROW_NUMBER() OVER (PARTITION BY k ORDER BY {}) AS n FROM t)"
+
 # Queries whose rows may be taken back, then those of rows that stay.
 CHANGING = {
     "calculate": "SELECT k, v + 1, UPPER(name) FROM t WHERE v > 0",
@@ -83,6 +89,19 @@ CHANGING = {
     "one of two": "SELECT k, name FROM t WHERE v > 0 UNION SELECT k, UPPER(name) FROM t",
     "both": "SELECT k FROM t WHERE v > 0 INTERSECT SELECT k FROM t WHERE name = 'a'",
     "as often": "SELECT k FROM t EXCEPT ALL SELECT k FROM t WHERE name = 'a'",
+    "an order": "SELECT k, name, v FROM t ORDER BY v DESC, name LIMIT 3",
+    "an order behind rows": "SELECT k, name, v FROM t ORDER BY name, v LIMIT 2 OFFSET 1",
+    "some rows": "SELECT k, v FROM t LIMIT 2 OFFSET 1",
+    "the first of each": f"SELECT k, v FROM {NUMBERED.format('v DESC, name')} WHERE n <= 2",
+    "numbers of each": f"SELECT k, v, n FROM {NUMBERED.format('name DESC, v')} WHERE n BETWEEN 2 AND 3",
+    "the first of all": f"SELECT k, v FROM {NUMBERED.format('v')} WHERE n = 1",
+    "an order of groups": "SELECT k, COUNT(*) AS c, MAX(v) AS m FROM t GROUP BY k ORDER BY c DESC, k LIMIT 2",
+    "numbers of groups": """
+        SELECT k, name, c, n FROM (
+            SELECT k, name, c, ROW_NUMBER() OVER (PARTITION BY k ORDER BY c DESC, name) AS n
+            FROM (SELECT k, name, COUNT(*) AS c FROM t GROUP BY k, name)
+        ) WHERE n <= 2
+    """,
 }
 STAYING = {
     "rows of windows": f"""
@@ -102,10 +121,19 @@ STAYING = {
     """,
     "early windows": f"SELECT k, MAX(v), COUNT(name) FROM t GROUP BY k, HOP(ts, {SECOND}, INTERVAL '2' SECOND)",
     "the first rows": "SELECT k, v FROM t OFFSET 1 ROW FETCH NEXT 3 ROWS ONLY",
+    "the last of each": f"SELECT k, name, v FROM {NUMBERED.format('ts DESC')} WHERE n = 1",
+    "the earliest of each": f"SELECT k, name, v FROM {NUMBERED.format('ts')} WHERE n = 1",
 }
-IN_ORDER = {*CHANGING, "rows of windows", "the first rows"}
+IN_ORDER = {*CHANGING, "rows of windows", "the first rows", "the last of each"}
 # All rows of a key of these stay together, whatever else does.
-BY_KEY = {*CHANGING, *STAYING} - {"groups of groups", "the first rows"}
+BY_KEY = {*CHANGING, *STAYING} - {
+    "groups of groups",
+    "the first rows",
+    "an order",
+    "an order behind rows",
+    "an order of groups",
+    "some rows",
+}
 # Rows of two inputs meet in any order.
 IN_ANY_ORDER = {"one of two", "both", "as often"}
 EARLY = {"table.exec.emit.early-fire.enabled": "true", "table.exec.emit.early-fire.delay": "0 ms"}
@@ -116,6 +144,8 @@ OPERATORS: dict[type[Relation], Callable[[Any], list[Any]]] = {
     Correlation: lambda relation: [Correlate.of(relation)],
     Aggregation: lambda relation: [Aggregate.of(relation)],
     TableAggregation: lambda relation: [TableAggregate.of(relation)],
+    Rank: lambda relation: [first_rows(relation)],
+    Deduplication: lambda relation: [one_of_each(relation)],
     Limit: lambda relation: [LimitRows(relation.columns, relation.offset, relation.limit)],
     OverAggregation: lambda relation: [OverAggregate.of(relation)],
     WindowTable: lambda relation: [(AddSessions if relation.windows.kind == "session" else AddWindows).of(relation)],
@@ -139,6 +169,7 @@ class Query:
         bound = QueryBinder({("t",): scan}.get).bind(with_function(statement.query))
         if text == STAYING["early windows"]:
             bound = with_firing(bound, EARLY)
+        bound = with_stream_orders(with_ranks(bound))
         self.relation = for_consumer(without_unused(bound), ALL_KINDS, ChangeSettings(is_folded))
 
     def run(self, elements: Iterable[Any]) -> list[Any]:

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.relations import Column, SortKey
@@ -61,8 +60,6 @@ def test_functions_of_users_make_orders(t_env: TableEnvironment) -> None:
         ("SELECT k FROM t ORDER BY ts DESC", TableException, "Sort on a non-time-attribute field is not supported."),
         ("SELECT k FROM t ORDER BY v", TableException, "Sort on a non-time-attribute field is not supported."),
         ("SELECT k FROM t ORDER BY ts OFFSET 1 ROW", TableException, "FETCH is missed, which on streaming table is"),
-        ("SELECT k FROM t ORDER BY v LIMIT 2 OFFSET 1", UnsupportedFeatureError, "ORDER BY with OFFSET"),
-        ("SELECT k, COUNT(*) FROM t GROUP BY k ORDER BY k LIMIT 2", UnsupportedFeatureError, "a table that changes"),
     ],
 )
 def test_what_a_stream_cannot_sort(t_env: TableEnvironment, query: str, error: Any, message: str) -> None:

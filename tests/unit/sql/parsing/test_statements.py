@@ -277,7 +277,6 @@ def test_several_statements_in_a_text():
         ("DELETE FROM t", "DELETE in SQL"),
         ("CREATE MODEL m", "CREATE MODEL"),
         ("CREATE MATERIALIZED TABLE t AS SELECT 1", "CREATE MATERIALIZED"),
-        ("COMPILE PLAN 'x' FOR SELECT 1", "COMPILE in SQL"),
         ("WITH RECURSIVE a AS (SELECT 1) SELECT * FROM a", "WITH RECURSIVE"),
         ("SELECT last_value(a) IGNORE NULLS FROM t", "IGNORE NULLS"),
         ("SELECT * FROM t TABLESAMPLE SYSTEM(1)", "TABLESAMPLE in SQL"),

@@ -85,6 +85,23 @@ def test_the_setting_forces_either(t_env: TableEnvironment) -> None:
         t_env.explain_sql("SELECT id FROM files")
 
 
+def test_spark_chooses_among_rows_that_it_reads(t_env: TableEnvironment) -> None:
+    t_env.execute_sql("CREATE TABLE lake (id INT) WITH ('connector' = 'spark', 'format' = 'orc', 'path' = '/lake')")
+    assert batch_section(t_env, "SELECT id + 1 FROM lake WHERE id > 3") == [
+        "Spark: Calc(select=[(id + 1) AS EXPR$0], where=[(id > 3)])"
+    ]
+    assert batch_section(t_env, "SELECT id + 1 FROM lake") == ["slots: no rows have to meet"]
+
+
+def test_what_spark_computes_spark_writes(t_env: TableEnvironment) -> None:
+    t_env.execute_sql("CREATE TABLE lake (id INT) WITH ('connector' = 'spark', 'format' = 'orc', 'path' = '/lake')")
+    sink = "Spark: Sink(table=[default_catalog.default_database.lake], fields=[id])"
+    assert batch_section(t_env, "INSERT INTO lake SELECT id + 1 FROM files") == [sink]
+    assert batch_section(t_env, "INSERT INTO lake SELECT n FROM made") == ["slots: no rows have to meet"]
+    t_env.get_config().set("funke.table.batch-plan", "slots")
+    assert batch_section(t_env, "INSERT INTO lake SELECT id + 1 FROM files") == ["slots: no rows have to meet"]
+
+
 def test_functions_with_files_of_their_own_run_on_slots(t_env: TableEnvironment) -> None:
     t_env.create_temporary_function("known", udf(lambda number: number, result_type=DataTypes.INT()))
     query = "SELECT id FROM files WHERE known(id) > 1 ORDER BY id"

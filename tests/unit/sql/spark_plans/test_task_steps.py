@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -13,10 +14,10 @@ from hypothesis import strategies as st
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.runtime.task_failures import TaskFailure, failure_in
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Column
-from funke.engine.sql.spark_plans.carried_columns import carried_schema, from_carried
+from funke.engine.sql.spark_plans.carried_columns import carried_schema, from_carried, to_carried
 from funke.engine.sql.spark_plans.sorted_groups import FoldGroups
 from funke.engine.sql.spark_plans.task_code import PlanSettings, TaskCode
-from funke.engine.sql.spark_plans.task_steps import Given
+from funke.engine.sql.spark_plans.written_columns import written_schema
 from funke.engine.sql.table_rows import to_batches
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.table import DataTypes
@@ -94,11 +95,13 @@ def test_a_task_fails_with_what_the_program_raised() -> None:
     assert failure_in(RuntimeError("Job aborted")) is None
 
 
-def test_a_task_gives_rows_as_spark_carries_them() -> None:
-    columns = (Column("at", DataTypes.TIME(3)),)
-    batches = tuple(to_batches(columns, [(None,)]))
-    numbers = next(to_batches((Column("number", DataTypes.BIGINT()),), [(0,)])).data.rename_columns(["c0"])
-    code = TaskCode.of((Column("number", DataTypes.BIGINT()),), (Given(batches),), columns, PlanSettings())
-    (made,) = code(iter([numbers]))
+def test_a_task_gives_rows_as_spark_carries_or_writes_them() -> None:
+    columns = (Column("time", DataTypes.TIME(3)), Column("moment", DataTypes.TIMESTAMP(3)))
+    (batch,) = to_batches(columns, [(None, None), (datetime.time(1), datetime.datetime(2024, 2, 29))])
+    carried = to_carried(batch.data, columns, carried_schema(columns))
+    (made,) = TaskCode.of(columns, (), columns, PlanSettings())(iter([carried]))
     assert made.schema == carried_schema(columns)
-    assert from_carried(made, columns).equals(batches[0].data)
+    assert from_carried(made, columns).equals(batch.data)
+    (written,) = TaskCode.of(columns, (), columns, PlanSettings(), is_written=True)(iter([carried]))
+    assert written.schema == written_schema(columns)
+    assert written.to_pylist() == batch.data.to_pylist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -12,7 +13,7 @@ from funke.engine.connectors.jdbc.database import Database, PostgresDatabase, Sq
 from funke.engine.connectors.jdbc.mysql_database import MySqlDatabase
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
 
-__all__ = ["database_of"]
+__all__ = ["database_of", "mysql_parameters"]
 
 
 def database_of(url: str, user: str | None = None, password: str | None = None) -> Database:
@@ -143,15 +144,16 @@ def _mysql_settings(rest: str, user: str | None, password: str | None) -> dict[s
         "host": matched["host"].strip("[]") or "localhost",
         "port": int(matched["port"] or 3306),
         **({"database": unquote(matched["database"])} if matched["database"] else {}),
-        **_mysql_parameters(matched["parameters"] or ""),
+        **mysql_parameters(parse_qsl(matched["parameters"] or "", keep_blank_values=True)),
     }
     settings |= {name: value for name, value in (("user", user), ("password", password)) if value is not None}
     return settings
 
 
-def _mysql_parameters(text: str) -> dict[str, Any]:
+def mysql_parameters(parameters: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """What PyMySQL is told for parameters of Java's drivers; refuses those that it knows nothing of."""
     settings: dict[str, Any] = {}
-    for name, value in parse_qsl(text, keep_blank_values=True):
+    for name, value in parameters:
         mode = value.lower() if name in ("sslMode", "ssl-mode") else None
         if name in ("useSSL", "useSsl", "requireSSL"):
             mode = "required" if value.lower() == "true" else "disabled"

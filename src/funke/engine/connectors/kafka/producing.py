@@ -69,6 +69,8 @@ class RecordProducer:
 
         self._properties = properties
         self._failure: SinkError | None = None
+        # Whether brokers could not be reached since somebody asked.
+        self._has_lost_brokers = False
         own |= {"on_delivery": self._on_delivery, "delivery.report.only.error": True, "error_cb": self._on_error}
         self.client = Producer(properties.producer(**own), logger=client_logger())
 
@@ -77,6 +79,7 @@ class RecordProducer:
             self._fail(error, f"topic '{message.topic()}'")
 
     def _on_error(self, error: Any) -> None:
+        self._has_lost_brokers = self._has_lost_brokers or error.name() in ("_TRANSPORT", "_ALL_BROKERS_DOWN")
         if error.fatal() or error.name() in ("_AUTHENTICATION", "_SSL"):
             self._fail(error, "")
 

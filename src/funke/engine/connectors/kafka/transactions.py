@@ -34,6 +34,8 @@ __all__ = ["StagingWriter", "TransactionCommitter", "TransactionWriter", "Writte
 _DEFAULT_TIMEOUT_MS = "900000"
 _CALL_S = 60.0
 _MARK_S, _GRACE_S = 15.0, 5.0
+# How long brokers may be away meanwhile, and how often they are asked whether they are there.
+_OUTAGE_S, _ASK_S = 300.0, 1.0
 # How long the end of a job waits for writers to commit, before it does so for them.
 _AWAIT_S = 30.0
 _LOOK_S = 0.02
@@ -91,16 +93,20 @@ class TransactionalProducer(RecordProducer):
         """Puts a marker into the transaction."""
         from confluent_kafka import TopicPartition
 
-        self.flush()
         offsets = [TopicPartition(place.topic, place.number, number + 1)]
         send = partial(self.client.send_offsets_to_transaction, offsets, group, _MARK_S)
         self._call(lambda: self._within(_MARK_S, send), is_timed=False)
 
-    def _within(self, seconds: float, call: Callable[[], object]) -> None:
-        """Calls in a thread of its own, which is left behind when it takes too long.
+    def take_loss(self) -> bool:
+        """Whether brokers could not be reached since the last time that this was asked."""
+        found, self._has_lost_brokers = self._has_lost_brokers, False
+        return found
 
-        The client (librdkafka 2.16) has been seen to wait without end here, whatever it was told, when the coordinator
-        had been away. All brokers can be reached: the records before the marker have just arrived.
+    def _within(self, seconds: float, call: Callable[[], object]) -> None:
+        """Calls in a thread of its own, which is left behind when it takes too long although there are brokers.
+
+        The client (librdkafka 2.16) waits without end here, whatever it is told, for a coordinator that it takes for
+        away.
         """
         failures: list[Exception] = []
 
@@ -112,7 +118,11 @@ class TransactionalProducer(RecordProducer):
 
         thread = threading.Thread(target=run, name="funke-kafka-mark", daemon=True)
         thread.start()
-        thread.join(seconds + _GRACE_S)
+        left_s, end = seconds + _GRACE_S, time.monotonic() + _OUTAGE_S
+        while thread.is_alive() and left_s > 0 and time.monotonic() < end:
+            thread.join(_ASK_S)
+            if thread.is_alive() and self._has_brokers():
+                left_s -= _ASK_S
         if thread.is_alive():
             servers = self._properties.get("bootstrap.servers")
             raise SinkError(
@@ -121,6 +131,14 @@ class TransactionalProducer(RecordProducer):
             )
         if failures:
             raise failures[0]
+
+    def _has_brokers(self) -> bool:
+        from confluent_kafka import KafkaException
+
+        try:
+            return bool(self.client.list_topics(timeout=_ASK_S).brokers)
+        except KafkaException:
+            return False
 
     def commit(self) -> None:
         """Makes the transaction visible."""
@@ -181,6 +199,7 @@ class _StagedWriter(SinkWriter):
         self._records = sink.records
         self._stager = Stager(context)
         self._ids = _ids(sink, context.operator_id, context.subtask)
+        # Of the markers.
         self._group = (
             f"{sink.transactional_id_prefix}-{context.operator_id}-{context.job_id}-{context.attempt}-{context.subtask}"
         )
@@ -227,6 +246,7 @@ class TransactionWriter(_StagedWriter):
 
     def __init__(self, sink: KafkaSink, context: WriterContext) -> None:
         super().__init__(sink, context)
+        self._first_group, self._groups = self._group, 1
         self._metadata = _group_metadata(sink, self._group)
         # Two are enough while checkpoints complete in time; those of an attempt before are shut out here.
         self._free = [TransactionalProducer(sink, next(self._ids)) for _ in range(2)]
@@ -264,6 +284,9 @@ class TransactionWriter(_StagedWriter):
         """Finishes the transaction, and names all that wait: only those that the driver knows of survive this slot."""
         if self._current is not None:
             producer, self._current = self._current, None
+            producer.flush()
+            if producer.take_loss():
+                self._change_group()
             others = [name for name in self._all if name != producer.id]
             written = self._stage((producer.id, *others))
             assert written is not None
@@ -271,6 +294,16 @@ class TransactionWriter(_StagedWriter):
             number = None if self._has_ended else self._checkpoint_id
             self._waiting.append(_Waiting(producer, written, number))
         return [each.written for each in self._waiting]
+
+    def _change_group(self) -> None:
+        """Puts markers into another group from now on.
+
+        The client remembers who coordinates a group. When that broker goes away it may wait for it for ever, although
+        another one, or the same one after it was started again, has taken its place; for a new group it asks.
+        """
+        self._group = f"{self._first_group}-{self._groups}"
+        self._groups += 1
+        self._metadata = _group_metadata(self._sink, self._group)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Commits what the checkpoint and those before it hold."""
@@ -337,6 +370,7 @@ class TransactionCommitter(Committer):
         try:
             for chunk in written.staged.chunks():
                 producer.send(OutputRecords(*pickle.loads(chunk)))
+            producer.flush()
             producer.mark(written.place, written.number, _group_metadata(self._sink, written.group))
             producer.commit()
         except BaseException:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from funke.engine.connectors.change_capture.seam import TableSeam
 from funke.engine.connectors.postgres_cdc.change_block import (
     DELETE,
     INSERT,
@@ -20,7 +21,6 @@ from funke.engine.connectors.postgres_cdc.change_block import (
     ChangeBlock,
 )
 from funke.engine.connectors.postgres_cdc.pgoutput import LogRelation
-from funke.engine.connectors.postgres_cdc.seam import TableSeam
 from funke.engine.connectors.postgres_cdc.settings import CdcSettings, SourceTable
 from funke.engine.errors import SourceError
 from funke.engine.types.row import RowKind

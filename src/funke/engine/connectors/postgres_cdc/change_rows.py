@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.connectors.change_capture.seam import Seam
 from funke.engine.connectors.postgres_cdc.change_block import ChangeBlock
 from funke.engine.connectors.postgres_cdc.change_images import ChangeImages, Layout, TableQuestions
 from funke.engine.connectors.postgres_cdc.pgoutput import Begin, LogRelation, Truncate
-from funke.engine.connectors.postgres_cdc.seam import Seam
 from funke.engine.connectors.postgres_cdc.settings import CdcSettings, SourceTable
 from funke.engine.connectors.postgres_cdc.text_columns import column_reader
 from funke.engine.errors import SourceError
@@ -141,7 +141,7 @@ class ChangeRows:
         for number, layout in self._layouts.items():
             messages = np.flatnonzero(block.relations == number)
             if len(messages):
-                parts = None if self._seam is None else self._seam.table(layout.table.schema, layout.table.name)
+                parts = None if self._seam is None else self._seam.table(layout.table.path)
                 images.add(layout, messages, len(tables), parts, seen)
                 tables.append(layout.table)
         rows = images.rows()

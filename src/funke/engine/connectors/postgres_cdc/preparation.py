@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from funke.engine.connectors.change_capture.parts import Chunk
 from funke.engine.connectors.jdbc.sql_text import quote
 from funke.engine.connectors.postgres_cdc import log_position
 from funke.engine.connectors.postgres_cdc.replication import identifier, literal
-from funke.engine.connectors.postgres_cdc.settings import CdcSettings, Chunk, SourceTable
+from funke.engine.connectors.postgres_cdc.settings import CdcSettings, SourceTable
 from funke.engine.connectors.postgres_cdc.visibility import Visibility
 from funke.engine.errors import SourceError
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from funke.engine.connectors.change_capture.parts import Chunk, FinishedChunk
+
 if TYPE_CHECKING:
     from funke.engine.connectors.jdbc.database import PostgresDatabase
     from funke.engine.types.logical.row_type import RowField
 
+# States of older versions name parts of tables by this module.
 __all__ = ["CdcSettings", "Chunk", "FinishedChunk", "SourceTable", "StartMode"]
 
 # initial, latest-offset, committed-offset or snapshot.
@@ -31,26 +34,6 @@ class SourceTable:
     @property
     def path(self) -> str:
         return f"{self.schema}.{self.name}"
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """The rows of a table whose chunk column is at least `low` and less than `high`; None for no bound."""
-
-    table: SourceTable
-    # Texts, unless they are whole numbers.
-    low: int | str | None = None
-    high: int | str | None = None
-    # Its place among the parts of the table.
-    number: int = 0
-
-
-@dataclass(frozen=True)
-class FinishedChunk:
-    """A chunk that was read, and what the transaction that read it saw: the text of pg_current_snapshot()."""
-
-    chunk: Chunk
-    seen: str
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,16 @@
-"""The source: an enumerator that has tables read in parts and then the log piece by piece, and its reader.
-
-A piece is all transactions whose commits end behind one position and not behind another, so that it holds the same
-changes whenever it is read. Records are whole batches: a part of a table is one record, before a barrier or behind it.
-"""
+"""The source: an enumerator that has tables read in parts and then the log piece by piece, and its reader."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections import deque
 from collections.abc import Generator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from funke.engine.connectors.change_capture.enumerator import ChangeEnumerator
+from funke.engine.connectors.change_capture.parts import CdcState, Chunk, FinishedChunk, LogPiece, TablePart
+from funke.engine.connectors.change_capture.reader import ChangeReader, records_of
+from funke.engine.connectors.change_capture.seam import Seam
 from funke.engine.connectors.jdbc.sql_text import quote
 from funke.engine.connectors.jdbc.table_read import Condition, TableRead
 from funke.engine.connectors.postgres_cdc.message_run import MessageRun
@@ -27,60 +25,15 @@ from funke.engine.connectors.postgres_cdc.preparation import (
 )
 from funke.engine.connectors.postgres_cdc.questions import DatabaseQuestions
 from funke.engine.connectors.postgres_cdc.replication import ReplicationStream
-from funke.engine.connectors.postgres_cdc.seam import Seam
-from funke.engine.connectors.postgres_cdc.settings import CdcSettings, Chunk, FinishedChunk, SourceTable
+from funke.engine.connectors.postgres_cdc.settings import CdcSettings, SourceTable
 from funke.engine.connectors.postgres_cdc.visibility import Visibility
-from funke.engine.connectors.source import Batch, ReadOutcome, Source, Split, SplitEnumerator, SplitReader
-from funke.engine.errors import SourceError
+from funke.engine.connectors.source import Batch, Source, Split
 
-if TYPE_CHECKING:
-    from funke.engine.types.columns.column_batch import ColumnBatch
-
+# States of older versions name their classes by this module.
 __all__ = ["CdcState", "LogPiece", "PostgresCdcSource", "TablePart"]
 
-_CHANGES = "changes"
-_POLL_MS = 50
 _WAIT_S = 0.005
 _ASK_EVERY_S = 0.05
-
-
-@dataclass(frozen=True)
-class TablePart:
-    """A chunk that is read in the snapshot that the driver holds open under a name."""
-
-    chunk: Chunk
-    snapshot: str
-    seen: str
-
-
-@dataclass(frozen=True)
-class LogPiece:
-    """Transactions whose commits end behind `start` and not behind `end`."""
-
-    start: int
-    end: int
-    # What is before it will never be asked for again.
-    confirmed: int
-    tables: tuple[SourceTable, ...]
-    # Parts of tables whose rows may hold changes of this piece.
-    chunks: tuple[FinishedChunk, ...] = ()
-
-
-@dataclass(frozen=True)
-class CdcState:
-    """Where the source stands, in checkpoints."""
-
-    tables: tuple[SourceTable, ...]
-    # From here on the log is to be read.
-    position: int
-    waiting: tuple[Chunk, ...] = ()
-    finished: tuple[FinishedChunk, ...] = ()
-    # Behind this no transaction was seen by any chunk; None while that is not known.
-    seam_end: int | None = None
-    reads_log: bool = False
-    # Splits that are being read, which stand in the checkpoint beside this.
-    parts_out: int = 0
-    has_piece: bool = False
 
 
 class PostgresCdcSource(Source):
@@ -99,33 +52,16 @@ class PostgresCdcSource(Source):
         return CdcReader(self._settings)
 
 
-class CdcEnumerator(SplitEnumerator):
-    """Holds a connection for questions, and another whose transaction keeps a snapshot of the tables."""
+class CdcEnumerator(ChangeEnumerator):
+    """Holds a second connection, whose transaction keeps a snapshot of the tables."""
 
     def __init__(self, settings: CdcSettings, restored: CdcState | None) -> None:
         self._settings = settings
-        self._connection: Any = None
         self._holder: Any = None
         self._held: tuple[str, str] | None = None
-        # Of each snapshot: the position, and whether all parts of tables had been read.
-        self._snapshots: deque[tuple[int, bool]] = deque()
-        self._confirmed = self._told = 0
+        self._told: int | None = None
         self._piece_at = 0.0
-        try:
-            self._connection = settings.connect()
-            state = self._fresh() if restored is None else self._continued(restored)
-        except settings.database.error as error:
-            self.close()
-            raise SourceError(f"the database cannot be reached: {type(error).__name__}: {error}") from error
-        except BaseException:
-            self.close()
-            raise
-        self._tables, self._position = state.tables, state.position
-        self._waiting, self._finished = deque(state.waiting), list(state.finished)
-        self._seam_end, self._reads_log = state.seam_end, state.reads_log
-        self._parts_out, self._has_piece = state.parts_out, state.has_piece
-        # Whether whatever comes behind the rows of tables may come.
-        self._is_settled = not settings.is_parallel or not (state.waiting or state.parts_out)
+        super().__init__(settings, restored)
 
     def _fresh(self) -> CdcState:
         connection, settings = self._connection, self._settings
@@ -147,23 +83,8 @@ class CdcEnumerator(SplitEnumerator):
             check_slot(self._connection, self._settings.slot, state.position)
         return state
 
-    def poll(self, max_records: int) -> list[Split]:
-        """Parts of tables while there are some; then a piece of the log at a time."""
-        try:
-            if self._waiting:
-                return [self._part(self._waiting.popleft()) for _ in range(min(8, len(self._waiting)))]
-            if self._parts_out or not self._is_settled or self._settings.start_mode == "snapshot":
-                return []
-            self._release()
-            self._reads_log = True
-            return self._next_piece()
-        except self._settings.database.error as error:
-            raise SourceError(f"the database cannot be asked any more: {type(error).__name__}: {error}") from error
-
-    def _part(self, chunk: Chunk) -> Split:
-        snapshot, seen = self._snapshot_held()
-        self._parts_out += 1
-        return Split(f"{chunk.table.path}:{chunk.low}", TablePart(chunk, snapshot, seen))
+    def _part(self, chunk: Chunk) -> TablePart:
+        return TablePart(chunk, *self._snapshot_held())
 
     def _snapshot_held(self) -> tuple[str, str]:
         if self._held is None:
@@ -173,26 +94,33 @@ class CdcEnumerator(SplitEnumerator):
             self._held = (found[0], found[1])
         return self._held
 
+    def _begin_log(self) -> None:
+        self._release()
+
     def _release(self) -> None:
         holder, self._holder, self._held = self._holder, None, None
         if holder is not None:
             with contextlib.suppress(self._settings.database.error):
                 holder.close()
 
-    def _next_piece(self) -> list[Split]:
-        if self._has_piece:
-            return []
+    def _give_back(self, part: TablePart) -> None:
+        """Another attempt had it read, whose snapshot has ended with it."""
+        super()._give_back(part)
+        if self._held is not None and self._held[0] == part.snapshot:
+            self._release()
+
+    def _end_of_log(self) -> int:
         self._find_seam_end()
-        end, now = insert_position(self._connection), time.monotonic()
-        is_due = now - self._piece_at >= self._settings.heartbeat_ms / 1000
-        if end <= self._position and self._confirmed <= self._told and not is_due:
-            return []
-        is_behind_seam = self._seam_end is not None and self._position >= self._seam_end
-        if is_behind_seam:
-            self._finished = []
-        self._has_piece, self._piece_at, self._told = True, now, self._confirmed
-        piece = LogPiece(self._position, max(end, self._position), self._confirmed, self._tables, tuple(self._finished))
-        return [Split(_CHANGES, piece, is_last=False)]
+        return insert_position(self._connection)
+
+    def _is_due(self, end: int) -> bool:
+        """Also to tell the server what is confirmed, and that the job lives."""
+        now = time.monotonic()
+        is_silent = now - self._piece_at >= self._settings.heartbeat_ms / 1000
+        if not (super()._is_due(end) or self._confirmed != self._told or is_silent):
+            return False
+        self._piece_at, self._told = now, self._confirmed
+        return True
 
     def _find_seam_end(self) -> None:
         """Once all transactions are over that ran when tables were read, later ones were seen by nobody."""
@@ -203,70 +131,16 @@ class CdcEnumerator(SplitEnumerator):
         if now.first >= max(ends, default=0):
             self._seam_end = insert_position(self._connection)
 
-    def report(self, outcome: ReadOutcome) -> None:
-        """A part was read, or could not be since its snapshot is gone; or a piece."""
-        payload = outcome.split.payload
-        if isinstance(payload, LogPiece):
-            self._has_piece, self._position = False, payload.end
-            return
-        self._parts_out -= 1
-        if outcome.result is None:
-            # Another attempt had it read, whose snapshot has ended with it.
-            self._waiting.append(payload.chunk)
-            if self._held is not None and self._held[0] == payload.snapshot:
-                self._release()
-        else:
-            self._finished.append(FinishedChunk(payload.chunk, outcome.result))
-
-    @property
-    def is_finished(self) -> bool:
-        return self._settings.start_mode == "snapshot" and not self._waiting and not self._parts_out
-
-    @property
-    def is_processing_backlog(self) -> bool:
-        """While tables are read."""
-        return not self._reads_log
-
-    def next_poll_ms(self) -> int:
-        return _POLL_MS
-
-    def snapshot(self) -> CdcState:
-        """The position; a piece that is being read is kept by whoever keeps splits."""
-        self._snapshots.append((self._position, not self._waiting and not self._parts_out))
-        return CdcState(
-            self._tables,
-            self._position,
-            tuple(self._waiting),
-            tuple(self._finished),
-            self._seam_end,
-            self._reads_log,
-            self._parts_out,
-            self._has_piece,
-        )
-
-    # Nobody says which snapshot belongs to a checkpoint. The oldest one is never later than that of the checkpoint.
-
-    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        if self._snapshots:
-            position, is_behind_parts = self._snapshots.popleft()
-            self._confirmed = max(self._confirmed, position)
-            self._is_settled = self._is_settled or is_behind_parts
-
-    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        if self._snapshots:
-            self._snapshots.pop()
-
     def close(self) -> None:
         self._release()
-        if self._connection is not None:
-            with contextlib.suppress(self._settings.database.error):
-                self._connection.close()
+        super().close()
 
 
-class CdcReader(SplitReader):
+class CdcReader(ChangeReader):
     """Reads parts on one connection and the log on another; both stay open."""
 
     def __init__(self, settings: CdcSettings) -> None:
+        super().__init__(settings)
         self._settings = settings
         self._stream: ReplicationStream | None = None
         self._rows: Any = None
@@ -281,17 +155,6 @@ class CdcReader(SplitReader):
         if records and isinstance(split.payload, TablePart):
             return Split(split.id, FinishedChunk(split.payload.chunk, split.payload.seen))
         return super().behind(split, records)
-
-    def read(self, split: Split) -> Generator[Batch, None, Any]:
-        payload = split.payload
-        if isinstance(payload, FinishedChunk):
-            return payload.seen
-        try:
-            if isinstance(payload, TablePart):
-                return (yield from self._part(payload))
-            return (yield from self._piece(payload))
-        except self._settings.database.error as error:
-            raise SourceError(f"changes cannot be read: {type(error).__name__}: {error}") from error
 
     def _part(self, part: TablePart) -> Generator[Batch, None, str | None]:
         import psycopg
@@ -333,9 +196,10 @@ class CdcReader(SplitReader):
 
     def _piece(self, piece: LogPiece) -> Generator[Batch, None, None]:
         stream = self._opened(piece)
-        stream.confirm(piece.confirmed)
+        if piece.confirmed is not None:
+            stream.confirm(piece.confirmed)
         rows, asked_at = self._rows, 0.0
-        rows.meet(Seam(piece.chunks) if piece.chunks else None)
+        rows.meet(Seam(piece.chunks, Visibility.from_text) if piece.chunks else None)
         while True:
             if not self._taken:
                 self._taken = MessageRun(stream.take(_WAIT_S))
@@ -352,12 +216,12 @@ class CdcReader(SplitReader):
             if changes:
                 self._taken.skip(rows.add(changes))
                 if rows.is_full:
-                    yield _records(rows.take())
+                    yield records_of(rows.take())
             elif self._is_of_piece(decode_message(self._taken.first()), piece.end):
                 self._taken.skip(1)
             else:
                 break
-        yield _records(rows.take())
+        yield records_of(rows.take())
 
     def _is_of_piece(self, message: Message | None, end: int) -> bool:
         """Takes note of a message; False if a transaction begins that is not of the piece."""
@@ -383,7 +247,7 @@ class CdcReader(SplitReader):
             self._rows = ChangeRows(self._settings, piece.tables, self._questions)
             settings = self._settings
             self._stream = ReplicationStream(
-                settings.database.settings, settings.slot, settings.publication, piece.start, piece.confirmed
+                settings.database.settings, settings.slot, settings.publication, piece.start, piece.confirmed or 0
             )
         return self._stream
 
@@ -394,10 +258,6 @@ class CdcReader(SplitReader):
         if self._parts is not None:
             with contextlib.suppress(self._settings.database.error):
                 self._parts.close()
-
-
-def _records(batch: ColumnBatch | None) -> Batch:
-    return ([] if batch is None else [batch]), None
 
 
 def _conditions(chunk: Chunk) -> tuple[Condition, ...]:

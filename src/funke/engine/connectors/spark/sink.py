@@ -1,7 +1,8 @@
 """The sink for anything that a Spark DataFrameWriter writes: tables, JDBC, Delta, Parquet, Kafka and so on.
 
 Slots make Arrow data of what comes in an epoch. Without checkpoints they send it to the driver, which writes it when
-the epoch is done. With checkpoints they stage it, and the driver writes it when the checkpoint is complete.
+the epoch is done. With checkpoints they stage it, and the driver writes it when the checkpoint is complete. Rows that
+Spark itself computes are written where they are, without slots.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.sink import Committer, Sink, SinkWriter, WriterContext
 from funke.engine.connectors.spark.arrow_messages import to_frame, to_message
-from funke.engine.connectors.spark.committer import SparkCommitter
+from funke.engine.connectors.spark.catalog_table import CatalogTable
+from funke.engine.connectors.spark.committer import FILE_FORMATS, SparkCommitter
 from funke.engine.connectors.spark.spark_files import active_session
 from funke.engine.connectors.staging import Stager
 from funke.engine.errors import ConfigurationError
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["SparkSink"]
 
 _MODES = ("append", "overwrite", "error", "errorifexists", "ignore")
+# Their writes, also those that replace what is there, are seen when they are complete, or never.
+_TRANSACTIONAL = frozenset({"delta", "hudi", "iceberg"})
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class SparkSink(Sink):
     path: str | None = None
     table: str | None = None
     partition_by: tuple[str, ...] = ()
+    # Makes the DataFrame that is written once, at the end of the job, if rows do not come from slots.
+    rows: Callable[[SparkSession], DataFrame] | None = None
     sink_id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def __post_init__(self) -> None:
@@ -73,6 +79,18 @@ class SparkSink(Sink):
         """Writes the batches that slots sent in one epoch; called in the driver."""
         if batches:
             self.write_frame(to_frame(spark, batches), epoch_id)
+
+    def write_rows(self, spark: SparkSession) -> None:
+        """Writes what Spark itself computes; if that cannot be computed, nothing is seen of it, nor deleted for it."""
+        assert self.rows is not None
+        frame = self.rows(spark)
+        self._write_frame(frame if self._is_seen_whole(spark) else frame.localCheckpoint())
+
+    def _is_seen_whole(self, spark: SparkSession) -> bool:
+        """Whether a write that fails half way leaves everything as it was."""
+        found = CatalogTable.find(spark, self.table) if self.table is not None else None
+        kind = found.provider if found is not None else self.format or spark.conf.get("spark.sql.sources.default")
+        return kind in _TRANSACTIONAL or (kind in FILE_FORMATS and self.mode != "overwrite")
 
     def write_frame(self, frame: DataFrame, epoch_id: int) -> None:
         """Writes with the user's function or the DataFrameWriter."""

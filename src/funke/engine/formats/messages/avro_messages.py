@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.errors import ConfigurationError
+from funke.engine.formats.messages.avro_cells import encoded_columns
+from funke.engine.formats.messages.avro_moments import in_micros, with_plain_moments
 from funke.engine.formats.messages.message_format import DecodedRows, MessageDecoder, MessageEncoder
 from funke.engine.formats.table.avro_columns import avro_column
 from funke.engine.formats.table.avro_writer import avro_records, avro_schema
@@ -47,8 +49,9 @@ class AvroDecoder(MessageDecoder):
     def decode(self, messages: Sequence[bytes | None]) -> DecodedRows:
         import fastavro
 
-        schema = fastavro.parse_schema(avro_schema(self.written or self.columns))
-        return _decoded(self.columns, messages, lambda message: _record(schema, message))
+        schema, moments = with_plain_moments(avro_schema(self.written or self.columns), self.columns)
+        parsed = fastavro.parse_schema(schema)
+        return _decoded(self.columns, messages, lambda message: in_micros(_record(parsed, message), moments))
 
 
 @dataclass(frozen=True)
@@ -69,14 +72,25 @@ class RegistryDecoder(MessageDecoder):
 
     def decode(self, messages: Sequence[bytes | None]) -> DecodedRows:
         wanted = None if self.reader_schema is None else _parsed(self.reader_schema)
+        readers: dict[int, Callable[[bytes], Record]] = {}
 
         def read(message: bytes) -> Record:
             if len(message) < _HEADER.size or message[0] != 0:
                 raise ValueError("Unknown data format. Magic number does not match")
             _, number = _HEADER.unpack_from(message)
-            return _record(_parsed(self.registry.schema_of(number)), message[_HEADER.size :], wanted)
+            if number not in readers:
+                readers[number] = self._reader(self.registry.schema_of(number), wanted)
+            return readers[number](message[_HEADER.size :])
 
         return _decoded(self.columns, messages, read)
+
+    def _reader(self, text: str, wanted: Any) -> Callable[[bytes], Record]:
+        """What reads records that were written with a schema."""
+        schema = _parsed(text)
+        if wanted is not None:
+            return lambda message: _record(schema, message, wanted)
+        plain, moments = with_plain_moments(schema, self.columns)
+        return lambda message: in_micros(_record(plain, message), moments)
 
 
 @dataclass(frozen=True)
@@ -92,7 +106,8 @@ class AvroEncoder(MessageEncoder):
     def encode(self, data: Any, kinds: Any) -> list[bytes]:
         import fastavro
 
-        return _encoded(self.fields, fastavro.parse_schema(avro_schema(self.fields)), data, b"")
+        found = encoded_columns(self.fields, data, b"")
+        return found or _encoded(self.fields, fastavro.parse_schema(avro_schema(self.fields)), data, b"")
 
 
 @dataclass(frozen=True)
@@ -112,7 +127,8 @@ class RegistryEncoder(MessageEncoder):
 
         text = self.schema or json.dumps(avro_schema(self.fields))
         header = _HEADER.pack(0, self.registry.number_of(self.subject, text))
-        return _encoded(self.fields, _parsed(text), data, header)
+        found = encoded_columns(self.fields, data, header) if self.schema is None else None
+        return found or _encoded(self.fields, _parsed(text), data, header)
 
 
 _parsed_schemas: dict[str, Any] = {}

@@ -28,6 +28,8 @@ from funke.engine.types.row import RowKind
 __all__ = ["CanalJsonDecoder", "ChangeJsonDecoder", "DebeziumJsonDecoder", "MaxwellJsonDecoder", "OggJsonDecoder"]
 
 _INSERT, _UPDATE, _DELETE, _NOTHING, _UNKNOWN = range(5)
+_OLD = re.compile(rb'"old"\s*:\s*')
+_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True)
@@ -270,7 +272,10 @@ def _completed(old: Any, rows: Any, kinds: Any, numbers: Any, messages: Sequence
 
 
 def _old_names(message: bytes) -> set[str]:
-    old = json.loads(message).get("old")
+    """The names that the rows before an update have."""
+    places = [found.end() for found in _OLD.finditer(message)]
+    # One place cannot be another's: within texts, quotes have a sign before them. The rest of the message is not read.
+    old = _DECODER.raw_decode(message[places[0] :].decode())[0] if len(places) == 1 else json.loads(message).get("old")
     return {name for each in (old if isinstance(old, list) else [old]) for name in each or ()}
 
 

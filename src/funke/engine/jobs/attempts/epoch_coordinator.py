@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from funke.engine.errors import JobCancelledError, JobExecutionError
@@ -43,9 +44,11 @@ class EpochCoordinator:
         epoch_writers: dict[str, EpochWriter],
         min_epoch_interval_ms: int,
         watch: EpochWatch,
+        write_frames: Callable[[], None],
     ) -> None:
         self._keeper = attempt.keeper
         self._watch = watch
+        self._write_frames = write_frames
         self._plan = attempt.plan
         self._runner = runner
         self._executions = attempt.executions
@@ -227,8 +230,17 @@ class EpochCoordinator:
             self._begin_checkpoint(header.checkpoint)
         self._take_acks(results)
         if header.is_final:
+            self._write_with_spark()
             self._keeper.commit_rest(self.figures.epochs, self._commit)
             self._take_news()
+
+    def _write_with_spark(self) -> None:
+        """Before sinks commit: if it fails, nothing of them is seen either."""
+        try:
+            self._write_frames()
+        except Exception:
+            self._raise_if_cancelled()
+            raise
 
     def _note_executions(self) -> None:
         """Subtasks run once an epoch has; those of a source that has been read to its end have finished."""

@@ -29,7 +29,7 @@ from funke.engine.jobs.attempts.epoch_coordinator import EpochCoordinator
 from funke.engine.jobs.attempts.epoch_watch import EpochWatch
 from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.attempts.job_failure import DamagedCheckpointError, is_worker_loss, to_job_error
-from funke.engine.jobs.attempts.job_sinks import JobCommits, epoch_writers
+from funke.engine.jobs.attempts.job_sinks import FrameWrites, JobCommits, epoch_writers
 from funke.engine.jobs.attempts.result_queues import ResultQueues
 from funke.engine.jobs.attempts.slot_limit import require_slots
 from funke.engine.jobs.attempts.slot_pool import SlotPool
@@ -88,11 +88,9 @@ class JobAttempts:
         self._results = results
         self.executions = JobExecutions(planned.graph, planned.plan)
         self.package = planned.package
-        self._commits = JobCommits(
-            planned.graph,
-            partial(spark_session, planned.settings.configuration),
-            planned.configured.get(options.COMMITTER_RETRIES),
-        )
+        session = partial(spark_session, planned.settings.configuration)
+        self._commits = JobCommits(planned.graph, session, planned.configured.get(options.COMMITTER_RETRIES))
+        self._frame_writes = FrameWrites(planned.graph, session)
         self._coordinator: EpochCoordinator | StreamCoordinator | None = None
         self._runner: EpochRunner | StreamRunner | None = None
         self.has_run = False
@@ -303,4 +301,5 @@ class JobAttempts:
         holders = partial(epoch_holders, spark, plan, self.package.key)
         watch = EpochWatch(partial(keeper.expire, holders), runner.cancel, keeper.settings.timeout_ms)
         writers = epoch_writers(self._planned.graph, spark)
-        return runner, EpochCoordinator(attempt, runner, writers, self._planned.settings.buffer_timeout_ms, watch)
+        interval_ms, write_frames = self._planned.settings.buffer_timeout_ms, partial(self._frame_writes.run, runner)
+        return runner, EpochCoordinator(attempt, runner, writers, interval_ms, watch, write_frames)

@@ -13,17 +13,19 @@ from funke.engine.connectors.staging import DamagedStagedDataError
 from funke.engine.errors import JobExecutionError
 from funke.engine.graph.job_graph import ChainedOperator, JobGraph
 from funke.engine.graph.operations import WriteSink
+from funke.engine.jobs.attempts.attempt import raise_failure
 from funke.engine.jobs.attempts.job_failure import DamagedCheckpointError, named
 from funke.engine.jobs.attempts.message_delivery import EpochWriter
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, is_committed
 from funke.engine.runtime.block_codec import decode
+from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.spark_session import JobSpark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["JobCommits", "epoch_writers"]
+__all__ = ["FrameWrites", "JobCommits", "epoch_writers"]
 
 
 class JobCommits:
@@ -55,6 +57,25 @@ class JobCommits:
                     if isinstance(error.__cause__, DamagedStagedDataError):
                         raise DamagedCheckpointError(f"'{checkpoint.path}' is damaged: {error}") from error
                     raise
+
+
+class FrameWrites:
+    """Writes what Spark computes without slots; what has been written is not written again by a later attempt."""
+
+    def __init__(self, graph: JobGraph, session: Callable[[], SparkSession]) -> None:
+        self._session = session
+        self._left = [
+            (operator, sink)
+            for operator, sink in _sinks(graph)
+            if isinstance(sink, SparkSink) and sink.rows is not None
+        ]
+
+    def run(self, runner: EpochRunner) -> None:
+        """Writes one table after the other."""
+        while self._left:
+            operator, sink = self._left[0]
+            raise_failure(named(operator, runner.write)(partial(sink.write_rows, self._session())))
+            del self._left[0]
 
 
 def epoch_writers(graph: JobGraph, spark: JobSpark) -> dict[str, EpochWriter]:

@@ -92,11 +92,10 @@ def _with_suggestion(key: str, reason: str) -> str:
 
 
 def _reason_of_reporter(key: str, settings: Settings) -> str:
-    known = {each.name: each.kind for each in reporters.reporters_of(settings) if each.kind}
+    known = {each.name: each for each in reporters.reporters_of(settings) if each.kind}
     name, _, rest = key[len(reporters.PREFIX) :].partition(".")
     if name in known:
-        used = ("factory.class", "port", "interval", *(("host",) if known[name] == "statsd" else ()))
-        return "" if rest in used else "reporters have no such setting here"
+        return "" if known[name].reads(rest) else "reporters have no such setting here"
     return reason_without_effect(key)
 
 

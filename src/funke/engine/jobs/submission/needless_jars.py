@@ -1,28 +1,54 @@
-"""Jars that a program names because Flink needs them, and that nothing here reads."""
+"""Jars that programs name because Flink needs them, and that nothing here reads."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from funke.engine.jobs.notices import notice
 
 __all__ = ["without_needless"]
 
-_KAFKA = re.compile(r"(flink-(sql-)?connector-kafka|kafka-clients)[-_.].*\.jar$")
+# What the jars are for, by the start of their names: connectors and formats of Flink's that are here without Java.
+_OURS = {
+    "Kafka": r"flink-(sql-)?connector-kafka|kafka-clients",
+    "the database": r"flink-(sql-)?connector-(jdbc|postgres-cdc|mysql-cdc)",
+    "the format": r"flink-(sql-)?(avro|avro-confluent-registry|json|csv|parquet|orc)",
+    "the file system": r"flink-connector-files",
+}
+# Spark itself may read a database with these: they are left out where they are missing only.
+_DRIVERS = r"postgresql|mysql-connector|mariadb-java-client|sqlite-jdbc"
 
 
 def without_needless(jars: Iterable[str]) -> tuple[str, ...]:
-    """The jars that Spark is given; those of Kafka's connector may be missing, and a line says that they may.
+    """The jars that Spark is given; those that stand for something built in may be missing, and a line says so.
 
     >>> without_needless(["file:///lib/own.jar"])
     ('file:///lib/own.jar',)
     """
     kept = []
     for jar in jars:
-        name = jar.rstrip("/").rpartition("/")[2]
-        if _KAFKA.match(name):
-            notice(f"note: {name} is not needed: Kafka is read and written without Java")
+        subject = _subject_of(jar)
+        if subject:
+            name = jar.rstrip("/").rpartition("/")[2]
+            notice(f"note: {name} is not needed: {subject} is read and written without Java")
         else:
             kept.append(jar)
     return tuple(kept)
+
+
+def _subject_of(jar: str) -> str:
+    """What is here without the jar; nothing if the jar is needed, or may be."""
+    name = jar.rstrip("/").rpartition("/")[2]
+    for subject, pattern in _OURS.items():
+        if re.match(rf"({pattern})[-_.].*\.jar$", name):
+            return subject
+    is_driver = re.match(rf"({_DRIVERS})[-_.].*\.jar$", name)
+    return "the database" if is_driver and not _is_there(jar) else ""
+
+
+def _is_there(jar: str) -> bool:
+    parts = urlsplit(jar)
+    return parts.scheme not in ("", "file") or Path(unquote(parts.path)).exists()

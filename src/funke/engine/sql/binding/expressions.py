@@ -28,6 +28,7 @@ __all__ = [
     "column_of",
     "calls_in",
     "columns_in",
+    "conjuncts",
     "moved",
     "symbol_of",
     "with_columns",
@@ -205,6 +206,13 @@ def with_columns(expression: BoundExpression, change: Callable[[BoundColumn], Bo
 def moved(expression: BoundExpression, places: Mapping[int, int]) -> BoundExpression:
     """The same expression, where the columns stand at other places."""
     return with_columns(expression, lambda column: replace(column, index=places[column.index]))
+
+
+def conjuncts(condition: BoundExpression) -> list[BoundExpression]:
+    """The conditions that must all be true for one to be."""
+    if isinstance(condition, BoundFunction) and condition.call.function.name == "and":
+        return [part for each in condition.arguments for part in conjuncts(each)]
+    return [condition]
 
 
 def time_of(expression: BoundExpression) -> TimeAttribute | None:

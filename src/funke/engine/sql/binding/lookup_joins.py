@@ -14,6 +14,7 @@ from funke.engine.sql.binding.expressions import (
     BoundExpression,
     BoundFunction,
     columns_in,
+    conjuncts,
     time_of,
     with_columns,
 )
@@ -108,7 +109,7 @@ def _joined(
     # The condition in terms of what the connector reads: computed columns are written out.
     places = {width + place: moved_right(each, width) for place, each in enumerate(computed)}
     written = with_columns(condition, lambda column: places.get(column.index, column))
-    keys, rest = _keys(_conjuncts(written), width, scan)
+    keys, rest = _keys(conjuncts(written), width, scan)
     if not keys:
         raise TableException(
             f"Temporal table join requires an equality condition on fields of table [{'.'.join(scan.path)}]."
@@ -147,17 +148,11 @@ def moved_right(expression: BoundExpression, width: int) -> BoundExpression:
     return with_columns(expression, lambda column: replace(column, index=column.index + width))
 
 
-def _conjuncts(condition: BoundExpression) -> list[BoundExpression]:
-    if isinstance(condition, BoundFunction) and condition.call.function.name == "and":
-        return [part for each in condition.arguments for part in _conjuncts(each)]
-    return [condition]
-
-
-def _keys(conjuncts: list[BoundExpression], width: int, scan: Scan) -> tuple[list[LookupKey], list[BoundExpression]]:
+def _keys(conditions: list[BoundExpression], width: int, scan: Scan) -> tuple[list[LookupKey], list[BoundExpression]]:
     """The keys among conditions, and what must be looked at for each pair of rows."""
     keys: list[LookupKey] = []
     rest: list[BoundExpression] = []
-    for each in conjuncts:
+    for each in conditions:
         key = _key(each, width)
         if key is None or any(known.column == key.column for known in keys):
             rest.append(each)

@@ -7,7 +7,7 @@ from collections import Counter
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction, columns_in, with_columns
 from funke.engine.sql.binding.relations import Calculation, Relation, with_inputs
 
-__all__ = ["merged"]
+__all__ = ["merged", "merged_pair"]
 
 
 def merged(relation: Relation) -> Relation:
@@ -15,12 +15,16 @@ def merged(relation: Relation) -> Relation:
     changed = with_inputs(relation, merged)
     if not isinstance(changed, Calculation):
         return changed
-    if isinstance(changed.input, Calculation) and _can_merge(changed, changed.input):
-        changed = _merged_pair(changed, changed.input)
+    if isinstance(changed.input, Calculation):
+        changed = merged_pair(changed, changed.input) or changed
     return changed.input if _is_nothing(changed) else changed
 
 
-def _merged_pair(outer: Calculation, inner: Calculation) -> Calculation:
+def merged_pair(outer: Calculation, inner: Calculation) -> Calculation | None:
+    """One calculation for two, of which the first reads the second; None if more would be computed."""
+    if not _can_merge(outer, inner):
+        return None
+
     def inlined(expression: BoundExpression) -> BoundExpression:
         return with_columns(expression, lambda column: inner.expressions[column.index])
 

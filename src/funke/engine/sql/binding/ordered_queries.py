@@ -11,7 +11,7 @@ from funke.engine.sql.binding.scope import refused
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 
-__all__ = ["bind_ordered", "is_ordered"]
+__all__ = ["bind_ordered", "is_ordered", "sort_key"]
 
 Ordered = queries.Select | queries.SetOperation
 
@@ -37,7 +37,7 @@ def bind_ordered(query: Ordered, bind: Callable[[queries.Query], Relation]) -> R
         relation = _with_hidden(plain, hidden, bind)
     numbers = iter(range(len(shown), len(relation.columns)))
     indexes = [next(numbers) if place is None else place for place in places]
-    keys = tuple(_key(index, item) for index, item in zip(indexes, query.order_by))
+    keys = tuple(sort_key(index, item) for index, item in zip(indexes, query.order_by))
     ordered = Sort(relation.columns, relation, keys, query.offset, query.limit)
     return _first_columns(ordered, shown) if hidden else ordered
 
@@ -68,7 +68,8 @@ def _first_columns(relation: Relation, columns: tuple[Column, ...]) -> Relation:
     return Calculation(columns, relation, tuple(same))
 
 
-def _key(index: int, item: syntax.OrderItem) -> SortKey:
+def sort_key(index: int, item: syntax.OrderItem) -> SortKey:
+    """The column that rows are sorted by for an item of ORDER BY."""
     # NULLs count as the lowest values, unless it is said where they go.
     nulls_first = item.is_ascending if item.nulls_first is None else item.nulls_first
     return SortKey(index, item.is_ascending, nulls_first)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from funke.engine.errors import SqlValidationError, TypeMismatchError, UnsupportedFeatureError
+from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
@@ -14,7 +15,9 @@ from funke.engine.sql.binding.expressions import (
     BoundSymbol,
     time_of,
 )
-from funke.engine.sql.binding.relations import BoundAggregate, Calculation, Column, Relation
+from funke.engine.sql.binding.ordered_queries import sort_key
+from funke.engine.sql.binding.ranks import NumberedRows
+from funke.engine.sql.binding.relations import BoundAggregate, Calculation, Column, Relation, SortKey
 from funke.engine.sql.binding.scope import Scope, refused
 from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.binding.time_attributes import TimeAttribute
@@ -25,11 +28,16 @@ from funke.engine.sql.functions.aggregates.ranking import RANKING
 from funke.engine.sql.functions.function import Function, Session
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
+from funke.engine.types.logical.atomic_types import BigIntType
 
 __all__ = ["OverBinder", "has_over"]
 
 _RANKING = {function.name: function for function in RANKING}
 _NOT_IN_STREAMS = ("lead", "ntile", "cume_dist", "percent_rank")
+_SEVERAL_WINDOWS = (
+    "Over Agg: Unsupported use of OVER windows. All aggregates must be computed on the same window. "
+    "please re-check the over window statement."
+)
 # Results stand behind all columns of the input, whose number is known once everything is bound.
 _RESULTS = 1 << 40
 
@@ -70,6 +78,8 @@ class OverBinder(ExpressionBinder):
         self._first = len(scope.columns)
         self._frame: _Frame | None = None
         self._aggregates: list[BoundAggregate] = []
+        # The keys and the order of ROW_NUMBER, if that is not the order of time.
+        self._numbering: tuple[tuple[int, ...], tuple[SortKey, ...]] | None = None
 
     def bind(self, expression: syntax.Expression) -> BoundExpression:
         if isinstance(expression, syntax.Call) and expression.over is not None:
@@ -78,10 +88,12 @@ class OverBinder(ExpressionBinder):
 
     def relation(self, source: Relation, where: BoundExpression | None) -> Relation:
         """The rows with all aggregates that were bound."""
-        assert self._frame is not None
         added = [Column(f"${place}", each.type) for place, each in enumerate(self._computed)]
         own = [BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(source.columns)]
         computed = Calculation((*source.columns, *added), source, (*own, *self._computed), where)
+        if self._numbering is not None:
+            return NumberedRows((*computed.columns, Column("over$0", BigIntType(False))), computed, *self._numbering)
+        assert self._frame is not None
         results = [Column(f"over${place}", each.call.result) for place, each in enumerate(self._aggregates)]
         time = WindowTime(self._frame.time.index, self._frame.time.time is TimeAttribute.ROWTIME)
         return OverAggregation(
@@ -104,20 +116,37 @@ class OverBinder(ExpressionBinder):
 
     def _bind_over(self, call: syntax.Call) -> BoundExpression:
         function = self._function(call)
-        frame = self._frame_of(call, self._window(call))
+        window = self._window(call)
+        if function.name == "row_number" and not self._is_by_time(window):
+            return self._bind_number(window)
+        if function.name in ("rank", "dense_rank") and not self._is_by_time(window):
+            raise TableException(f"{function.name.upper()}() on streaming table is not supported currently")
+        frame = self._frame_of(call, window)
         if function.name == "row_number":
             frame = replace(frame, is_rows=True)
-        if self._frame not in (None, frame):
-            raise UnsupportedFeatureError(
-                "Over Agg: Unsupported use of OVER windows. All aggregates must be computed on the same window. "
-                "please re-check the over window statement."
-            )
+        if self._frame not in (None, frame) or self._numbering is not None:
+            raise UnsupportedFeatureError(_SEVERAL_WINDOWS)
         self._frame = frame
         made = self._aggregate(function, call, frame)
         if made not in self._aggregates:
             self._aggregates.append(made)
         number = self._aggregates.index(made)
         return BoundColumn(made.call.result, _RESULTS + number, f"over${number}")
+
+    def _is_by_time(self, window: syntax.OverWindow) -> bool:
+        if len(window.order_by) != 1 or not window.order_by[0].is_ascending:
+            return not window.order_by
+        time = self._plain.bind(window.order_by[0].operand)
+        return isinstance(time, BoundColumn) and time_of(time) is not None
+
+    def _bind_number(self, window: syntax.OverWindow) -> BoundExpression:
+        """The number of a row by an order; whoever reads it asks for the first rows."""
+        keys = tuple(self._place(self._plain.bind(each)) for each in window.partition_by)
+        order = tuple(sort_key(self._place(self._plain.bind(each.operand)), each) for each in window.order_by)
+        if self._frame is not None or self._numbering not in (None, (keys, order)):
+            raise UnsupportedFeatureError(_SEVERAL_WINDOWS)
+        self._numbering = keys, order
+        return BoundColumn(BigIntType(False), _RESULTS, "over$0")
 
     def _function(self, call: syntax.Call) -> AggregateFunction:
         if call.name in _NOT_IN_STREAMS:

@@ -5,27 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
     BoundConstant,
     BoundExpression,
     BoundFunction,
     columns_in,
+    conjuncts,
     with_columns,
 )
-from funke.engine.sql.binding.relations import Calculation, Column, Relation, Scan, UnionAll
+from funke.engine.sql.binding.relations import Calculation, Column, Relation, UnionAll
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.types.logical.atomic_types import BooleanType
-from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.families import with_nullable
-from funke.engine.types.logical.sql_text import to_sql_text
 
 __all__ = ["TemporalJoin", "bind_versions"]
-
-_NEEDED = "Event-Time Temporal Table Join requires both primary key and row time attribute in versioned table, but no"
 
 
 @dataclass(frozen=True)
@@ -41,7 +35,8 @@ class TemporalJoin(Relation):
     keys: tuple[int, ...]
     # Among the columns of the input.
     left_time: int
-    right_time: int
+    # None: the table has no time, which is refused once it is known whether it has a key.
+    right_time: int | None
     left_width: int
     condition: BoundExpression | None = None
     keeps_all: bool = False
@@ -58,10 +53,10 @@ def bind_versions(
     """The join of rows with versions; the condition is on the columns of the left side and the table's."""
     assert isinstance(time, BoundColumn)
     width = len(left.columns)
-    conjuncts = _conjuncts(condition)
-    keys = [each for each in (_key(one, width) for one in conjuncts) if each is not None]
-    rest = [one for one in conjuncts if _key(one, width) is None]
-    rowtime = _check(table, keys)
+    conditions = conjuncts(condition)
+    keys = [each for each in (_key(one, width) for one in conditions) if each is not None]
+    rest = [one for one in conditions if _key(one, width) is None]
+    rowtime = next((place for place, each in enumerate(table.columns) if each.time is TimeAttribute.ROWTIME), None)
     first = 1 + len(keys)
     columns = _union_columns(left, table, [right for _, right in keys])
     sides = (
@@ -73,18 +68,12 @@ def bind_versions(
         UnionAll(columns, sides),
         tuple(range(1, first)),
         first + time.index,
-        first + width + rowtime,
+        None if rowtime is None else first + width + rowtime,
         width,
         # The whole one if several are left, since keys hold in any case.
         None if not rest else rest[0] if len(rest) == 1 else condition,
         keeps_all,
     )
-
-
-def _conjuncts(condition: BoundExpression) -> list[BoundExpression]:
-    if isinstance(condition, BoundFunction) and condition.call.function.name == "and":
-        return [part for each in condition.arguments for part in _conjuncts(each)]
-    return [condition]
 
 
 def _key(condition: BoundExpression, width: int) -> tuple[BoundExpression, BoundExpression] | None:
@@ -97,42 +86,6 @@ def _key(condition: BoundExpression, width: int) -> tuple[BoundExpression, Bound
         if mine and its and max(mine) < width <= min(its):
             return one, with_columns(other, lambda column: replace(column, index=column.index - width))
     return None
-
-
-def _check(table: Relation, keys: Sequence[tuple[BoundExpression, BoundExpression]]) -> int:
-    """Refuses tables without versions, and keys that do not say which; returns the place of the table's time."""
-    primary = _primary_key(table)
-    if not primary:
-        raise ValidationException(f"{_NEEDED} primary key can be found.")
-    times = [place for place, each in enumerate(table.columns) if each.time is TimeAttribute.ROWTIME]
-    if not times:
-        raise ValidationException(f"{_NEEDED} row time attribute can be found.")
-    given = {right.index for _, right in keys if isinstance(right, BoundColumn)}
-    if not given >= set(primary):
-        needed, found = (", ".join(table.columns[place].name for place in each) for each in (primary, sorted(given)))
-        raise ValidationException(
-            f"Temporal table's primary key [{needed}] must be included in the equivalence condition of temporal join, "
-            f"but current temporal join condition is [{found}]."
-        )
-    for one, other in keys:
-        if to_column_type(one.type) != to_column_type(other.type):
-            raise UnsupportedFeatureError(
-                f"a temporal join by {to_sql_text(one.type)} and {to_sql_text(other.type)}", "cast one of them"
-            )
-    return times[0]
-
-
-def _primary_key(table: Relation) -> tuple[int, ...]:
-    if isinstance(table, Scan):
-        names = [each.name for each in table.columns]
-        return tuple(names.index(each) for each in table.primary_key)
-    if isinstance(table, WatermarkAssigner):
-        return _primary_key(table.input)
-    if isinstance(table, Calculation):
-        places = {each.index: place for place, each in enumerate(table.expressions) if isinstance(each, BoundColumn)}
-        found = _primary_key(table.input)
-        return tuple(places[each] for each in found) if all(each in places for each in found) else ()
-    return ()
 
 
 def _union_columns(left: Relation, table: Relation, keys: Sequence[BoundExpression]) -> tuple[Column, ...]:

@@ -9,8 +9,8 @@ from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChange
 from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.not_nulls import NotNulls
+from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Limit, Relation, Scan, Sort, inputs_of
-from funke.engine.sql.binding.stream_orders import TopRows
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
@@ -47,6 +47,10 @@ def upsert_key_of(relation: Relation) -> tuple[int, ...] | None:
     if isinstance(relation, WindowAggregation):
         start = len(relation.columns) - 3
         return (*range(len(relation.keys)), start, start + 1)
+    if isinstance(relation, Rank):
+        return _of_first_rows(relation)
+    if isinstance(relation, (Deduplication, Normalization)):
+        return relation.keys
     if isinstance(relation, Calculation):
         return _through(relation, upsert_key_of(relation.input))
     if isinstance(relation, (FinalRows, Limit, NotNulls, Sort, WatermarkAssigner)):
@@ -68,6 +72,23 @@ def _through(calculation: Calculation, key: tuple[int, ...] | None) -> tuple[int
     return tuple(places[column] for column in key) if all(column in places for column in key) else None
 
 
+def _of_first_rows(rank: Rank) -> tuple[int, ...] | None:
+    """One row of each key, or a number of each key, or what tells rows of the input apart."""
+    if rank.first == rank.last:
+        return rank.keys
+    return (*rank.keys, len(rank.columns) - 1) if rank.has_number else upsert_key_of(rank.input)
+
+
+def _of_updates(relation: Rank | Deduplication | Normalization, *more: RowKind) -> Kinds:
+    before = (RowKind.UPDATE_BEFORE,) if relation.sends_before else ()
+    return frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER, *before, *more})
+
+
+def _of_deduplication(relation: Deduplication) -> Kinds:
+    """The first row is told once."""
+    return _of_updates(relation) if relation.keeps_last else INSERTS
+
+
 def _of_aggregation(aggregation: Aggregation | WindowAggregation) -> Kinds:
     kinds = {RowKind.INSERT, RowKind.UPDATE_AFTER}
     if aggregation.sends_before:
@@ -87,7 +108,9 @@ _KINDS: dict[type[Relation], Callable[[Any], Kinds]] = {
     Scan: lambda scan: scan.kinds,
     Aggregation: _of_aggregation,
     TableAggregation: lambda relation: frozenset({RowKind.INSERT, RowKind.DELETE}),
-    TopRows: lambda relation: frozenset({RowKind.INSERT, RowKind.DELETE}),
+    Rank: lambda rank: _of_updates(rank, RowKind.DELETE),
+    Deduplication: _of_deduplication,
+    Normalization: lambda relation: _of_updates(relation, RowKind.DELETE),
     WindowAggregation: _of_windows,
     OverAggregation: lambda relation: INSERTS,
     # Those of the left side, whose rows it sends on.

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
+from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank, RankStrategy
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -22,7 +22,7 @@ from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
-from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
+from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of, upsert_key_of
 from funke.engine.sql.changelog.node_text import node_text
 from funke.engine.types.row import RowKind
 
@@ -67,10 +67,18 @@ def _resolved(relation: Relation, needs_before: bool, settings: ChangeSettings) 
         left, right = relation.input.inputs
         sides = (_resolved(left, needs_before, settings), _resolved(right, False, settings))
         return replace(relation, input=replace(relation.input, inputs=sides))
+    if isinstance(relation, Rank | Deduplication | Normalization):
+        is_retracting = isinstance(relation, Rank) and relation.strategy is RankStrategy.RETRACT
+        return replace(
+            relation,
+            input=_resolved(relation.input, is_retracting, settings),
+            sends_before=needs_before,
+            ttl_ms=settings.ttl_ms,
+        )
     if isinstance(relation, (Expansion, UnionAll, WatermarkAssigner)):
         return with_inputs(relation, lambda each: _resolved(each, needs_before, settings))
     if isinstance(relation, Scan):
-        return _scan(relation, needs_before)
+        return _scan(relation, needs_before, settings)
     # Everything else needs all changes of what it reads.
     changed = with_inputs(relation, lambda each: _resolved(each, True, settings))
     if isinstance(changed, (OverAggregation, TableAggregation)):
@@ -78,15 +86,17 @@ def _resolved(relation: Relation, needs_before: bool, settings: ChangeSettings) 
     return replace(changed, sends_before=needs_before) if isinstance(changed, WindowAggregation) else changed
 
 
-def _scan(scan: Scan, needs_before: bool) -> Scan:
-    """Nobody here remembers rows for a source whose updates come without what was before."""
-    if needs_before and scan.kinds & _UPDATES == {RowKind.UPDATE_AFTER}:
-        raise UnsupportedFeatureError(
-            f"the table {'.'.join(scan.path)}, whose updates come without the rows before them, in a query that needs "
-            "those",
-            "write it to a table with the same primary key, or have the rows sent: 'changelog-mode' = 'all'",
+def _scan(scan: Scan, needs_before: bool, settings: ChangeSettings) -> Relation:
+    """The rows before updates are remembered for a source that does not tell them."""
+    if not needs_before or scan.kinds & _UPDATES != {RowKind.UPDATE_AFTER}:
+        return scan
+    key = upsert_key_of(scan)
+    if key is None:
+        raise TableException(
+            f"Table '{'.'.join(scan.path)}' produces a changelog stream that contains UPDATE_AFTER but no "
+            "UPDATE_BEFORE. This requires defining a primary key constraint on the table."
         )
-    return scan
+    return Normalization(scan.columns, scan, key, True, settings.ttl_ms)
 
 
 def require_kinds(relation: Relation, accepted: Kinds, consumer: str) -> None:

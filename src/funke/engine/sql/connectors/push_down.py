@@ -16,6 +16,7 @@ from funke.engine.sql.binding.expressions import (
     BoundExpression,
     BoundFunction,
     columns_in,
+    conjuncts,
     moved,
     with_columns,
 )
@@ -40,7 +41,7 @@ def push_down(relation: R) -> R:
 
 def _pushed_below(relation: Calculation) -> Calculation:
     conditions = [] if relation.condition is None else [relation.condition]
-    filtered = _filtered(relation.input, [part for each in conditions for part in _conjuncts(each)])
+    filtered = _filtered(relation.input, [part for each in conditions for part in conjuncts(each)])
     narrow, numbers = _narrowed(filtered, set(columns_in([*relation.expressions, *conditions])))
     return replace(
         relation,
@@ -75,12 +76,6 @@ def _is_certain(expression: BoundExpression) -> bool:
     if not isinstance(expression, BoundFunction):
         return True
     return expression.call.function.is_deterministic and all(map(_is_certain, expression.arguments))
-
-
-def _conjuncts(condition: BoundExpression) -> list[BoundExpression]:
-    if isinstance(condition, BoundFunction) and condition.call.function.name == "and":
-        return [part for each in condition.arguments for part in _conjuncts(each)]
-    return [condition]
 
 
 def _limited(relation: Relation, rows: int) -> Relation:

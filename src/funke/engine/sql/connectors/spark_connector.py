@@ -14,12 +14,14 @@ from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
-from funke.engine.sql.connectors.table_sink import TableSink
+from funke.engine.sql.connectors.table_sink import FrameMaker, TableSink
 from funke.engine.sql.connectors.table_source import INSERTS, TableSource
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.types.columns.arrow_rows import ArrowRows
 from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ class SparkFactory(TableFactory):
             values[_TABLE],
             tuple(values.behind("options").texts.items()),
             values[_STREAMING],
-            tuple(each.name for each in context.columns),
+            context.columns,
         )
         return SparkTableSource(context.columns, load, values[_TRIGGER])
 
@@ -86,7 +88,7 @@ class SparkLoad:
     table: str | None
     options: tuple[tuple[str, str], ...]
     is_streaming: bool
-    names: tuple[str, ...]
+    columns: tuple[Column, ...]
 
     def __call__(self, spark: SparkSession) -> DataFrame:
         reader: Any = spark.readStream if self.is_streaming else spark.read
@@ -94,7 +96,20 @@ class SparkLoad:
         if self.form is not None:
             reader = reader.format(self.form)
         frame: DataFrame = reader.table(self.table) if self.table is not None else reader.load(self.path)
-        return frame.select(*(f"`{name}`" for name in self.names))
+        chosen = frame.select(*(f"`{each.name}`" for each in self.columns))
+        casts = [
+            _other_moment(each.type, field.dataType.typeName()) for each, field in zip(self.columns, chosen.schema)
+        ]
+        if not any(casts):
+            return chosen
+        return chosen.select(*(chosen[place].cast(each) if each else chosen[place] for place, each in enumerate(casts)))
+
+
+def _other_moment(wanted: DataType, given: str) -> str | None:
+    """Moments with a zone where the table has none, or the other way round, change by the clock of Spark's session."""
+    if isinstance(wanted, TimestampType) and given == "timestamp":
+        return "timestamp_ntz"
+    return "timestamp" if isinstance(wanted, LocalZonedTimestampType) and given == "timestamp_ntz" else None
 
 
 @dataclass(frozen=True)
@@ -117,7 +132,7 @@ class SparkTableSource(TableSource):
     def with_columns(self, indexes: Sequence[int]) -> SparkTableSource:
         read = tuple(self.read[index] for index in indexes)
         # Spark's own planner leaves out what is not selected.
-        return replace(self, read=read, load=replace(self.load, names=tuple(each.name for each in read)))
+        return replace(self, read=read, load=replace(self.load, columns=read))
 
     def create_source(self) -> Source:
         if self.load.is_streaming:
@@ -170,12 +185,16 @@ class SparkTableSink(TableSink):
     sink: SparkSink
     is_batch: bool
     summary = "spark"
+    takes_frames = True
 
     def accepted_kinds(self, requested: frozenset[RowKind]) -> frozenset[RowKind]:
         return INSERTS
 
     def create_sink(self, columns: Sequence[Column], upsert_key: Sequence[int] = ()) -> Sink:
         return self.sink
+
+    def with_frame(self, make: FrameMaker) -> SparkTableSink:
+        return replace(self, sink=replace(self.sink, rows=make))
 
     def with_overwrite(self) -> SparkTableSink:
         if not self.is_batch:

@@ -8,7 +8,6 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from funke.engine.config.secret_keys import masked
-from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.connectors.error_causes import caused_by
 from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
@@ -26,17 +25,13 @@ _BUILT_IN = (
     f"datagen={_PACKAGE}.datagen.datagen_connector:DatagenFactory",
     f"filesystem={_PACKAGE}.filesystem.filesystem_factory:FileSystemFactory",
     f"jdbc={_PACKAGE}.jdbc.jdbc_factory:JdbcFactory",
+    f"mysql-cdc={_PACKAGE}.mysql_cdc.mysql_cdc_factory:MySqlCdcFactory",
     f"postgres-cdc={_PACKAGE}.postgres_cdc.cdc_factory:PostgresCdcFactory",
     f"kafka={_PACKAGE}.kafka.kafka_factory:KafkaFactory",
     f"upsert-kafka={_PACKAGE}.kafka.kafka_factory:UpsertKafkaFactory",
     f"print={_PACKAGE}.print_connector:PrintFactory",
     f"spark={_PACKAGE}.spark_connector:SparkFactory",
 )
-# docs/databases.md says why.
-_REFUSED = {
-    "mysql-cdc": "changes of MySQL and MariaDB are read as messages that Debezium, Canal or Maxwell write to Kafka: "
-    "'connector' = 'kafka', 'format' = 'debezium-json'"
-}
 CONNECTOR = TableOption("connector", description="Which connector reads and writes the table.")
 _PROPERTY_VERSION = TableOption("property-version", "Integer", "1", "Version of the options; only 1 exists.")
 COMMON_OPTIONS = (CONNECTOR, _PROPERTY_VERSION, *WATERMARK_OPTIONS)
@@ -69,8 +64,6 @@ def create_table_sink(context: TableContext) -> TableSink:
 def find_factory(options: Mapping[str, str]) -> TableFactory:
     """Return the factory that a table's options name."""
     identifier = options.get(CONNECTOR.key)
-    if identifier in _REFUSED:
-        raise UnsupportedFeatureError(f"the connector '{identifier}'", _REFUSED[identifier])
     if identifier is None:
         raise ValidationException("Table options do not contain an option key 'connector' for discovering a connector.")
     with caused_by(f"Cannot discover a connector using option: 'connector'='{identifier}'"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from funke.engine.errors import UnsupportedFeatureError
@@ -11,11 +11,13 @@ from funke.engine.sql.connectors.table_option import TableOption
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
     from funke.engine.connectors.sink import Sink
     from funke.engine.sql.binding.relations import Column
     from funke.engine.types.logical.data_type import DataType
 
-__all__ = ["ALL_CHANGES", "SINK_PARALLELISM", "UPSERTS", "SinkTaker", "TableSink"]
+__all__ = ["ALL_CHANGES", "SINK_PARALLELISM", "UPSERTS", "FrameMaker", "SinkTaker", "TableSink"]
 
 ALL_CHANGES = frozenset(RowKind)
 UPSERTS = ALL_CHANGES - {RowKind.UPDATE_BEFORE}
@@ -26,10 +28,16 @@ SINK_PARALLELISM = TableOption(
 )
 
 
+# Makes a DataFrame with the columns of a table; called in the driver.
+FrameMaker = Callable[["SparkSession"], "DataFrame"]
+
+
 class SinkTaker(Protocol):
     """A stream, as far as a table needs it to be written."""
 
     def _write(self, sink: Sink, name: str) -> Any: ...
+
+    def rebalance(self) -> SinkTaker: ...
 
 
 class TableSink(ABC):
@@ -37,6 +45,13 @@ class TableSink(ABC):
 
     # How many subtasks write, if the table says so.
     parallelism: int | None = None
+    # Whether Spark can write rows that it computes, without slots (`with_frame`).
+    takes_frames: bool = False
+
+    @property
+    def needs_watermarks(self) -> bool:
+        """Whether it looks at event time."""
+        return False
 
     @property
     @abstractmethod
@@ -58,6 +73,10 @@ class TableSink(ABC):
 
     def with_metadata(self, keys: Sequence[str]) -> TableSink:
         """Return the sink whose rows have metadata of these keys behind the physical columns."""
+        raise NotImplementedError
+
+    def with_frame(self, make: FrameMaker) -> TableSink:
+        """Return the sink that writes the rows of a DataFrame instead of those that come to it."""
         raise NotImplementedError
 
     def with_overwrite(self) -> TableSink:

@@ -38,7 +38,7 @@ GROUPS: dict[str, tuple[Function, ...]] = {
     "JSON": JSON,
     "Variants": VARIANTS,
     "Bitmaps": BITMAPS,
-    "Objects": OBJECTS,
+    "Structured values": OBJECTS,
     "Surroundings": SURROUNDINGS,
 }
 

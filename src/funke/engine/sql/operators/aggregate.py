@@ -25,6 +25,7 @@ from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentCo
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.operators.key_watch import KeyWatch
 from funke.engine.sql.operators.local_aggregate import entry_columns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.operators.row_bundle import BundledOperator
@@ -153,14 +154,19 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         self._input = schema_of(aggregate.inputs)
         self._output_schema = schema_of(aggregate.columns)
         self._keys = KeyColumns(aggregate.keys, [aggregate.inputs[place].type for place in aggregate.keys])
+        self._key_watch = KeyWatch(aggregate.keys)
         self._groups = _Groups(aggregate.aggregates, aggregate.has_retractions)
         self.functions = OpenedFunctions((), [each.call.function for each in aggregate.aggregates])
 
     def layout(self) -> ColumnLayout:
         return ColumnLayout("aggregates", self._groups.create, self._aggregate.ttl_ms)
 
+    def hottest_key(self) -> dict[str, Any]:
+        return self._key_watch.hottest()
+
     def process_bundle(self, batch: ColumnBatch) -> None:
         """Takes the rows in and sends what changes."""
+        self._key_watch.look(batch.data)
         batch = as_schema(batch, self._input)
         codes, keys = self._keys.encode(batch.data)
         fetched = self.state.fetch(keys)

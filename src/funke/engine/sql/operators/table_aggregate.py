@@ -15,6 +15,7 @@ from funke.engine.sql.functions.user_aggregates import result_fields
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.operators.key_watch import KeyWatch
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
@@ -62,6 +63,7 @@ class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         self._aggregate = aggregate
         self._schema = schema_of(aggregate.columns)
         self._keys = KeyColumns(aggregate.keys, [aggregate.inputs[place].type for place in aggregate.keys])
+        self._key_watch = KeyWatch(aggregate.keys)
         self._function = aggregate.function.function
         self._converts = [to_user_value(aggregate.inputs[place].type) for place in aggregate.arguments]
         self._types = [data_type for _, data_type in result_fields(aggregate.function)]
@@ -80,6 +82,7 @@ class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         self.records_in += len(batch)
         if not len(batch):
             return
+        self._key_watch.look(batch.data)
         codes, keys = self._keys.encode(batch.data)
         fetched = self.state.fetch(keys)
         accumulators, counts = fetched.columns
@@ -106,6 +109,9 @@ class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
                 accumulators[code] = self._function.create_accumulator()
         self.state.store(fetched, (accumulators, counts), counts > 0)
         self._send(batch, sources, kinds, results)
+
+    def hottest_key(self) -> dict[str, Any]:
+        return self._key_watch.hottest()
 
     def _arguments(self, batch: ColumnBatch) -> list[tuple[Any, ...]]:
         lists = [

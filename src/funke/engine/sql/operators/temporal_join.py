@@ -46,6 +46,7 @@ class JoinVersions:
     @staticmethod
     def of(join: TemporalJoin) -> JoinVersions:
         """What a subtask has to know of a join."""
+        assert join.right_time is not None
         return JoinVersions(
             join.input.columns,
             join.columns,

@@ -9,7 +9,9 @@ from funke.engine.sql.parsing.object_grammar import ObjectGrammar
 from funke.engine.sql.syntax.expressions import Expression
 from funke.engine.sql.syntax.position import Position
 from funke.engine.sql.syntax.statements import (
+    CompilePlan,
     Describe,
+    ExecutePlan,
     Explain,
     Insert,
     LoadModule,
@@ -29,7 +31,7 @@ __all__ = ["parse", "parse_expression", "parse_type"]
 
 _DETAILS = ("ESTIMATED_COST", "CHANGELOG_MODE", "PLAN_ADVICE", "JSON_EXECUTION_PLAN")
 # Statements of Flink's that are understood and not carried out.
-_UNSUPPORTED = ("DELETE", "UPDATE", "CALL", "COMPILE", "ANALYZE", "TRUNCATE", "ADD", "REMOVE", "STOP")
+_UNSUPPORTED = ("DELETE", "UPDATE", "CALL", "ANALYZE", "TRUNCATE", "ADD", "REMOVE", "STOP")
 
 
 def parse(text: str) -> list[Statement]:
@@ -114,8 +116,22 @@ class StatementGrammar(ObjectGrammar):
             return self._statement_set(place)
         self.advance()
         if self.at("PLAN"):
-            raise UnsupportedFeatureError("EXECUTE PLAN in SQL")
+            place = self.position()
+            self.advance()
+            return ExecutePlan(self.string(), position=place)
         return self._insert() if self.at("INSERT") else self._query_statement()
+
+    def _compile(self) -> Statement:
+        place = self.position()
+        self.expect("COMPILE")
+        is_executed = self.accept("AND", "EXECUTE")
+        self.expect("PLAN")
+        file = self.string()
+        # What is run is compiled only if there is no plan yet.
+        ignores_existing = is_executed or self.accept("IF", "NOT", "EXISTS")
+        self.expect("FOR")
+        inserts = self._statement_set(place).inserts if self.at("STATEMENT") else (self._insert(),)
+        return CompilePlan(file, inserts, ignores_existing, is_executed, position=place)
 
     def _statement_set(self, place: Position) -> StatementSet:
         self.expect("STATEMENT", "SET", "BEGIN")
@@ -269,6 +285,7 @@ _STATEMENTS: dict[str, Callable[[StatementGrammar], Statement]] = {
     "INSERT": StatementGrammar._insert,
     "EXECUTE": StatementGrammar._execute,
     "BEGIN": StatementGrammar._begin,
+    "COMPILE": StatementGrammar._compile,
     "EXPLAIN": StatementGrammar._explain,
     "DESCRIBE": StatementGrammar._describe,
     "DESC": StatementGrammar._describe,

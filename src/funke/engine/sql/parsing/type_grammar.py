@@ -201,12 +201,11 @@ class TypeGrammar(Cursor):
         return RowType(list(fields))
 
     def _structured_type(self) -> DataType:
-        """`STRUCTURED<'com.example.User', name STRING>`."""
         self.expect("<")
-        class_name = self.string()
+        name = self.string()
         fields = self.separated(self._row_field) if self.accept(",") else ()
         self.expect(">")
-        return StructuredType(class_name, list(fields))
+        return StructuredType(name, list(fields))
 
     def _row_field(self) -> RowField:
         name = self.identifier()
@@ -216,6 +215,7 @@ class TypeGrammar(Cursor):
 
 _READERS: dict[str, Callable[[TypeGrammar], DataType]] = {
     "DOUBLE": TypeGrammar._double_type,
+    "STRUCTURED": TypeGrammar._structured_type,
     "DECIMAL": TypeGrammar._decimal_type,
     "DEC": TypeGrammar._decimal_type,
     "NUMERIC": TypeGrammar._decimal_type,
@@ -232,5 +232,4 @@ _READERS: dict[str, Callable[[TypeGrammar], DataType]] = {
     "MULTISET": TypeGrammar._multiset_type,
     "MAP": TypeGrammar._map_type,
     "ROW": TypeGrammar._row_type,
-    "STRUCTURED": TypeGrammar._structured_type,
 }

@@ -111,9 +111,9 @@ def _row_text(value: Any, data_type: Any, zone: datetime.tzinfo | None) -> str:
     return f"({', '.join(value_text(each, field.data_type, zone) for each, field in zip(value, data_type))})"
 
 
-def _object_text(value: Any, data_type: Any, zone: datetime.tzinfo | None) -> str:
-    fields = (f"{field.name}={value_text(each, field.data_type, zone)}" for each, field in zip(value, data_type))
-    return f"({', '.join(fields)})"
+def _structured_text(value: Any, data_type: Any, zone: datetime.tzinfo | None) -> str:
+    parts = (f"{field.name}={value_text(each, field.data_type, zone)}" for each, field in zip(value, data_type))
+    return f"({', '.join(parts)})"
 
 
 _Text = Callable[[Any, Any, "datetime.tzinfo | None"], str]
@@ -131,6 +131,6 @@ _TEXTS: tuple[tuple[type[DataType] | tuple[type[DataType], ...], _Text], ...] = 
     (ArrayType, _array_text),
     (MapType, _map_text),
     (MultisetType, _multiset_text),
-    (StructuredType, _object_text),
+    (StructuredType, _structured_text),
     (RowType, _row_text),
 )

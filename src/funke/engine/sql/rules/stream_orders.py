@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from funke.engine.errors import UnsupportedFeatureError
+from dataclasses import replace
+
 from funke.engine.flink_exceptions import TableException
-from funke.engine.sql.binding.relations import Relation, Sort, with_inputs
-from funke.engine.sql.binding.stream_orders import TemporalSort, TopRows
+from funke.engine.sql.binding.expressions import BoundColumn
+from funke.engine.sql.binding.relations import Calculation, Limit, Relation, Sort, SortKey, with_inputs
+from funke.engine.sql.binding.stream_orders import TemporalSort
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.changelog.change_kinds import INSERTS, kinds_of
 from funke.engine.sql.changelog.requirements import require_kinds
+from funke.engine.sql.rules.ranks import ranked
 
 __all__ = ["with_stream_orders"]
 
 
 def with_stream_orders(relation: Relation) -> Relation:
     """The relation with orders of streams."""
-    changed = with_inputs(relation, with_stream_orders)
+    changed: Relation = with_inputs(relation, with_stream_orders)
+    if isinstance(changed, Limit) and kinds_of(changed.input) != INSERTS:
+        return _limited(changed.input, (), changed.offset, changed.limit)
     if type(changed) is not Sort:
         return changed
-    if changed.limit is not None:
-        return _top_rows(changed)
-    if changed.offset:
-        raise TableException("FETCH is missed, which on streaming table is not supported currently.")
+    if changed.limit is not None or changed.offset:
+        return _limited(changed.input, changed.keys, changed.offset, changed.limit)
     first = changed.keys[0]
     is_by_time = changed.columns[first.index].time is TimeAttribute.ROWTIME and first.is_ascending
     if not is_by_time:
@@ -30,11 +33,23 @@ def with_stream_orders(relation: Relation) -> Relation:
     return TemporalSort(changed.columns, changed.input, changed.keys)
 
 
-def _top_rows(sort: Sort) -> Relation:
-    if sort.offset:
-        raise UnsupportedFeatureError("ORDER BY with OFFSET in a stream", "leave out rows where the result is read")
-    if kinds_of(sort.input) != INSERTS:
-        raise UnsupportedFeatureError(
-            "ORDER BY with LIMIT in a stream, on a table that changes", "sort it in batch mode, or keep it in a table"
-        )
-    return TopRows(sort.columns, sort.input, sort.keys, 0, sort.limit)
+def _limited(source: Relation, keys: tuple[SortKey, ...], offset: int, limit: int | None) -> Relation:
+    """Some rows by an order. As in Flink they are chosen before columns are computed, if those do not sort them."""
+    if limit is None:
+        raise TableException("FETCH is missed, which on streaming table is not supported currently.")
+    if isinstance(source, Calculation):
+        sorting = [source.expressions[key.index] for key in keys]
+        columns = [each for each in sorting if isinstance(each, BoundColumn)]
+        if len(columns) == len(sorting):
+            below = tuple(replace(key, index=column.index) for key, column in zip(keys, columns))
+            if source.condition is None:
+                return replace(source, input=_limited(source.input, below, offset, limit))
+            chosen = ranked(_filtered(source), (), below, offset + 1, offset + limit, is_limit=True)
+            return replace(source, input=chosen, condition=None)
+    return ranked(source, (), keys, offset + 1, offset + limit, is_limit=True)
+
+
+def _filtered(calculation: Calculation) -> Calculation:
+    columns = calculation.input.columns
+    same = (BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(columns))
+    return Calculation(columns, calculation.input, tuple(same), calculation.condition)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from funke.engine.sql.binding.expressions import BoundColumn, columns_in, moved
+from funke.engine.sql.binding.ranks import Deduplication, Rank, RankStrategy
 from funke.engine.sql.binding.relations import (
     Aggregation,
     BoundAggregate,
@@ -52,6 +53,10 @@ def _pruned(relation: Relation, needed: frozenset[int]) -> tuple[Relation, Place
         return _union(relation, needed)
     if isinstance(relation, Expansion):
         return _expansion(relation, needed)
+    if isinstance(relation, Rank):
+        return _rank(relation, needed)
+    if isinstance(relation, Deduplication):
+        return _deduplication(relation, needed)
     if isinstance(relation, WindowTable):
         return _window_table(relation, needed)
     if isinstance(relation, WindowAggregation):
@@ -124,6 +129,38 @@ def _expansion(expansion: Expansion, needed: frozenset[int]) -> tuple[Relation, 
         projections=tuple(tuple(moved(each, places) for each in expressions) for expressions in projections),
     )
     return made, {place: number for number, place in enumerate(kept)}
+
+
+def _rank(rank: Rank, needed: frozenset[int]) -> tuple[Relation, Places]:
+    if rank.is_limit and rank.strategy is not RankStrategy.APPEND:
+        # Whole rows tell which one goes.
+        return replace(rank, input=without_unused(rank.input)), _same(rank)
+    width = len(rank.input.columns)
+    own = {place for place in needed if place < width}
+    used = own | {*rank.keys, *rank.row_key} | {key.index for key in rank.order}
+    source, places = _pruned(rank.input, frozenset(_kept(frozenset(used))))
+    made = replace(
+        rank,
+        columns=(*source.columns, *rank.columns[width:]),
+        input=source,
+        keys=tuple(places[key] for key in rank.keys),
+        order=tuple(replace(key, index=places[key.index]) for key in rank.order),
+        row_key=tuple(places[key] for key in rank.row_key),
+    )
+    return made, {each: places[each] for each in used} | ({width: len(source.columns)} if rank.has_number else {})
+
+
+def _deduplication(relation: Deduplication, needed: frozenset[int]) -> tuple[Relation, Places]:
+    used = {*needed, *relation.keys} | (set() if relation.rowtime is None else {relation.rowtime})
+    source, places = _pruned(relation.input, frozenset(used))
+    made = replace(
+        relation,
+        columns=source.columns,
+        input=source,
+        keys=tuple(places[key] for key in relation.keys),
+        rowtime=None if relation.rowtime is None else places[relation.rowtime],
+    )
+    return made, {each: places[each] for each in used}
 
 
 def _window_table(table: WindowTable, needed: frozenset[int]) -> tuple[Relation, Places]:

@@ -16,6 +16,7 @@ from funke.engine.sql.binding.expressions import calls_in
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.lookup_joins import LookupJoin
 from funke.engine.sql.binding.not_nulls import NotNulls
+from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -43,12 +44,15 @@ _PASSING = (
     Calculation,
     Constants,
     Correlation,
+    Deduplication,
     Expansion,
     FinalRows,
     FromChangelog,
     Limit,
     LookupJoin,
+    Normalization,
     NotNulls,
+    Rank,
     Scan,
     Sort,
     TableAggregation,
@@ -64,11 +68,15 @@ def with_watermark_steps(relation: Relation, step: WatermarkStep | None) -> Rela
         return replace(relation, input=with_watermark_steps(relation.input, None), step=step)
     if isinstance(relation, WindowAggregation | WindowTable | OverAggregation):
         step = _both(step, _step_of(relation))
-    elif isinstance(relation, TemporalJoin | TemporalSort):
+    elif isinstance(relation, TemporalJoin | TemporalSort) or _waits_for_time(relation):
         step = _both(step, _FOR_LATE_ROWS)
     elif not isinstance(relation, _PASSING) or _tells_watermark(relation):
         step = EVERY_WATERMARK
     return with_inputs(relation, lambda each: with_watermark_steps(each, step))
+
+
+def _waits_for_time(relation: Relation) -> bool:
+    return isinstance(relation, Deduplication) and relation.rowtime is not None and not relation.keeps_last
 
 
 def _tells_watermark(relation: Relation) -> bool:

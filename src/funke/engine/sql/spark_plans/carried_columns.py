@@ -19,7 +19,15 @@ from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import APPROXIMATE
 
-__all__ = ["carried_schema", "from_carried", "is_comparable", "is_key", "to_carried"]
+__all__ = [
+    "carried_schema",
+    "carried_type",
+    "from_carried",
+    "is_comparable",
+    "is_key",
+    "to_carried",
+    "to_carried_array",
+]
 
 
 def is_comparable(data_type: DataType) -> bool:
@@ -35,12 +43,12 @@ def is_key(data_type: DataType) -> bool:
 
 def carried_schema(columns: Sequence[Column]) -> Any:
     """The Arrow schema of columns on their way through Spark; names may occur several times in a table, not there."""
-    return pa.schema([pa.field(f"c{place}", _carried_type(each.type)) for place, each in enumerate(columns)])
+    return pa.schema([pa.field(f"c{place}", carried_type(each.type)) for place, each in enumerate(columns)])
 
 
 def to_carried(data: Any, columns: Sequence[Column], schema: Any) -> Any:
     """A record batch of a table's columns as Spark carries it."""
-    arrays = [_to_carried(array, column.type, field.type) for array, column, field in zip(data, columns, schema)]
+    arrays = [to_carried_array(array, column.type) for array, column in zip(data, columns)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -51,7 +59,8 @@ def from_carried(data: Any, columns: Sequence[Column]) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _carried_type(data_type: DataType) -> Any:
+def carried_type(data_type: DataType) -> Any:
+    """The Arrow type of a column on its way through Spark."""
     arrow_type = to_column_type(data_type)
     if pa.types.is_timestamp(arrow_type) or pa.types.is_time64(arrow_type):
         return pa.int64()
@@ -62,7 +71,9 @@ def _carried_type(data_type: DataType) -> Any:
     return pa.utf8() if pa.types.is_null(arrow_type) or pa.types.is_large_string(arrow_type) else arrow_type
 
 
-def _to_carried(array: Any, data_type: DataType, carried: Any) -> Any:
+def to_carried_array(array: Any, data_type: DataType) -> Any:
+    """A column of a table as Spark carries it."""
+    carried = carried_type(data_type)
     if array.type == carried:
         return array
     if pa.types.is_nested(array.type):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from funke.engine.errors import ConfigurationError
 from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.not_nulls import NotNulls
+from funke.engine.sql.binding.ranks import Rank
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -20,6 +21,7 @@ from funke.engine.sql.binding.relations import (
     Relation,
     Scan,
     Sort,
+    SortKey,
     UnionAll,
     inputs_of,
     with_inputs,
@@ -54,23 +56,26 @@ class PlanChoice:
         if self.mode not in _MODES:
             raise ConfigurationError(f"funke.table.batch-plan is 'auto', 'spark' or 'slots', not '{self.mode}'")
 
-    def applied(self, relation: Relation) -> Relation:
+    def applied(self, relation: Relation, is_for_spark: bool = False) -> Relation:
         """The same rows, of which Spark computes a part.
 
-        By itself that is everything up to the last exchange: what looks at single rows behind it stays with whoever
-        takes them, where rows are Python's already.
+        By itself that is everything up to the last exchange, and what is chosen from tables that Spark reads: what
+        looks at single rows behind it stays with whoever takes them, where rows are Python's already. If Spark takes
+        them it is everything, or else the same part.
         """
         if self.mode == "slots":
             return relation
-        if self.mode == "auto":
+        if self.mode == "auto" and not is_for_spark:
             return self._cut(relation)
         hindrance = self.hindrance(relation)
-        if hindrance is not None:
+        if hindrance is None:
+            return SparkRows(relation.columns, relation)
+        if self.mode == "spark":
             raise ConfigurationError(f"funke.table.batch-plan is 'spark', but {hindrance}")
-        return SparkRows(relation.columns, relation)
+        return self._cut(relation)
 
     def _cut(self, relation: Relation) -> Relation:
-        if _is_exchanging(relation) and self.hindrance(relation) is None:
+        if (_is_exchanging(relation) or _is_chosen_from_spark(relation)) and self.hindrance(relation) is None:
             return SparkRows(relation.columns, relation)
         return with_inputs(relation, self._cut)
 
@@ -118,6 +123,13 @@ def _is_exchanging(relation: Relation) -> bool:
     return isinstance(relation, (FinalRows, *_EXCHANGING))
 
 
+def _is_chosen_from_spark(relation: Relation) -> bool:
+    """Whether rows of a table that Spark reads are left out: it may not even have to read them."""
+    if not isinstance(relation, Calculation) or relation.condition is None or not isinstance(relation.input, Scan):
+        return False
+    return isinstance(relation.input.table, SparkTableSource)
+
+
 def _calls_functions(relation: Any) -> bool:
     inner = relation.input if isinstance(relation, FinalRows) else relation
     if isinstance(inner, (Aggregation, WindowAggregation, OverAggregation)):
@@ -150,16 +162,24 @@ def _keys_of(columns: Iterable[Column]) -> Iterator[str]:
 
 
 def _of_final_rows(final: FinalRows) -> Iterator[str]:
-    aggregation = final.input
-    if not isinstance(aggregation, Aggregation):
-        yield f"{type(aggregation).__name__} has no form for Spark"
-    else:
-        yield from _keys_of(aggregation.input.columns[place] for place in aggregation.keys)
+    inner = final.input
+    if not isinstance(inner, (Aggregation, Rank)):
+        yield f"{type(inner).__name__} has no form for Spark"
+        return
+    yield from _keys_of(inner.input.columns[place] for place in inner.keys)
+    if isinstance(inner, Rank):
+        if not inner.order:
+            yield "rows are taken as they come"
+        yield from _of_order(inner.input.columns, inner.order)
 
 
 def _of_sort(sort: Sort) -> Iterator[str]:
-    for key in sort.keys:
-        column = sort.columns[key.index]
+    return _of_order(sort.columns, sort.keys)
+
+
+def _of_order(columns: Sequence[Column], order: Iterable[SortKey]) -> Iterator[str]:
+    for key in order:
+        column = columns[key.index]
         if not is_comparable(column.type):
             yield f"Spark does not sort {column.name} ({to_sql_text(column.type)}) as tables do"
 

@@ -1,12 +1,12 @@
-"""The source of rows that Spark computes: what a job reads of a DataFrame plan."""
+"""The sources of rows that Spark computes: what a job reads of a DataFrame plan, or that it reads nothing of one."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from funke.engine.connectors.source import Batch, Split
+from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator, SplitReader
 from funke.engine.connectors.spark.source import ArrowReader, SparkBatchSource
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.spark_rows import SparkRows
@@ -19,26 +19,29 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["PlanSource"]
+__all__ = ["PlanFrame", "PlanSource", "WrittenPlan"]
 
 
 @dataclass(frozen=True)
-class _Load:
+class PlanFrame:
+    """Makes the DataFrame of rows: with columns as they are carried, or as Spark's writers take them."""
+
     rows: SparkRows
     settings: PlanSettings
+    is_written: bool = False
 
     def __call__(self, spark: SparkSession) -> DataFrame:
         # Not at the top: Spark is loaded when a job runs.
-        from funke.engine.sql.spark_plans.spark_frames import frame_of
+        from funke.engine.sql.spark_plans.spark_frames import frame_of, written_frame_of
 
-        return frame_of(spark, self.rows.input, self.settings)
+        return (written_frame_of if self.is_written else frame_of)(spark, self.rows.input, self.settings)
 
 
 class PlanSource(SparkBatchSource):
     """Reads the rows of a DataFrame plan; rows in an order have one reader."""
 
     def __init__(self, rows: SparkRows, settings: PlanSettings) -> None:
-        super().__init__(_Load(rows, settings))
+        super().__init__(PlanFrame(rows, settings))
         self.produced_type = row_type_of(rows.columns)
         self.fixed_parallelism = 1 if rows.is_ordered else None
         self._columns = rows.columns
@@ -60,3 +63,22 @@ class _PlanReader(ArrowReader):
         to_rows = ArrowRows(row_type_of(self._columns))
         for batch in self.read_columns(split):
             yield list(to_rows.rows(batch.data)), None
+
+
+class WrittenPlan(Source):
+    """Stands in a job for rows that Spark computes and writes by itself: there is nothing to read."""
+
+    fixed_parallelism = 1
+
+    def create_enumerator(self, parallelism: int, restored: Any = None) -> SplitEnumerator:
+        return _NoSplits()
+
+    def create_reader(self) -> SplitReader:
+        return ArrowReader()
+
+
+class _NoSplits(SplitEnumerator):
+    is_finished = True
+
+    def poll(self, max_records: int) -> list[Split]:
+        return []

@@ -5,18 +5,24 @@ What looks at single rows is put off: steps that follow each other run in one ta
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.utils import is_timestamp_ntz_preferred
 
 from funke.engine.sql.binding.correlations import Correlation
+from funke.engine.sql.binding.expressions import BoundExpression, conjuncts
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.not_nulls import NotNulls
+from funke.engine.sql.binding.ranks import Rank
 from funke.engine.sql.binding.relations import (
     Aggregation,
     BoundAggregate,
@@ -28,6 +34,7 @@ from funke.engine.sql.binding.relations import (
     Relation,
     Scan,
     Sort,
+    SortKey,
     UnionAll,
 )
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
@@ -39,12 +46,15 @@ from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
 from funke.engine.sql.operators.windows.window_table import AddWindows
-from funke.engine.sql.spark_plans.carried_columns import carried_schema
+from funke.engine.sql.spark_plans.carried_columns import carried_schema, to_carried
 from funke.engine.sql.spark_plans.sorted_groups import FoldGroups
 from funke.engine.sql.spark_plans.spark_aggregates import has_twin, twin
+from funke.engine.sql.spark_plans.spark_columns import carried_input, written_output
+from funke.engine.sql.spark_plans.spark_expressions import expression_twin
 from funke.engine.sql.spark_plans.task_code import PlanSettings, TaskCode
-from funke.engine.sql.spark_plans.task_steps import Given, InTimeOrder, OperatorStep, ReadSplits, TaskStep, TypedColumns
+from funke.engine.sql.spark_plans.task_steps import InTimeOrder, OperatorStep, ReadSplits, TaskStep, TypedColumns
 from funke.engine.sql.spark_plans.window_steps import LOCAL_TIME, LocalTimes, WindowColumns
+from funke.engine.sql.spark_plans.written_columns import written_schema
 from funke.engine.sql.table_rows import to_batches
 from funke.engine.types.logical.atomic_types import BigIntType
 
@@ -52,7 +62,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["frame_of"]
+__all__ = ["frame_of", "written_frame_of"]
 
 _NUMBER = (Column("number", BigIntType(False)),)
 
@@ -60,6 +70,11 @@ _NUMBER = (Column("number", BigIntType(False)),)
 def frame_of(spark: SparkSession, relation: Relation, settings: PlanSettings) -> DataFrame:
     """The DataFrame of a relation's rows, as Spark carries their columns."""
     return _Frames(spark, settings).of(relation).frame
+
+
+def written_frame_of(spark: SparkSession, relation: Relation, settings: PlanSettings) -> DataFrame:
+    """The DataFrame of a relation's rows, as Spark's writers take them: with the names of a table."""
+    return _Frames(spark, settings).written(relation)
 
 
 @dataclass(frozen=True)
@@ -87,6 +102,9 @@ class _Rows:
     def all_at(self, places: Sequence[int]) -> list[SparkColumn]:
         return [self.at(place) for place in places]
 
+    def all_columns(self) -> list[SparkColumn]:
+        return self.all_at(range(len(self.columns)))
+
 
 class _Frames:
     def __init__(self, spark: SparkSession, settings: PlanSettings) -> None:
@@ -107,6 +125,22 @@ class _Frames:
         schema = from_arrow_schema(carried_schema(rows.columns))
         return _Rows.plain(rows.frame.mapInArrow(code, schema), rows.columns)
 
+    def written(self, relation: Relation) -> DataFrame:
+        rows, schema = self._rows(relation), written_schema(relation.columns)
+        wanted = from_arrow_schema(schema, prefer_timestamp_ntz=is_timestamp_ntz_preferred())
+        if not rows.steps:
+            made = [
+                written_output(rows.at(place), each.type, field.dataType)
+                for place, (each, field) in enumerate(zip(rows.columns, wanted))
+            ]
+            plain = [column.alias(name) for column, name in zip(made, schema.names) if column is not None]
+            if len(plain) == len(made):
+                return rows.frame.select(*plain)
+        code = TaskCode.of(rows.inputs, rows.steps, rows.columns, self._settings, is_written=True)
+        frame = rows.frame.mapInArrow(code, from_arrow_schema(schema))
+        # By the clock of Spark's session, as everywhere in Spark.
+        return frame.select(*(frame[f"`{each.name}`"].cast(each.dataType).alias(each.name) for each in wanted))
+
     # Where rows come from
 
     def _read(self, step: TaskStep, tasks: int, columns: tuple[Column, ...]) -> _Rows:
@@ -115,7 +149,12 @@ class _Frames:
         return _Rows(numbers, _NUMBER, columns, (step,))
 
     def constants(self, constants: Constants) -> _Rows:
-        return self._read(Given(tuple(to_batches(constants.columns, constants.rows))), 1, constants.columns)
+        schema = carried_schema(constants.columns)
+        batches = to_batches(constants.columns, constants.rows)
+        carried = [to_carried(each.data, constants.columns, schema) for each in batches]
+        # One behind the other, as they stand there.
+        frame = self._spark.createDataFrame(pa.Table.from_batches(carried, schema)).coalesce(1)
+        return _Rows.plain(frame, constants.columns)
 
     def scan(self, scan: Scan) -> _Rows:
         if isinstance(scan.table, SparkTableSource):
@@ -132,18 +171,43 @@ class _Frames:
         return self._read(ReadSplits(source.create_reader(), tuple(splits), tasks, scan.columns), tasks, scan.columns)
 
     def _spark_table(self, scan: Scan, table: SparkTableSource) -> _Rows:
-        """What Spark reads: as it is if its types are those in which columns are carried."""
+        """What Spark reads: without a detour if Spark itself can give it the types of the table."""
         frame = table.load(self._spark)
         frame = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
-        carried = from_arrow_schema(carried_schema(scan.columns))
-        if [each.dataType for each in frame.schema] == [each.dataType for each in carried]:
-            return _Rows.plain(frame, scan.columns)
+        made = [
+            carried_input(frame[field.name], field.dataType, each.type)
+            for field, each in zip(frame.schema, scan.columns)
+        ]
+        carried = [column.alias(f"c{place}") for place, column in enumerate(made) if column is not None]
+        if len(carried) == len(made):
+            return _Rows.plain(frame.select(*carried), scan.columns)
         return _Rows(frame, None, scan.columns, (TypedColumns(scan.columns),))
 
     # What looks at single rows
 
     def calculation(self, calculation: Calculation) -> _Rows:
-        return self._then(calculation.input, Calculate.of(calculation), calculation)
+        rows = self._rows(calculation.input)
+        if rows.steps:
+            # Rows are Python's already.
+            return rows.then(OperatorStep(Calculate.of(calculation)), calculation.columns)
+        rows, left = self._filtered(rows, calculation.condition)
+        twins = [expression_twin(each, rows.all_columns()) for each in calculation.expressions]
+        fields = from_arrow_schema(carried_schema(calculation.columns))
+        made = [twin.cast(field.dataType).alias(field.name) for twin, field in zip(twins, fields) if twin is not None]
+        if left is None and len(made) == len(twins):
+            return _Rows.plain(rows.frame.select(*made), calculation.columns)
+        make = replace(Calculate.of(calculation), condition=left)
+        return rows.then(OperatorStep(make), calculation.columns)
+
+    def _filtered(self, rows: _Rows, condition: BoundExpression | None) -> tuple[_Rows, BoundExpression | None]:
+        """The rows for which a condition may be true as far as Spark can tell, and the condition if that is not all."""
+        if condition is None:
+            return rows, None
+        twins = [expression_twin(part, rows.all_columns()) for part in conjuncts(condition)]
+        known = [twin for twin in twins if twin is not None]
+        if known:
+            rows = replace(rows, frame=rows.frame.filter(reduce(operator.and_, known)))
+        return rows, None if len(known) == len(twins) else condition
 
     def expansion(self, expansion: Expansion) -> _Rows:
         return self._then(expansion.input, Expand.of(expansion), expansion)
@@ -172,7 +236,7 @@ class _Frames:
 
     def sort(self, sort: Sort) -> _Rows:
         rows = self.of(sort.input)
-        order = [_order(rows.at(key.index), key.is_ascending, key.nulls_first) for key in sort.keys]
+        order = _orders(rows, sort.keys)
         if sort.limit is not None:
             # Each task keeps no more than its first rows.
             return _Rows.plain(_limited(rows.frame.orderBy(*order), sort.offset, sort.limit), sort.columns)
@@ -185,12 +249,23 @@ class _Frames:
         return _Rows.plain(_limited(rows.frame, limit.offset, limit.limit), limit.columns)
 
     def final_rows(self, final: FinalRows) -> _Rows:
+        if isinstance(final.input, Rank):
+            return self._ranked(final.input)
         assert isinstance(final.input, Aggregation)
         aggregation = final.input
         grouped = self._grouped(
             self._rows(aggregation.input), aggregation.keys, aggregation.aggregates, final.columns, final.otherwise
         )
         return replace(grouped, columns=final.columns)
+
+    def _ranked(self, rank: Rank) -> _Rows:
+        rows, number = self.of(rank.input), f"c{len(rank.input.columns)}"
+        by = rows.all_at(rank.keys) or [F.lit(0)]
+        in_order = Window.partitionBy(*by).orderBy(*_orders(rows, rank.order))
+        numbered = rows.frame.withColumn(number, F.row_number().over(in_order).cast("bigint"))
+        # Each task keeps no more than the first rows of its keys.
+        chosen = numbered.filter(numbered[number].between(rank.first, rank.last))
+        return _Rows.plain(chosen if rank.has_number else chosen.drop(number), rank.columns)
 
     def _grouped(
         self,
@@ -268,6 +343,10 @@ def _with_windows(columns: tuple[Column, ...], aggregation: WindowAggregation) -
     return (*columns, *aggregation.columns[-3:])
 
 
+def _orders(rows: _Rows, keys: Sequence[SortKey]) -> list[SparkColumn]:
+    return [_order(rows.at(key.index), key.is_ascending, key.nulls_first) for key in keys]
+
+
 def _order(column: SparkColumn, is_ascending: bool, nulls_first: bool) -> SparkColumn:
     if is_ascending:
         return column.asc_nulls_first() if nulls_first else column.asc_nulls_last()
@@ -280,7 +359,7 @@ def _limited(frame: DataFrame, offset: int, limit: int | None) -> DataFrame:
 
 
 def _by_spark(rows: _Rows, keys: tuple[int, ...], aggregates: tuple[BoundAggregate, ...]) -> DataFrame:
-    inputs = rows.all_at(range(len(rows.columns)))
+    inputs = rows.all_columns()
     by = [rows.at(key).alias(f"c{place}") for place, key in enumerate(keys)]
     values = [twin(each, inputs).alias(f"c{place}") for place, each in enumerate(aggregates, len(keys))]
     if not values:

@@ -19,6 +19,7 @@ from funke.engine.runtime.worker_setup import prepare_spark_worker
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.spark_plans.carried_columns import carried_schema, from_carried, to_carried
 from funke.engine.sql.spark_plans.task_steps import TaskStep, through
+from funke.engine.sql.spark_plans.written_columns import to_written, written_schema
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["PlanSettings", "TaskCode"]
@@ -49,8 +50,10 @@ class TaskCode:
         steps: tuple[TaskStep, ...],
         outputs: tuple[Column, ...],
         settings: PlanSettings,
+        is_written: bool = False,
     ) -> TaskCode:
-        return TaskCode(bytes(cloudpickle.dumps((inputs, steps, outputs))), settings)
+        """Of rows with columns as they are carried, or as they are if there are no `inputs`."""
+        return TaskCode(bytes(cloudpickle.dumps((inputs, steps, outputs, is_written))), settings)
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         prepare_spark_worker()
@@ -64,8 +67,8 @@ class TaskCode:
 
     def _run(self, batches: Iterator[Any]) -> Iterator[Any]:
         self._prepare()
-        inputs, steps, outputs = cloudpickle.loads(self.code)
-        schema = carried_schema(outputs)
+        inputs, steps, outputs, is_written = cloudpickle.loads(self.code)
+        schema = (written_schema if is_written else carried_schema)(outputs)
         task = TaskInfo(
             task_name="Spark task",
             parallelism=self.settings.parallelism,
@@ -75,7 +78,7 @@ class TaskCode:
         given = batches if inputs is None else (from_carried(batch, inputs) for batch in batches)
         rows = (ColumnBatch(batch) for batch in given if batch.num_rows)
         for made in through(steps, rows, task):
-            yield to_carried(made.data, outputs, schema)
+            yield to_written(made.data, schema) if is_written else to_carried(made.data, outputs, schema)
 
     def _prepare(self) -> None:
         """As slots are: the program's modules can be imported, and its file systems reached."""

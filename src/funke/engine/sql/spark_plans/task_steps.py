@@ -17,7 +17,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.edge_forms import EdgeForms
 from funke.engine.types.operator_place import OperatorPlace
 
-__all__ = ["Given", "InTimeOrder", "OperatorStep", "ReadSplits", "TaskStep", "TypedColumns", "through"]
+__all__ = ["InTimeOrder", "OperatorStep", "ReadSplits", "TaskStep", "TypedColumns", "through"]
 
 Batches = Iterator[ColumnBatch]
 
@@ -35,16 +35,6 @@ def through(steps: tuple[TaskStep, ...], batches: Batches, task: TaskInfo) -> Ba
     for step in steps:
         batches = step.run(batches, task)
     return batches
-
-
-@dataclass(frozen=True)
-class Given:
-    """The rows that stand in the query, for each row that comes."""
-
-    batches: tuple[ColumnBatch, ...]
-
-    def run(self, batches: Batches, task: TaskInfo) -> Batches:
-        return (given for batch in batches for _ in range(len(batch)) for given in self.batches)
 
 
 @dataclass(frozen=True)

@@ -17,18 +17,21 @@ from funke.engine.sql.binding.expressions import (
     BoundSymbol,
 )
 from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
+    Column,
     Constants,
     Limit,
     Relation,
     Scan,
     Sort,
+    SortKey,
     UnionAll,
     inputs_of,
 )
-from funke.engine.sql.binding.stream_orders import TemporalSort, TopRows
+from funke.engine.sql.binding.stream_orders import TemporalSort
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
@@ -119,12 +122,15 @@ def _batch_section(session: TableSession, plans: Sequence[_Plan]) -> str:
     if session.is_streaming:
         return ""
     choice = plan_choice(session)
-    lines = [line for each in plans for line in _computed_by(choice, each.relation)]
+    lines = [line for each in plans for line in _computed_by(choice, each)]
     return "\n".join(["\n== Batch Execution ==", *(lines or ["slots: no rows have to meet"]), ""])
 
 
-def _computed_by(choice: PlanChoice, relation: Relation) -> Iterator[str]:
-    style = _Style(is_infix=True)
+def _computed_by(choice: PlanChoice, plan: _Plan) -> Iterator[str]:
+    style, relation = _Style(is_infix=True), plan.relation
+    if plan.sink is not None and plan.sink.is_written_by_spark:
+        yield f"Spark: {_tree(plan, style)[0]}"
+        return
     for part in spark_parts(relation):
         yield f"Spark: {_title(part.input, style)}"
     for each in exchanges_in(relation):
@@ -240,9 +246,51 @@ def _sort_titles(sort: Sort, style: _Style) -> list[str]:
         keys = [f"sort{place}=[${each.index}]" for place, each in enumerate(sort.keys)]
         keys += [f"dir{place}=[{'ASC' if each.is_ascending else 'DESC'}]" for place, each in enumerate(sort.keys)]
         return [f"LogicalSort({', '.join((*keys, *limit))})"]
-    order = ", ".join(f"{sort.columns[each.index].name} {'ASC' if each.is_ascending else 'DESC'}" for each in sort.keys)
+    order = _order_text(sort.columns, sort.keys)
     name = "TemporalSort" if isinstance(sort, TemporalSort) else "SortLimit" if limit else "Sort"
     return [f"{name}({', '.join((f'orderBy=[{order}]', *limit))})"]
+
+
+def _order_text(columns: Sequence[Column], keys: Sequence[SortKey]) -> str:
+    return ", ".join(f"{columns[each.index].name} {'ASC' if each.is_ascending else 'DESC'}" for each in keys)
+
+
+def _names(columns: Sequence[Column], places: Sequence[int]) -> str:
+    return ", ".join(columns[place].name for place in places)
+
+
+def _rank_titles(rank: Rank, style: _Style) -> list[str]:
+    strategy = rank.strategy.value
+    if rank.row_key:
+        strategy += f"[{','.join(map(str, rank.row_key))}]"
+    exchange = _exchange(rank.input, rank.keys)
+    order = _order_text(rank.columns, rank.order)
+    if rank.is_limit:
+        limits = f"offset=[{rank.first - 1}], fetch=[{rank.last - rank.first + 1}]"
+        if not rank.order:
+            return [f"Limit({limits})", exchange]
+        return [f"SortLimit(orderBy=[{order}], {limits}, strategy=[{strategy}])", exchange]
+    fields = ", ".join(each.name for each in rank.columns)
+    keys = _names(rank.columns, rank.keys)
+    return [
+        f"Rank(strategy=[{strategy}], rankType=[ROW_NUMBER], rankRange=[rankStart={rank.first}, rankEnd={rank.last}], "
+        f"partitionBy=[{keys}], orderBy=[{order}], select=[{fields}])",
+        exchange,
+    ]
+
+
+def _deduplication_titles(relation: Deduplication, style: _Style) -> list[str]:
+    keep = "LastRow" if relation.keeps_last else "FirstRow"
+    time = "PROCTIME" if relation.rowtime is None else "ROWTIME"
+    keys = _names(relation.columns, relation.keys)
+    inserts = str(not relation.keeps_last).lower()
+    title = f"Deduplicate(keep=[{keep}], key=[{keys}], order=[{time}], outputInsertOnly=[{inserts}])"
+    return [title, _exchange(relation.input, relation.keys)]
+
+
+def _normalization_titles(relation: Normalization, style: _Style) -> list[str]:
+    keys = _names(relation.columns, relation.keys)
+    return [f"ChangelogNormalize(key=[{keys}])", _exchange(relation.input, relation.keys)]
 
 
 def _limit_titles(limit: Limit, style: _Style) -> list[str]:
@@ -263,7 +311,9 @@ _TITLES: dict[type[Relation], Callable[[Any, _Style], list[str]]] = {
     UnionAll: _union_titles,
     Sort: _sort_titles,
     TemporalSort: _sort_titles,
-    TopRows: _sort_titles,
+    Rank: _rank_titles,
+    Deduplication: _deduplication_titles,
+    Normalization: _normalization_titles,
     Limit: _limit_titles,
     WatermarkAssigner: _watermark_titles,
 }

@@ -11,14 +11,17 @@ from funke.engine.errors import ConfigurationError
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.merged_calculations import merged
 from funke.engine.sql.binding.not_nulls import NotNulls
+from funke.engine.sql.binding.ranks import Deduplication, Rank
 from funke.engine.sql.binding.relations import Aggregation, MiniBatch, Relation, inputs_of, with_inputs
-from funke.engine.sql.binding.watermark_assigner import WatermarkStep
+from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkStep
 from funke.engine.sql.changelog.change_kinds import ALL_KINDS, Kinds, kinds_of
 from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer, require_kinds
 from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.rules.needless_groups import without_needless_groups
+from funke.engine.sql.rules.ranks import with_ranks
 from funke.engine.sql.rules.stream_orders import with_stream_orders
 from funke.engine.sql.rules.stream_refusals import refuse_in_batches, refuse_in_streams
+from funke.engine.sql.rules.temporal_joins import check_versions
 from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.rules.watermark_steps import with_watermark_steps
 from funke.engine.sql.rules.window_firing import with_firing
@@ -41,13 +44,19 @@ def planned_rows(
     step: WatermarkStep | None = None,
 ) -> Relation:
     """A relation for somebody who takes changes of some kinds, and watermarks; refuses what cannot be had so."""
+    planned = _planned(session, relation, accepted, consumer, step)
+    # Event times and watermarks do not come out of Spark: whoever wants them gets rows from slots.
+    return planned if session.is_streaming or step is not None else plan_choice(session).applied(planned)
+
+
+def _planned(
+    session: TableSession, relation: Relation, accepted: Kinds, consumer: str, step: WatermarkStep | None
+) -> Relation:
     (refuse_in_streams if session.is_streaming else refuse_in_batches)(relation)
     relation = _for_mode(session, relation)
     require_kinds(relation, accepted, consumer)
     changes = for_consumer(without_unused(relation), accepted, _change_settings(session, relation))
-    planned = with_watermark_steps(push_down(merged(changes)), step)
-    # Event times and watermarks do not come out of Spark: whoever wants them gets rows from slots.
-    return planned if session.is_streaming or step is not None else plan_choice(session).applied(planned)
+    return with_watermark_steps(push_down(merged(changes)), step)
 
 
 def plan_choice(session: TableSession) -> PlanChoice:
@@ -61,16 +70,22 @@ def plan_choice(session: TableSession) -> PlanChoice:
 def planned_insert(session: TableSession, plan: InsertPlan) -> InsertPlan:
     """Rows for a table, with the changes that its sink takes."""
     accepted = plan.sink.accepted_kinds(kinds_of(_for_mode(session, plan.relation)))
-    planned = planned_rows(session, plan.relation, accepted, f"Table sink '{plan.name}'")
-    return replace(plan, relation=_with_not_nulls(session, planned, plan.not_null))
+    step = EVERY_WATERMARK if plan.sink.needs_watermarks else None
+    planned = _planned(session, plan.relation, accepted, f"Table sink '{plan.name}'", step)
+    planned = _with_not_nulls(session, planned, plan.not_null)
+    if not session.is_streaming and step is None:
+        planned = plan_choice(session).applied(planned, plan.sink.takes_frames)
+    return replace(plan, relation=planned)
 
 
 def _for_mode(session: TableSession, relation: Relation) -> Relation:
     """What decides about the kinds of changes: a stream tells of every one, a batch of the last."""
     relation = without_needless_groups(relation)
     if session.is_streaming:
-        return with_stream_orders(with_firing(relation, session.settings))
-    final: Relation = _with_final_rows(relation)
+        changed = with_stream_orders(with_ranks(with_firing(relation, session.settings)))
+        check_versions(changed)
+        return changed
+    final: Relation = _with_final_ranks(with_ranks(_with_final_rows(relation), of_time=False))
     return final
 
 
@@ -117,6 +132,12 @@ def _with_final_rows(relation: Any) -> Any:
     if not isinstance(changed, Aggregation):
         return changed
     return FinalRows(changed.columns, changed, None if changed.keys else _without_rows(changed))
+
+
+def _with_final_ranks(relation: Any) -> Any:
+    """The same of the first rows."""
+    changed = with_inputs(relation, _with_final_ranks)
+    return FinalRows(changed.columns, changed) if isinstance(changed, Rank | Deduplication) else changed
 
 
 def _without_rows(aggregation: Aggregation) -> tuple[Any, ...]:

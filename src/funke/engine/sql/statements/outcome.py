@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from funke.engine.sql.binding.relations import Column, Relation
+from funke.engine.sql.binding.spark_rows import SparkRows
 from funke.engine.sql.catalog.objects import Identifier
 from funke.engine.sql.connectors.table_sink import TableSink
 from funke.engine.types.logical.data_type import DataType
@@ -51,6 +52,11 @@ class InsertPlan:
     def name(self) -> str:
         """The sink as results and jobs name it."""
         return "*anonymous*" if self.identifier is None else self.identifier.summary
+
+    @property
+    def is_written_by_spark(self) -> bool:
+        """Whether Spark computes all rows and writes them, so that none of them come to slots."""
+        return self.sink.takes_frames and isinstance(self.relation, SparkRows)
 
 
 @dataclass(frozen=True)

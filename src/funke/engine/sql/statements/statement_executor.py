@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from funke.engine.errors import UnsupportedFeatureError
@@ -12,6 +13,7 @@ from funke.engine.sql.statements.explanations import explain_statement
 from funke.engine.sql.statements.insert_plans import plan_insert
 from funke.engine.sql.statements.listings import show
 from funke.engine.sql.statements.outcome import OK, Inserts, Outcome, QueryRows, StatementResult, listing
+from funke.engine.sql.statements.stored_plans import StoredPlan
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.syntax import statements as syntax
 
@@ -36,6 +38,17 @@ def _insert(session: TableSession, statement: syntax.Insert) -> Inserts:
 
 def _statement_set(session: TableSession, statement: syntax.StatementSet) -> Inserts:
     return Inserts(tuple(plan_insert(session, each) for each in statement.inserts))
+
+
+def _compile_plan(session: TableSession, statement: syntax.CompilePlan) -> StatementResult:
+    file = Path(statement.file)
+    if not (statement.ignores_existing and file.exists()):
+        StoredPlan.of(session, statement.inserts).write(file)
+    return Inserts(StoredPlan.read(file).inserts(session)) if statement.is_executed else OK
+
+
+def _execute_plan(session: TableSession, statement: syntax.ExecutePlan) -> Inserts:
+    return Inserts(StoredPlan.read(Path(statement.file)).inserts(session))
 
 
 def _set(session: TableSession, statement: syntax.Set) -> Outcome:
@@ -83,6 +96,8 @@ _EXECUTED: dict[type[syntax.Statement], Callable[[TableSession, Any], StatementR
     syntax.QueryStatement: _query,
     syntax.Insert: _insert,
     syntax.StatementSet: _statement_set,
+    syntax.CompilePlan: _compile_plan,
+    syntax.ExecutePlan: _execute_plan,
     syntax.Explain: explain_statement,
     syntax.Describe: describe,
     syntax.Show: show,

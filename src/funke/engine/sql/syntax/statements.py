@@ -257,6 +257,23 @@ class StatementSet(Statement):
 
 
 @dataclass(frozen=True)
+class CompilePlan(Statement):
+    """COMPILE [AND EXECUTE] PLAN 'file' [IF NOT EXISTS] FOR INSERT … | STATEMENT SET BEGIN …; … END."""
+
+    file: str
+    inserts: tuple[Insert, ...]
+    ignores_existing: bool = False
+    is_executed: bool = False
+
+
+@dataclass(frozen=True)
+class ExecutePlan(Statement):
+    """EXECUTE PLAN 'file'."""
+
+    file: str
+
+
+@dataclass(frozen=True)
 class QueryStatement(Statement):
     """A query by itself."""
 

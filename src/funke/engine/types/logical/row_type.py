@@ -156,8 +156,11 @@ class RowType(DataType):
 
 
 class StructuredType(RowType):
-    """The type of objects of a class: rows that have a name, by which types with the same fields are told apart."""
+    """The type of rows that bear the name of a class, by which types with the same fields are told apart."""
 
     def __init__(self, class_name: str, fields: list[RowField] | None = None, nullable: bool = True) -> None:
         super().__init__(fields, nullable)
         self.class_name = class_name
+
+    def __repr__(self) -> str:
+        return f"StructuredType({self.class_name},{','.join(map(repr, self.fields))})"

@@ -119,9 +119,10 @@ def _to_bare_text(data_type: Any, is_short: bool) -> str:
     if isinstance(data_type, MapType):
         return f"MAP<{_to_text(data_type.key_type, is_short)}, {_to_text(data_type.value_type, is_short)}>"
     if isinstance(data_type, StructuredType):
-        # Descriptions of fields are no part of it.
-        fields = ", ".join(f"{quoted(each.name)} {_to_text(each.data_type, is_short)}" for each in data_type)
-        return f"STRUCTURED<'{data_type.class_name}', {fields}>"
+        name = "'" + data_type.class_name.replace("'", "''") + "'"
+        # What a field means is no part of the type, as in Flink.
+        fields = (f"{quoted(each.name)} {_to_text(each.data_type, is_short)}" for each in data_type)
+        return f"STRUCTURED<{', '.join([name, *fields])}>"
     if isinstance(data_type, RowType):
         return f"ROW<{', '.join(_field_text(each, is_short) for each in data_type)}>"
     return _number_or_time_text(data_type, is_short)
@@ -291,15 +292,12 @@ class _Parser:
 
     def parse_structured(self) -> DataType:
         self._expect("<")
-        class_name = self._next("text")
+        name = self._next("text")
         fields: list[RowField] = []
-        while self._accept(","):
-            # One without fields has a comma all the same.
-            if not (fields or self._peek("name", "quoted")):
-                break
+        while not self._accept(">"):
+            self._expect(",")
             fields.append(self._parse_field())
-        self._expect(">")
-        return StructuredType(class_name, fields)
+        return StructuredType(name, fields)
 
     def _parse_field(self) -> RowField:
         name, data_type = self._next("name", "quoted"), self.parse_type()

@@ -7,6 +7,12 @@ const HEIGHT = 160;
 const LEAST_S = 60;
 const COLOURS = ["--accent", "--back", "--good", "--done", "--warn"];
 
+// From the first point to the last: of a single one the library would make a span of years.
+export function spanOf(times) {
+  const last = times.at(-1) ?? Date.now() / 1000;
+  return [Math.min(times[0] ?? last, last - LEAST_S), last];
+}
+
 // The colour that a custom property stands for in the present theme.
 function colour(name) {
   const probe = document.createElement("i");
@@ -32,7 +38,7 @@ export function Chart({ times, series, show, label, top }) {
       const axis = axisOf();
       plot.current = new uPlot({
         width: Math.max(120, box.current.clientWidth), height: HEIGHT, legend: { show: false }, cursor: { y: false, points: { size: 6 } },
-        scales: { x: { range: (_, low, high) => [Math.min(low, high - LEAST_S), high] }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), top ?? ((high ?? 1) <= 0 ? 1 : (high ?? 1) * 1.1)] } },
+        scales: { x: { range: (own) => spanOf(own.data[0]) }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), top ?? ((high ?? 1) <= 0 ? 1 : (high ?? 1) * 1.1)] } },
         axes: [{ ...axis, size: 28, space: 72, values: (_, ticks) => ticks.map((each) => new Date(each * 1000).toLocaleTimeString("en-GB")) }, { ...axis, size: 64, values: (_, ticks) => ticks.map(show) }],
         series: [{}, ...series.map((each, index) => ({ label: each.name, stroke: colour(COLOURS[index % COLOURS.length]), width: index === 0 ? 2 : 1.25, dash: index === 0 ? undefined : [4, 3], points: { show: times.length < 3 } }))],
       }, latest.current, box.current);

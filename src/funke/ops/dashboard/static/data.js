@@ -109,7 +109,9 @@ function tell() {
 
 // Watching
 
-const watched = () => [...entries].filter(([, entry]) => entry.watchers > 0).map(([path]) => path);
+// What stays as it is as long as the service runs is asked for once.
+const isFixed = (path) => path === "/config" || path === "/funke";
+const watched = () => [...entries].filter(([path, entry]) => entry.watchers > 0 && !isFixed(path)).map(([path]) => path);
 
 let reconnecting = 0;
 function connect(isForced = false) {
@@ -186,10 +188,12 @@ function tick() {
   const isLive = link.live === "open";
   for (const [path, entry] of entries) {
     const age = Date.now() - entry.at;
+    if (isFixed(path) && entry.value !== undefined) continue;
     if (entry.watchers > 0 && !entry.isLoading && (((!isLive || !streamed.has(path)) && age >= refreshMs) || (entry.error && age >= 5000))) load(path);
     else if (entry.watchers === 0 && Date.now() - entry.leftAt > FORGET_MS) entries.delete(path);
   }
-  tell();
+  // Each beat of the stream draws the page; without any, it is drawn to say so.
+  if (!isLive || Date.now() - link.heardAt > 2 * REFRESH_MS) tell();
 }
 
 export function start() {

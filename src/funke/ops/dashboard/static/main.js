@@ -2,7 +2,7 @@
 import { html, render, useEffect, useRef, useState } from "./view.js";
 import { STALE_MS, linkState, now, setToken, start, useData, useTick } from "./data.js";
 import { go, href, useRoute } from "./router.js";
-import { Icon, Status, copyText } from "./parts.js";
+import { Icon, Status, copyText, useCurrentInSight } from "./parts.js";
 import { coarse, moment } from "./words.js";
 import { OverviewPage } from "./pages/overview.js";
 import { JobsPage } from "./pages/jobs.js";
@@ -34,6 +34,7 @@ function App() {
   const silentMs = Date.now() - link.heardAt;
   const isStale = silentMs > STALE_MS || (link.error && silentMs > 2000);
   const Page = place === "jobs" && jobId ? JobPage : (PAGES.find(([name]) => name === place) ?? PAGES[0])[2];
+  const links = useCurrentInSight(place);
   useKeys();
   useEffect(() => { window.scrollTo(0, 0); }, [route.parts.join("/")]);
   useEffect(() => { document.title = titleOf(route, jobs); });
@@ -41,7 +42,7 @@ function App() {
     <a class="hidden" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>To the content</a>
     <header class="top"><div class="top-row">
       <a class="brand" href="#/" aria-label="Funke, overview"><${Icon} name="spark" size=${20} />Funke</a>
-      <nav class="nav main" aria-label="Pages">${PAGES.map(([name, title]) => html`<a key=${name} href=${href(name ? [name] : [])} aria-current=${place === name ? "page" : undefined}>${title}${name === "jobs" && overview?.["jobs-failed"] > 0 && recentlyFailed(jobs) ? html`<span class="badge" title="failed in the last day">${recentlyFailed(jobs)}</span>` : null}</a>`)}</nav>
+      <nav class="nav main" ref=${links} aria-label="Pages">${PAGES.map(([name, title]) => html`<a key=${name} href=${href(name ? [name] : [])} aria-current=${place === name ? "page" : undefined}>${title}${name === "jobs" && overview?.["jobs-failed"] > 0 && recentlyFailed(jobs) ? html`<span class="badge" title="failed in the last day">${recentlyFailed(jobs)}</span>` : null}</a>`)}</nav>
       <span class="gap" />
       <${LinkState} link=${link} isStale=${isStale} silentMs=${silentMs} />
       <${Search} jobs=${jobs} />

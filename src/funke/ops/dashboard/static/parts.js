@@ -152,3 +152,21 @@ export function Dialog({ title, onClose, children, isWide }) {
     <div class="dialog-body"><h2 id="dialog-title">${title}</h2>${children(close)}</div>
   </dialog>`;
 }
+
+// On a narrow screen links of a row lie beside it: the one of this page does not.
+export function useCurrentInSight(key) {
+  const row = useRef(null);
+  useEffect(() => {
+    const links = row.current;
+    const seek = () => {
+      const own = links.getBoundingClientRect();
+      const link = links.querySelector("[aria-current]")?.getBoundingClientRect();
+      if (link) links.scrollLeft += link.left - own.left - (own.width - link.width) / 2;
+    };
+    const watcher = new ResizeObserver(seek);
+    watcher.observe(links);
+    seek();
+    return () => watcher.disconnect();
+  }, [key]);
+  return row;
+}

@@ -12,7 +12,6 @@ from funke.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
 from funke.datastream.stream_ends import to_engine_sink_function
 from funke.engine.connectors.jdbc.jdbc_url import database_of
 from funke.engine.errors import SinkError, SourceError, UnsupportedFeatureError
-from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.connectors.jdbc.jdbc_lookup import DatabaseRows
 from tests.harness.mariadb_server import PASSWORD, USER
 from tests.harness.sql_tables import source_of
@@ -155,11 +154,3 @@ def rows_are_written_once(database):
     crashes = {1: "prepared", 2: "half committed", 3: "complete"}
     CrashingJob(sink, rows, crashes, lambda writer: None, KIND).run()
     assert [row[0] for row in database.rows("select id from people order by id")] == list(range(len(rows)))
-
-
-def test_changes_of_mysql_are_refused():
-    text = "CREATE TABLE t (id INT) WITH ('connector' = 'mysql-cdc', 'hostname' = 'h')"
-    with pytest.raises(UnsupportedFeatureError, match="mysql-cdc") as refused:
-        source_of(text)
-    assert not isinstance(refused.value, ValidationException)
-    assert "debezium-json" in str(refused.value)

@@ -16,6 +16,7 @@ from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.operators.calculate import Calculate
 from funke.engine.sql.operators.lookup_join import LookUpRows
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.rules.temporal_joins import check_versions
 from funke.engine.types.logical.data_types import DataTypes
 from tests.harness.operator_harness import OperatorHarness
 from tests.harness.sql_changelogs import batch_of, changes_of
@@ -192,4 +193,4 @@ def test_other_times_are_refused(items):
     with pytest.raises(TableException, match="only supports 'FOR SYSTEM_TIME AS OF' left table's time attribute field"):
         bound(text.format("CURRENT_TIMESTAMP"), items())
     with pytest.raises(ValidationException, match="in versioned table, but no primary key can be found"):
-        bound(text.format("o.r"), items())
+        check_versions(bound(text.format("o.r"), items()))

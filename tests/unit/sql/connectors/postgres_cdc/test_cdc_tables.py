@@ -71,11 +71,9 @@ def test_upserts_are_for_tables_with_a_key():
         "CREATE TABLE o (id BIGINT, total INT, PRIMARY KEY (id) NOT ENFORCED) "
         "WITH ('connector' = 'jdbc', 'url' = 'jdbc:sqlite:/tmp/nowhere.db', 'table-name' = 'o')"
     )
-    assert "TableSourceScan" in tables.explain_sql("INSERT INTO o SELECT * FROM t")
-    with pytest.raises(UnsupportedFeatureError, match="whose updates come without the rows before them"):
-        tables.explain_sql("SELECT SUM(total) FROM t")
-    with pytest.raises(UnsupportedFeatureError, match="whose updates come without the rows before them"):
-        tables.explain_sql("INSERT INTO o SELECT * FROM t WHERE total > 0")
+    assert "ChangelogNormalize" not in tables.explain_sql("INSERT INTO o SELECT * FROM t")
+    for text in ("SELECT SUM(total) FROM t", "INSERT INTO o SELECT * FROM t WHERE total > 0"):
+        assert "ChangelogNormalize(key=[id])" in tables.explain_sql(text)
 
 
 def test_a_builder_for_streams_says_what_is_missing():

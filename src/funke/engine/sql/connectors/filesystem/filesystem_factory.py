@@ -9,9 +9,11 @@ from funke.engine.connectors.file_sink.compaction import Compactor, CompactStrat
 from funke.engine.connectors.file_sink.encoders import Encoder
 from funke.engine.connectors.file_sink.rolling_policy import RollingPolicy
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.flink_exceptions import TableException
 from funke.engine.formats.table.table_writer import BatchFileWriter, TableFileWriter
 from funke.engine.sql.connectors.error_causes import caused_by
 from funke.engine.sql.connectors.filesystem.filesystem_source import FileTableSource
+from funke.engine.sql.connectors.filesystem.partition_commit import PartitionCommits
 from funke.engine.sql.connectors.filesystem.partition_paths import Partitions
 from funke.engine.sql.connectors.filesystem.table_file_sink import ColumnCompactor, FileTableSink, TableFileSink
 from funke.engine.sql.connectors.filesystem.table_files import FileColumn, PartitionColumn, TableFiles
@@ -20,6 +22,7 @@ from funke.engine.sql.connectors.formats.file_formats import find_file_format
 from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
 from funke.engine.sql.connectors.table_sink import SINK_PARALLELISM
+from funke.engine.sql.functions.time_zones import zone_of
 from funke.engine.types.logical.row_type import RowField
 
 __all__ = ["FileSystemFactory"]
@@ -70,19 +73,37 @@ _SUCCESS_NAME = TableOption(
 _TRIGGER = TableOption(
     "sink.partition-commit.trigger",
     default="process-time",
-    description="When partitions are told to be complete: with every commit of files; partition-time is refused.",
+    description=(
+        "When partitions are told to be complete: by the clock (process-time), without a delay with every commit of "
+        "files; or when the watermark has passed the time that their values say (partition-time)."
+    ),
 )
-_DELAY = TableOption("sink.partition-commit.delay", "Duration", "0 s", "How long to wait for that; only 0 s.")
+_DELAY = TableOption(
+    "sink.partition-commit.delay",
+    "Duration",
+    "0 s",
+    "How long to wait for that, after the partition was begun or after its own time.",
+)
+_ZONE = TableOption(
+    "sink.partition-commit.watermark-time-zone", default="UTC", description="The zone of the times of partitions."
+)
+_TIME_KIND = TableOption(
+    "partition.time-extractor.kind", default="default", description="How partitions have times; only 'default'."
+)
+_TIME_PATTERN = TableOption(
+    "partition.time-extractor.timestamp-pattern",
+    description="The text of a partition's time, made of its values: '$day $hour:00:00'; the first value by default.",
+)
+_TIME_FORMATTER = TableOption(
+    "partition.time-extractor.timestamp-formatter",
+    description="The pattern in which that text is written: yyyy-MM-dd HH:mm:ss or yyyy-MM-dd by default.",
+)
 _REFUSED = tuple(
     TableOption(key, description="Refused: not available here.")
     for key in (
         "partition.time-extractor.class",
-        "partition.time-extractor.kind",
-        "partition.time-extractor.timestamp-formatter",
-        "partition.time-extractor.timestamp-pattern",
         "sink.partition-commit.policy.class",
         "sink.partition-commit.policy.class.parameters",
-        "sink.partition-commit.watermark-time-zone",
         "sink.shuffle-by-partition.enable",
     )
 )
@@ -98,6 +119,10 @@ _SINK_OPTIONS = (
     _SUCCESS_NAME,
     _TRIGGER,
     _DELAY,
+    _ZONE,
+    _TIME_KIND,
+    _TIME_PATTERN,
+    _TIME_FORMATTER,
 )
 
 
@@ -154,6 +179,7 @@ class FileSystemFactory(TableFactory):
             writer=writer,
             partitions=partitions,
             success_file=values[_SUCCESS_NAME] if values[_SUCCESS_KIND] else None,
+            commits=None if context.is_batch else _partition_commits(values),
         )
         return FileTableSink(sink, context.is_batch, values[SINK_PARALLELISM])
 
@@ -183,11 +209,19 @@ def _refuse(values: OptionValues) -> None:
             raise UnsupportedFeatureError(f"the option '{option.key}'")
     if values[_SUCCESS_KIND] not in (None, "success-file"):
         raise UnsupportedFeatureError(f"'{_SUCCESS_KIND.key}' = '{values[_SUCCESS_KIND]}'", "it may be 'success-file'")
-    if values[_TRIGGER] != "process-time" or values[_DELAY].to_millis():
-        raise UnsupportedFeatureError(
-            f"'{_TRIGGER.key}' = '{values[_TRIGGER]}' with a delay of {values[_DELAY].to_millis()} ms",
-            "partitions are told with every commit of their files",
-        )
+    if values[_TIME_KIND] != "default":
+        raise UnsupportedFeatureError(f"'{_TIME_KIND.key}' = '{values[_TIME_KIND]}'", "it may be 'default'")
+
+
+def _partition_commits(values: OptionValues) -> PartitionCommits | None:
+    trigger, delay_ms = values[_TRIGGER], values[_DELAY].to_millis()
+    if trigger not in ("process-time", "partition-time"):
+        raise TableException(f"Unsupported partition commit trigger: {trigger}")
+    if values[_SUCCESS_KIND] is None or (trigger == "process-time" and not delay_ms):
+        return None
+    zone = zone_of(values[_ZONE])
+    is_by_event_time = trigger == "partition-time"
+    return PartitionCommits(is_by_event_time, delay_ms, values[_TIME_PATTERN], values[_TIME_FORMATTER], zone)
 
 
 def _format_options(context: TableContext) -> tuple[TableOption, ...]:

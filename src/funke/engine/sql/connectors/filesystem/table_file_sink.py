@@ -19,9 +19,15 @@ from funke.engine.connectors.sink import Committer, Sink, WriterContext
 from funke.engine.flink_exceptions import TableException
 from funke.engine.formats.input_file import InputFile
 from funke.engine.formats.table.table_format import schema_of
+from funke.engine.operators.operator import MIN_WATERMARK
 from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.connectors.filesystem.partition_commit import (
+    CompletePartition,
+    PartitionCommits,
+    PendingPartitions,
+)
 from funke.engine.sql.connectors.filesystem.partition_paths import Partitions
-from funke.engine.sql.connectors.table_sink import TableSink
+from funke.engine.sql.connectors.table_sink import SinkTaker, TableSink
 from funke.engine.types.columns.form_change import RowsToColumns
 
 if TYPE_CHECKING:
@@ -50,6 +56,20 @@ class FileTableSink(TableSink):
     def create_sink(self, columns: Sequence[Column], upsert_key: Sequence[int] = ()) -> Sink:
         return self.sink
 
+    @property
+    def needs_watermarks(self) -> bool:
+        return self.sink.commits is not None and self.sink.commits.is_by_event_time
+
+    def write(
+        self,
+        stream: SinkTaker,
+        columns: Sequence[Column],
+        kinds: frozenset[RowKind],
+        upsert_key: Sequence[int] = (),
+    ) -> Any:
+        # Behind an exchange all writers have the same watermark at a checkpoint: what is complete is so for all.
+        return super().write(stream.rebalance() if self.needs_watermarks else stream, columns, kinds, upsert_key)
+
     def with_overwrite(self) -> FileTableSink:
         if not self.is_batch:
             raise TableException("Streaming mode not support overwrite.")
@@ -69,6 +89,8 @@ class TableFileSink(FileSink):
     replaces: bool = False
     # Says that a partition is complete; None for no such file.
     success_file: str | None = None
+    # When it is said; None: whenever files of the partition are committed.
+    commits: PartitionCommits | None = None
     bucket_assigner: Any = field(default_factory=BasePathBucketAssigner)
 
     takes_columns = True
@@ -79,7 +101,9 @@ class TableFileSink(FileSink):
     def create_committer(self) -> Committer:
         if not self.replaces and self.success_file is None:
             return super().create_committer()
-        return _PartitionCommitter(self.base_path, self.compactor, self.replaces, self.success_file)
+        return _PartitionCommitter(
+            self.base_path, self.compactor, self.replaces, self.success_file, self.commits is None
+        )
 
 
 class _ColumnWriter(FileSinkWriter):
@@ -89,6 +113,10 @@ class _ColumnWriter(FileSinkWriter):
         self._partitions = sink.partitions
         self._schema = schema_of(sink.partitions.fields)
         self._input_type = context.input_type
+        self._commits = sink.commits
+        # Folders that are not told to be complete, and when they were begun.
+        self._pending: dict[str, int] = {}
+        self._watermark = MIN_WATERMARK
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Takes rows in the form of columns too."""
@@ -102,15 +130,54 @@ class _ColumnWriter(FileSinkWriter):
             data = data.cast(self._schema, safe=False)
         for folder, rows, kinds in self._partitions.split(data, batch.kinds):
             self._bucket(folder).write(self._pieces(rows, kinds), now_ms)
+            if self._commits is not None:
+                self._pending.setdefault(folder, now_ms)
+
+    def write_watermark(self, watermark: int) -> None:
+        self._watermark = watermark
+
+    def prepare_commit(self) -> list[Any]:
+        """The files of partitions that are complete are closed, and followed by the news."""
+        complete = [each for each, begun_ms in self._pending.items() if self._is_complete(each, begun_ms)]
+        for folder in complete:
+            del self._pending[folder]
+            if folder in self._buckets:
+                self._held.add(folder, self._buckets[folder].prepare_commit(True))
+        return [*super().prepare_commit(), *map(CompletePartition, complete)]
+
+    def _is_complete(self, folder: str, begun_ms: int) -> bool:
+        assert self._commits is not None
+        if self._end_of_input:
+            return True
+        return self._commits.is_complete(folder, begun_ms, self._now_ms(), self._watermark)
+
+    def snapshot(self) -> list[Any]:
+        """The buckets, and what is not told yet."""
+        pending = [PendingPartitions(tuple(self._pending.items()))] if self._pending else []
+        return [*super().snapshot(), *pending]
+
+    def restore(self, states: list[Any]) -> None:
+        for state in states:
+            if isinstance(state, PendingPartitions):
+                self._pending.update(state.begun_ms)
+        super().restore([each for each in states if not isinstance(each, PendingPartitions)])
 
 
 class _PartitionCommitter(FileCommitter):
     """Replaces what folders held, and says that they are complete."""
 
-    def __init__(self, base_path: str, compactor: Compactor | None, replaces: bool, success_file: str | None) -> None:
+    def __init__(
+        self,
+        base_path: str,
+        compactor: Compactor | None,
+        replaces: bool,
+        success_file: str | None,
+        tells_every_commit: bool,
+    ) -> None:
         super().__init__(base_path, compactor)
         self._replaces = replaces
         self._success_file = success_file
+        self._tells_every_commit = tells_every_commit
         # What this job has put there stays.
         self._own: set[str] = set()
 
@@ -123,6 +190,9 @@ class _PartitionCommitter(FileCommitter):
             for folder in folders:
                 self._clear(storage, folder)
         super().commit(committables)
+        if not self._tells_every_commit:
+            complete = [each.folder for each in committables if isinstance(each, CompletePartition)]
+            folders = {storage.join(storage.root, folder) for folder in complete}
         for folder in folders if self._success_file else ():
             path = storage.join(folder, self._success_file or "")
             storage.delete(path)
@@ -135,8 +205,10 @@ class _PartitionCommitter(FileCommitter):
                 storage.delete(path)
 
 
-def _final_paths(committable: PendingFile | CompactRequest) -> list[str]:
+def _final_paths(committable: PendingFile | CompactRequest | CompletePartition) -> list[str]:
     """Where files of a commit may end up."""
+    if isinstance(committable, CompletePartition):
+        return []
     if isinstance(committable, PendingFile):
         return [committable.final_path]
     paths = [file.final_path for file in committable.files]

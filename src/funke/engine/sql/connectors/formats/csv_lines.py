@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.connectors.file_sink.csv_format import CsvDialect
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.formats.table.table_writer import LineFileWriter
-from funke.engine.sql.connectors.formats.value_writers import ValueText, plain_text
+from funke.engine.sql.connectors.formats.value_writers import ValueText, moment_texts, plain_text
 from funke.engine.sql.functions.values import to_values
 from funke.engine.types.logical.atomic_types import BooleanType, DecimalType, DoubleType, FloatType
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
@@ -43,7 +43,10 @@ class CsvLines(LineFileWriter):
         separator, null = self.dialect.separator, self.dialect.null_text
         cells = []
         for column, field, write in zip(batch.columns, self.fields, self._writers()):
-            values = to_values(column, field.data_type)
+            moments = moment_texts(column, field.data_type)
+            values: list[Any] = to_values(column, field.data_type) if moments is None else moments
+            if moments is not None:
+                write = self.dialect.quoting()
             cells.append([null if value is None else write(value) for value in values])
         return [f"{separator.join(row)}\n".encode() for row in zip(*cells)]
 

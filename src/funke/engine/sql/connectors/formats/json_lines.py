@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.formats.table.table_writer import LineFileWriter
-from funke.engine.sql.connectors.formats.value_writers import ValueText, plain_text
+from funke.engine.sql.connectors.formats.value_writers import ValueText, moment_texts, plain_text
 from funke.engine.sql.functions.values import to_values
 from funke.engine.types.logical.atomic_types import BooleanType, DecimalType, DoubleType, FloatType
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
@@ -36,15 +36,32 @@ class JsonLines(LineFileWriter):
 
     def __post_init__(self) -> None:
         # Refuses types that have no form here before there are rows.
-        self._line_writer()
+        for each in self.fields:
+            self._writer(each.data_type)
 
     def pieces(self, batch: Any, kinds: Any = None) -> list[bytes]:
-        columns = [to_values(column, each.data_type) for column, each in zip(batch.columns, self.fields)]
-        write = self._line_writer()
-        return [f"{write(row)}\n".encode() for row in zip(*columns)]
+        cells = [self._cells(column, each) for column, each in zip(batch.columns, self.fields)]
+        if self.ignores_nulls:
+            return [f"{{{','.join(filter(None, row))}}}\n".encode() for row in zip(*cells)]
+        return [f"{{{','.join(row)}}}\n".encode() for row in zip(*cells)]
 
-    def _line_writer(self) -> Callable[[Any], str]:
-        return self._fields_writer([(each.name, each.data_type) for each in self.fields])
+    @property
+    def _separator(self) -> str:
+        """Between day and time."""
+        return "T" if self.is_iso else " "
+
+    def _cells(self, column: Any, field: RowField) -> list[str]:
+        """What each object has of a column: a column at a time takes half as long as a row at a time."""
+        name, write = f"{_text(field.name)}:", self._writer(field.data_type)
+        values: list[Any] | None = moment_texts(column, field.data_type, self._separator)
+        if values is None:
+            values = to_values(column, field.data_type)
+        else:
+            write = _quoted
+        if not column.null_count:
+            return [name + write(value) for value in values]
+        nothing = "" if self.ignores_nulls else f"{name}null"
+        return [nothing if value is None else name + write(value) for value in values]
 
     def _fields_writer(self, fields: list[tuple[str, DataType]]) -> Callable[[Any], str]:
         named = [(f"{_text(name)}:", self._writer(data_type)) for name, data_type in fields]
@@ -75,7 +92,7 @@ class JsonLines(LineFileWriter):
             return self._map_writer(data_type)
         if isinstance(data_type, DecimalType) and self.has_plain_decimals:
             return lambda value: format(value, "f")
-        plain = plain_text(data_type, "T" if self.is_iso else " ")
+        plain = plain_text(data_type, self._separator)
         if plain is None:
             return str if isinstance(data_type, INTEGRAL) else _text
         if isinstance(data_type, (FloatType, DoubleType)):
@@ -104,5 +121,9 @@ class JsonLines(LineFileWriter):
         return self.null_key_literal if self.null_keys == "LITERAL" else None
 
 
-def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
+# Not json.dumps: what that makes anew for each text takes ten times as long as the text.
+_text: Callable[[str], str] = json.encoder.encode_basestring
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'

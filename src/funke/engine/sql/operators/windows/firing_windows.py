@@ -111,7 +111,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
     """Each window is a namespace of the state; rows are taken in a window at a time and sent in their order."""
 
     def __init__(self, spec: FireWindows) -> None:
-        super().__init__(spec.time)
+        super().__init__(spec.time, spec.keys)
         self._input = schema_of(spec.inputs)
         self._key_places = spec.keys
         self._key_types = [spec.inputs[place].type for place in spec.keys]

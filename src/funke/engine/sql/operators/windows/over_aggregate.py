@@ -18,6 +18,7 @@ from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentCo
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.operators.key_watch import KeyWatch
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.operators.windows.frames import frame_events, last_peers
 from funke.engine.sql.operators.windows.gathered_rows import window_kernel
@@ -73,6 +74,7 @@ class OverOperator(FunctionsOperator, KeyedColumnsOperator):
         self._output_schema = schema_of(spec.columns)
         types = [spec.inputs[each].type for each in spec.partition_by]
         self._keys = KeyColumns(spec.partition_by, types)
+        self._key_watch = KeyWatch(spec.partition_by)
         key_types = list(map(to_type_info, types))
         is_bounded = spec.preceding is not None
         self._kernels = [window_kernel(each.call, is_bounded) for each in spec.aggregates]
@@ -100,6 +102,7 @@ class OverOperator(FunctionsOperator, KeyedColumnsOperator):
     def process_columns(self, batch: ColumnBatch) -> None:
         """Takes in rows; those that the watermark has passed are dropped."""
         self.records_in += len(batch)
+        self._key_watch.look(batch.data)
         time, now = self._spec.time, self._clock.now_ms()
         timed, times = with_times(as_schema(batch, self._input), time, LocalTime(None), now)
         if not time.is_event_time:
@@ -112,6 +115,9 @@ class OverOperator(FunctionsOperator, KeyedColumnsOperator):
             self._late += int(np.count_nonzero(is_late))
             timed, times = timed.take(np.flatnonzero(~is_late)), times[~is_late]
         self._waiting.add(timed.with_timestamps(times))
+
+    def hottest_key(self) -> dict[str, Any]:
+        return self._key_watch.hottest()
 
     def process_watermark(self, watermark: int) -> None:
         """Processes the rows that it has passed, then passes it on."""

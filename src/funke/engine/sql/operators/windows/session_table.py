@@ -51,7 +51,7 @@ class SessionTableOperator(WindowOperator):
     """Keeps rows with their local times until their sessions close; kinds stay with their rows."""
 
     def __init__(self, spec: AddSessions) -> None:
-        super().__init__(spec.time)
+        super().__init__(spec.time, spec.keys)
         self._gap = spec.gap_ms
         self._keys = spec.keys
         self._input = schema_of(spec.inputs)

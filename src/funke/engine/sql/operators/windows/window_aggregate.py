@@ -88,7 +88,8 @@ class WindowAggregateOperator(WindowOperator):
     """Computes aggregates of windows and keys."""
 
     def __init__(self, spec: WindowAggregate, keys: tuple[int, ...]) -> None:
-        super().__init__(spec.time)
+        # Entries have every key once in each batch, however many rows it has.
+        super().__init__(spec.time, () if spec.is_partial else spec.keys)
         self._input = schema_of(spec.inputs)
         self._aggregates = Aggregates(keys, spec.aggregates, spec.has_retractions)
         self._has_retractions = spec.has_retractions

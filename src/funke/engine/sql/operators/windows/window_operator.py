@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorContext
 from funke.engine.sql.binding.window_relations import WindowTime
+from funke.engine.sql.operators.key_watch import KeyWatch
 from funke.engine.sql.operators.windows.local_time import LocalTime
 from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -19,8 +21,10 @@ class WindowOperator(Operator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, time: WindowTime) -> None:
+    def __init__(self, time: WindowTime, keys: Sequence[int] = ()) -> None:
+        """`keys` are the places of the columns that rows are sent by."""
         self.time = time
+        self._key_watch = KeyWatch(keys)
         self.local = LocalTime(time.zone)
         self._watermark = MIN_WATERMARK
         # Windows that end here or before are closed.
@@ -34,11 +38,15 @@ class WindowOperator(Operator):
     def process_columns(self, batch: ColumnBatch) -> None:
         """Takes in rows; those that have no open window are dropped."""
         self.records_in += len(batch)
+        self._key_watch.look(batch.data)
         now = 0
         if not self.time.is_event_time:
             now = self._clock.now_ms()
             self.on_processing_time(now)
         self.add_rows(batch, now)
+
+    def hottest_key(self) -> dict[str, Any]:
+        return self._key_watch.hottest()
 
     def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
         """Takes in rows that come now."""

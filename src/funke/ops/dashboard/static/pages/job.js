@@ -2,7 +2,7 @@
 import { html, useState } from "../view.js";
 import { now, useData } from "../data.js";
 import { href } from "../router.js";
-import { Copy, Failed, Num, Skeleton, Status, isEnded } from "../parts.js";
+import { Copy, Failed, Num, Skeleton, Status, isEnded, useCurrentInSight } from "../parts.js";
 import { coarse, duration, moment } from "../words.js";
 import { ActionDialog } from "./actions.js";
 import { GraphPage } from "./graph.js";
@@ -42,6 +42,7 @@ export function JobPage({ route, mainRef }) {
 function Head({ job, tab, features, onAction }) {
   const hasEnded = isEnded(job.state);
   const canCancel = !hasEnded && features?.["web-cancel"] !== false;
+  const tabs = useCurrentInSight(tab);
   const parallelism = Math.max(0, ...job.vertices.map((vertex) => vertex.parallelism));
   return html`<div class="job-head">
     <div class="job-title"><span class="job-name">${job.name}</span><${Status} state=${job.state} />
@@ -55,6 +56,6 @@ function Head({ job, tab, features, onAction }) {
       <span>${job["job-type"]?.toLowerCase()}</span>${parallelism ? html`<span>parallelism ${parallelism}</span>` : null}
       <span title=${moment(job["start-time"])}>started ${coarse(now() - job["start-time"])} ago</span>
       ${hasEnded ? html`<span title=${moment(job["end-time"])}>ran for <${Num} value=${job.duration} as=${duration} unit="ms" /></span><span>from its history</span>` : null}</div>
-    <nav class="nav tabs" aria-label="Pages of the job">${TABS.map(([name, title]) => html`<a key=${name} href=${href(["jobs", job.jid, name])} aria-current=${name === tab ? "page" : undefined}>${title}</a>`)}</nav>
+    <nav class="nav tabs" ref=${tabs} aria-label="Pages of the job">${TABS.map(([name, title]) => html`<a key=${name} href=${href(["jobs", job.jid, name])} aria-current=${name === tab ? "page" : undefined}>${title}</a>`)}</nav>
   </div>`;
 }

@@ -42,7 +42,7 @@ function Subtasks({ vertex, pressure, marks, late, isLive }) {
       ...(pressure.subtasks.some((each) => each.ratio > 0.005) ? [{ label: "Backp.", title: "backpressured", show: (each) => html`<${Share} kind="back" part=${load(each)?.ratio} text=${percent(load(each)?.ratio)} />` }] : [])] : []),
     ...(marks.length ? [{ label: "Watermark", isNumber: true, show: (each) => { const mark = ofSubtask(marks, each.subtask); return isNumber(mark) ? html`<span title=${watermark(mark)}>${mark > 9e15 ? "end" : `−${coarse(Math.max(0, now() - mark))}`}</span>` : "–"; } }] : []),
     ...(hasLate ? [{ label: "Late", isNumber: true, show: (each) => count(ofSubtask(late, each.subtask)) }] : []),
-    { label: "Where", kind: "tight", show: (each) => html`<span class="muted">${each.endpoint}${isNumber(each.slot) ? ` · slot ${each.slot}` : ""}${each.attempt ? ` · attempt ${each.attempt}` : ""}</span>` },
+    { label: "Where", show: (each) => html`<span class="muted where">${[each.endpoint, isNumber(each.slot) ? `slot ${each.slot}` : "", each.attempt ? `attempt ${each.attempt}` : ""].filter(Boolean).map((part, index, all) => html`<span>${part}${index < all.length - 1 ? " ·" : ""}</span> `)}</span>` },
   ];
   const even = skew && skew.factor >= 1.5 ? `${percent(skew.share)} of the records go to subtask ${skew.subtask}` : skew ? "evenly spread" : "";
   return html`<${Section} title=${plural(vertex.subtasks.length, "subtask")} aside=${even}><${Table} isGrid label="Subtasks" rows=${vertex.subtasks} keyOf=${(each) => each.subtask} columns=${columns} /><//>`;

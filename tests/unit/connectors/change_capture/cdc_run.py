@@ -1,4 +1,4 @@
-"""Runs the CDC source as a job does, without a job: subtasks, checkpoints in the middle of anything, kills."""
+"""Runs a source of changes as a job does, without a job: subtasks, checkpoints in the middle of anything, kills."""
 
 from __future__ import annotations
 
@@ -84,13 +84,20 @@ class CdcRun:
         self._checkpoints += 1
         state = self.enumerator.snapshot()
         unfinished = [
-            (Split(each[0].id, each[0].payload, each[0].is_last), each[1]) for given in self.given for each in given
+            self._left(reader, split, records)
+            for reader, given in zip(self.readers, self.given)
+            for split, records, _ in given
         ]
         if is_completed:
             self._saved = cloudpickle.loads(cloudpickle.dumps((state, unfinished, len(self.changes))))
             self.enumerator.notify_checkpoint_complete(self._checkpoints)
         else:
             self.enumerator.notify_checkpoint_aborted(self._checkpoints)
+
+    @staticmethod
+    def _left(reader, split, records):
+        rest = reader.rest(split, records)
+        return (Split(split.id, split.payload, split.is_last), records) if rest is None else (rest, 0)
 
     def kill(self):
         self.close()

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from funke.engine.connectors.postgres_cdc.settings import FinishedChunk
-from funke.engine.connectors.postgres_cdc.visibility import Visibility
+from funke.engine.connectors.change_capture.parts import FinishedChunk
 
-__all__ = ["Seam", "TableSeam"]
+__all__ = ["Seam", "Sight", "TableSeam"]
+
+
+class Sight(Protocol):
+    """What the transaction that read a chunk saw."""
+
+    def sees(self, transaction: Any) -> bool:
+        """Whether what a transaction did was there."""
 
 
 @dataclass(frozen=True)
@@ -30,24 +36,24 @@ class TableSeam:
 class Seam:
     """A change is left out if the transaction that made it was seen when the rows of its key were read.
 
-    Unlike positions in the log this is exact: whether a transaction was seen depends on its number alone.
+    This is exact: no change between two positions of the log has to be looked at twice.
     """
 
-    def __init__(self, chunks: Sequence[FinishedChunk]) -> None:
+    def __init__(self, chunks: Sequence[FinishedChunk], to_sight: Callable[[str], Sight]) -> None:
         numbers = {text: number for number, text in enumerate(dict.fromkeys(each.seen for each in chunks))}
-        self._seen = [Visibility.from_text(text) for text in numbers]
-        parts: dict[tuple[str, str], list[FinishedChunk]] = {}
+        self._seen = [to_sight(text) for text in numbers]
+        parts: dict[str, list[FinishedChunk]] = {}
         for each in chunks:
-            parts.setdefault((each.chunk.table.schema, each.chunk.table.name), []).append(each)
+            parts.setdefault(each.chunk.table.path, []).append(each)
         self._tables = {table: _table_seam(sorted(found, key=_order), numbers) for table, found in parts.items()}
 
-    def snapshots_that_see(self, transaction: int) -> Any:
+    def snapshots_that_see(self, transaction: Any) -> Any:
         """For each snapshot, whether it has seen a transaction."""
         return np.array([each.sees(transaction) for each in self._seen], bool)
 
-    def table(self, schema: str, name: str) -> TableSeam | None:
+    def table(self, path: str) -> TableSeam | None:
         """How a table was read; None if it was not."""
-        return self._tables.get((schema, name))
+        return self._tables.get(path)
 
 
 def _table_seam(parts: Sequence[FinishedChunk], snapshots: Mapping[str, int]) -> TableSeam:

@@ -1,0 +1,55 @@
+"""What the log does not say and the server is asked for."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+from funke.engine.connectors.jdbc.sql_text import to_format_style
+from funke.engine.connectors.mysql_cdc.preparation import columns_of, rows
+from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings, MySqlColumn, MySqlTable
+
+__all__ = ["ServerQuestions"]
+
+_KEYS_AT_ONCE = 500
+
+
+class ServerQuestions:
+    """Holds a connection once something is asked."""
+
+    def __init__(self, settings: MySqlCdcSettings) -> None:
+        self._settings = settings
+        self._connection: Any = None
+
+    def columns(self, table: MySqlTable) -> tuple[MySqlColumn, ...]:
+        return columns_of(self._connected(), table.database, table.name)
+
+    def names_are_logged(self) -> bool:
+        found = rows(self._connected(), "SHOW GLOBAL VARIABLES LIKE 'binlog_row_metadata'")
+        return bool(found) and found[0][1].upper() == "FULL"
+
+    def chunks(self, table: MySqlTable, lows: Sequence[Any], keys: Sequence[str | None]) -> Sequence[int]:
+        """The server alone knows the order of texts in its languages."""
+        distinct = [each for each in dict.fromkeys(keys) if each is not None]
+        numbers: dict[str | None, int] = {None: 0}
+        bounds = " UNION ALL ".join(f"SELECT {table.chunk_value} AS low" for _ in lows)
+        for at in range(0, len(distinct), _KEYS_AT_ONCE):
+            some = distinct[at : at + _KEYS_AT_ONCE]
+            asked = " UNION ALL ".join(f"SELECT {n} AS n, {table.chunk_value} AS v" for n in range(len(some)))
+            query = (
+                f"SELECT k.n, COUNT(l.low) FROM ({asked}) AS k LEFT JOIN ({bounds}) AS l ON l.low <= k.v GROUP BY k.n"
+            )
+            found = rows(self._connected(), to_format_style(query), (*some, *lows))
+            numbers |= {some[int(n)]: int(count) for n, count in found}
+        return [numbers[each] for each in keys]
+
+    def _connected(self) -> Any:
+        if self._connection is None:
+            self._connection = self._settings.connect()
+        return self._connection
+
+    def close(self) -> None:
+        if self._connection is not None:
+            with contextlib.suppress(self._settings.database.error):
+                self._connection.close()

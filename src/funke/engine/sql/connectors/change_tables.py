@@ -1,0 +1,127 @@
+"""What tables share whose rows are those of a database's tables, with everything that changes in them."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.connectors.source import Source
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.graph.operations import CustomOperator
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.connectors.table_option import OptionValues, TableOption
+from funke.engine.sql.connectors.table_sink import ALL_CHANGES
+from funke.engine.sql.connectors.table_source import INSERTS, SourceTaker, TableSource
+from funke.engine.sql.operators.batch_elements import unpack_batches
+from funke.engine.sql.stream_types import row_type_of
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.row_type import RowField
+    from funke.engine.types.row import RowKind
+
+__all__ = [
+    "CHUNK",
+    "CHUNK_KEY",
+    "HEARTBEAT",
+    "HOST",
+    "NO_EFFECT",
+    "PASSWORD",
+    "SKIPPED",
+    "TIMEOUT",
+    "ChangeTableSource",
+    "check_shared",
+    "has_checkpoints",
+]
+
+HOST = TableOption("hostname", description="The host of the server.")
+PASSWORD = TableOption("password", description="The password; not shown anywhere.")
+CHUNK = TableOption(
+    "scan.incremental.snapshot.chunk.size", "Integer", "8096", "About so many rows are read as one part."
+)
+CHUNK_KEY = TableOption(
+    "scan.incremental.snapshot.chunk.key-column", description="The column of the primary key by which parts are cut."
+)
+HEARTBEAT = TableOption(
+    "heartbeat.interval",
+    "Duration",
+    "30 s",
+    "How often the server hears of an idle job.",
+    older_keys=("heartbeat.interval.ms",),
+)
+TIMEOUT = TableOption("connect.timeout", "Duration", "30 s", "How long connecting may take.")
+SKIPPED = TableOption(
+    "debezium.skipped.operations",
+    description="'t' goes on when a table is truncated, whose rows stay in the results; without it that is an error.",
+)
+NO_EFFECT = tuple(
+    TableOption(key, kind, default, "Has no effect here.")
+    for key, kind, default in (
+        ("scan.incremental.snapshot.enabled", "Boolean", "true"),
+        ("scan.incremental.snapshot.backfill.skip", "Boolean", "false"),
+        ("scan.incremental.close-idle-reader.enabled", "Boolean", "false"),
+        ("scan.snapshot.fetch.size", "Integer", "1024"),
+        ("chunk-meta.group.size", "Integer", "1000"),
+        ("chunk-key.even-distribution.factor.upper-bound", "Double", "1000.0"),
+        ("chunk-key.even-distribution.factor.lower-bound", "Double", "0.05"),
+        ("connect.max-retries", "Integer", "3"),
+        ("connection.pool.size", "Integer", "20"),
+    )
+)
+
+
+def check_shared(values: OptionValues, patterns: Iterable[TableOption]) -> None:
+    """Refuses values that make no sense, whichever the database is."""
+    if values[CHUNK] < 2:
+        raise ValidationException(f"The value of '{CHUNK.key}' must be larger than 1, but is {values[CHUNK]}.")
+    if values[SKIPPED] not in (None, "t", "none"):
+        raise UnsupportedFeatureError(f"'{SKIPPED.key}' = '{values[SKIPPED]}'", "it may be 't' or 'none'")
+    for option in patterns:
+        try:
+            re.compile(values[option])
+        except re.error as error:
+            raise ValidationException(f"'{option.key}' = '{values[option]}' is no pattern: {error}") from None
+
+
+def has_checkpoints(configuration: Mapping[str, Any]) -> bool:
+    """Whether several subtasks may read a table's rows: changes wait for a checkpoint behind them."""
+    return configuration.get("execution.checkpointing.interval") not in (None, "", "0", "0 ms", "0s")
+
+
+@dataclass(frozen=True)
+class ChangeTableSource(TableSource):
+    """Rows and changes of tables."""
+
+    settings: Any
+
+    @property
+    @abstractmethod
+    def fields(self) -> tuple[RowField, ...]:
+        """The columns of the rows that are given."""
+
+    @abstractmethod
+    def create_source(self) -> Source: ...
+
+    @property
+    def kinds(self) -> frozenset[RowKind]:  # type: ignore[override]
+        return INSERTS if self.is_bounded else ALL_CHANGES
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(Column(each.name, each.data_type) for each in self.fields)
+
+    @property
+    def is_bounded(self) -> bool:
+        return bool(self.settings.start_mode == "snapshot")
+
+    def with_metadata(self, columns: Sequence[tuple[str, str]]) -> ChangeTableSource:
+        return replace(self, settings=replace(self.settings, metadata=tuple(columns)))
+
+    def stream(self, env: SourceTaker, columns: Sequence[Column]) -> Any:
+        """A record of the source is a batch of rows: its parts are read as a whole, or not at all."""
+        batches = env._add_source(self.create_source(), f"{self.summary} Source", None)
+        unpacked = batches._transform(CustomOperator(unpack_batches), self.summary, row_type_of(columns))
+        return batches._keeping_parallelism(unpacked)

@@ -1,0 +1,68 @@
+"""When a partition is told to be complete: some time after its own time, or after it was begun."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from funke.engine.flink_exceptions import TableException
+from funke.engine.sql.functions.time_texts import parse_formatted, parse_timestamp
+
+__all__ = ["CompletePartition", "PartitionCommits", "PendingPartitions"]
+
+
+@dataclass(frozen=True)
+class CompletePartition:
+    """The folder of a partition whose files are all there; travels to the committer behind them."""
+
+    folder: str
+
+
+@dataclass(frozen=True)
+class PendingPartitions:
+    """Folders that are not told yet, each with the time when it was begun; part of a writer's state."""
+
+    begun_ms: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class PartitionCommits:
+    """The rule of a table."""
+
+    # By the watermark, else by the clock.
+    is_by_event_time: bool
+    delay_ms: int = 0
+    # How the values of a partition make a text that is a time: '$day $hour:00:00'; the first value by default.
+    pattern: str | None = None
+    # How that text is written, as Java's DateTimeFormatter says; yyyy-MM-dd [HH:mm:ss] by default.
+    formatter: str | None = None
+    zone: datetime.tzinfo = datetime.timezone.utc
+
+    def is_complete(self, folder: str, begun_ms: int, now_ms: int, watermark: int) -> bool:
+        """Whether nothing is waited for any more."""
+        if self.is_by_event_time:
+            return watermark > self.time_ms(folder) + self.delay_ms
+        return now_ms > begun_ms + self.delay_ms
+
+    def time_ms(self, folder: str) -> int:
+        """The time of a partition."""
+        text = self._time_text(_values_of(folder))
+        moment = parse_timestamp(text) if self.formatter is None else parse_formatted(text, self.formatter)
+        if moment is None:
+            raise TableException(f"the partition '{folder}' has no time: '{text}' could not be parsed")
+        return round(moment.replace(tzinfo=self.zone).timestamp() * 1000)
+
+    def _time_text(self, values: Mapping[str, str]) -> str:
+        if self.pattern is None:
+            return next(iter(values.values()), "")
+        text = self.pattern
+        for name, value in values.items():
+            text = text.replace(f"${name}", value)
+        return text
+
+
+def _values_of(folder: str) -> dict[str, str]:
+    parts = (each.partition("=") for each in folder.split("/"))
+    return {unquote(name): unquote(value) for name, _, value in parts}

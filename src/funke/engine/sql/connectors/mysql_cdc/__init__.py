@@ -1,0 +1,3 @@
+"""Tables of MySQL and MariaDB with their changes."""
+
+from __future__ import annotations

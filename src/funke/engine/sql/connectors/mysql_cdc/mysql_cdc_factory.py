@@ -1,0 +1,188 @@
+"""The connector mysql-cdc: its options, and what reads its tables."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+from zoneinfo import ZoneInfo
+
+from funke.engine.connectors.jdbc.jdbc_url import mysql_parameters
+from funke.engine.connectors.jdbc.mysql_database import MySqlDatabase
+from funke.engine.connectors.mysql_cdc.change_rows import METADATA, output_fields
+from funke.engine.connectors.mysql_cdc.log_position import LogPosition
+from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings
+from funke.engine.connectors.mysql_cdc.source import MySqlCdcSource
+from funke.engine.errors import SourceError
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.connectors.change_tables import (
+    CHUNK,
+    CHUNK_KEY,
+    HEARTBEAT,
+    HOST,
+    NO_EFFECT,
+    PASSWORD,
+    SKIPPED,
+    TIMEOUT,
+    ChangeTableSource,
+    check_shared,
+    has_checkpoints,
+)
+from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
+from funke.engine.sql.connectors.table_option import OptionValues, TableOption
+from funke.engine.types.logical.row_type import RowField
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.data_type import DataType
+
+__all__ = ["MySqlCdcFactory", "MySqlCdcTableSource"]
+
+_PORT = TableOption("port", "Integer", "3306", "Its port.")
+_USER = TableOption(
+    "username",
+    description="Who connects; needs SELECT, REPLICATION SLAVE and REPLICATION CLIENT, on MySQL also LOCK TABLES.",
+)
+_DATABASE = TableOption("database-name", description="A pattern that whole names of databases match.")
+_TABLE = TableOption(
+    "table-name", description="A pattern that whole names of tables match; several may have the columns."
+)
+_SERVER_ID = TableOption(
+    "server-id",
+    description="The number that the server knows the reader of its log by, which no other reader may have; of a range "
+    "like '5400-5408' the first. Without it, one of 5400 to 6400 by chance.",
+)
+_ZONE = TableOption(
+    "server-time-zone",
+    default="UTC",
+    description="The zone of TIMESTAMP columns that are declared as TIMESTAMP, and of DATETIME columns that are "
+    "declared as TIMESTAMP_LTZ.",
+)
+_START = TableOption(
+    "scan.startup.mode",
+    "Enum",
+    "initial",
+    "Reads the tables and then the log; the log from its first file, from now on, from a position or from a time on; "
+    "or the tables alone.",
+    ("initial", "earliest-offset", "latest-offset", "specific-offset", "timestamp", "snapshot"),
+)
+_FILE = TableOption(
+    "scan.startup.specific-offset.file", description="The file of the log that 'specific-offset' means."
+)
+_POS = TableOption("scan.startup.specific-offset.pos", "Long", None, "The place in this file.")
+_TIME = TableOption("scan.startup.timestamp-millis", "Long", None, "The time that 'timestamp' means.")
+# Parameters of Java's driver: sslMode, useSSL and what else its URLs may hold here.
+_PROPERTIES = "jdbc.properties"
+_RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*\d+\s*)?")
+
+
+class MySqlCdcFactory(TableFactory):
+    identifier = "mysql-cdc"
+    purpose = (
+        "Tables of MySQL and MariaDB and everything that changes in them: rows that are there, then the binary log. "
+        "Needs `binlog_format = ROW` and the driver PyMySQL (`funke[mysql]`). Options `jdbc.properties.…` are "
+        "parameters as in the URLs of the connector jdbc: `jdbc.properties.sslMode`."
+    )
+    reads = True
+    free_prefixes = (f"{_PROPERTIES}.",)
+    required_options = (HOST, _USER, PASSWORD, _DATABASE, _TABLE)
+    optional_options = (
+        _PORT,
+        _SERVER_ID,
+        _ZONE,
+        _START,
+        _FILE,
+        _POS,
+        _TIME,
+        CHUNK,
+        CHUNK_KEY,
+        HEARTBEAT,
+        TIMEOUT,
+        SKIPPED,
+        *NO_EFFECT,
+    )
+
+    def create_source(self, context: TableContext) -> MySqlCdcTableSource:
+        values = context.values
+        check_shared(values, (_DATABASE, _TABLE))
+        database = MySqlDatabase(
+            {
+                "host": values[HOST],
+                "port": values[_PORT],
+                "user": values[_USER],
+                "password": values[PASSWORD],
+                "connect_timeout": max(1, values[TIMEOUT].to_millis() // 1000),
+                **mysql_parameters(values.behind(_PROPERTIES).texts.items()),
+            }
+        )
+        settings = MySqlCdcSettings(
+            database,
+            values[_DATABASE],
+            values[_TABLE],
+            tuple(RowField(each.name, each.type) for each in context.columns),
+            _server_id(values[_SERVER_ID]),
+            _zone(values[_ZONE]),
+            values[_START],
+            _position(values),
+            _time_ms(values),
+            values[CHUNK],
+            values[CHUNK_KEY],
+            values[HEARTBEAT].to_millis(),
+            values[SKIPPED] == "t",
+            has_checkpoints(context.configuration),
+        )
+        return MySqlCdcTableSource(settings)
+
+
+def _server_id(text: str | None) -> int:
+    if text is None:
+        return random.randint(5400, 6400)
+    found = _RANGE.fullmatch(text)
+    if found is None or not 0 < int(found[1]) < 1 << 32:
+        raise ValidationException(f"The server id '{text}' is not a valid numeric, like '5400' or '5400-5408'.")
+    return int(found[1])
+
+
+def _zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        if not re.fullmatch(r"[+-]\d\d:\d\d", name):
+            raise ValidationException(f"'{_ZONE.key}' = '{name}' is no time zone like 'Europe/Berlin'.") from None
+    return name
+
+
+def _position(values: OptionValues) -> LogPosition | None:
+    if values[_START] != "specific-offset":
+        return None
+    if values[_FILE] is None or values[_POS] is None:
+        raise ValidationException(f"'specific-offset' needs '{_FILE.key}' and '{_POS.key}'.")
+    try:
+        return LogPosition.of(values[_FILE], values[_POS])
+    except SourceError as error:
+        raise ValidationException(str(error)) from None
+
+
+def _time_ms(values: OptionValues) -> int:
+    if values[_START] != "timestamp":
+        return 0
+    if values[_TIME] is None:
+        raise ValidationException(f"'timestamp' needs '{_TIME.key}'.")
+    return int(values[_TIME])
+
+
+@dataclass(frozen=True)
+class MySqlCdcTableSource(ChangeTableSource):
+    """Rows and changes of tables of MySQL and MariaDB."""
+
+    settings: MySqlCdcSettings
+    summary = "mysql-cdc"
+    metadata: ClassVar[Mapping[str, DataType]] = METADATA
+
+    @property
+    def fields(self) -> tuple[RowField, ...]:
+        return output_fields(self.settings)
+
+    def create_source(self) -> MySqlCdcSource:
+        return MySqlCdcSource(self.settings)

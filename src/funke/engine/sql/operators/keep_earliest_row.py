@@ -1,0 +1,125 @@
+"""Sends the earliest row of each key, once the watermark has passed it: no earlier one can come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.formats.column_types import to_type_info
+from funke.engine.operators.operator import MIN_WATERMARK, TaskInfo
+from funke.engine.sql.binding.ranks import Deduplication
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.operators.calculate import as_schema, schema_of
+from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.operators.windows.row_buffer import RowBuffer
+from funke.engine.sql.state.keyed_columns import ColumnLayout
+from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
+from funke.engine.state.operator_state import OperatorStateSnapshot
+from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.types.columns.column_batch import ColumnBatch
+
+__all__ = ["KeepEarliestRow"]
+
+
+@dataclass(frozen=True)
+class KeepEarliestRow:
+    """Makes the operator for a subtask."""
+
+    columns: tuple[Column, ...]
+    keys: tuple[int, ...]
+    rowtime: int
+    ttl_ms: int = 0
+
+    @staticmethod
+    def of(relation: Deduplication) -> KeepEarliestRow:
+        """What a subtask has to know of a deduplication."""
+        assert relation.rowtime is not None
+        return KeepEarliestRow(relation.columns, relation.keys, relation.rowtime, relation.ttl_ms)
+
+    def __call__(self, task: TaskInfo) -> KeepEarliestRowOperator:
+        return KeepEarliestRowOperator(self)
+
+
+class KeepEarliestRowOperator(KeyedColumnsOperator):
+    """Rows wait in memory; state knows the keys whose row was sent. As in Flink late rows are left out."""
+
+    def __init__(self, spec: KeepEarliestRow) -> None:
+        self._spec = spec
+        self._schema = schema_of(spec.columns)
+        types = [spec.columns[place].type for place in spec.keys]
+        self._keys = KeyColumns(spec.keys, types)
+        self._waiting = RowBuffer("waiting-rows", spec.keys, list(map(to_type_info, types)))
+        self._watermark = MIN_WATERMARK
+        self._late = 0
+
+    def layout(self) -> ColumnLayout:
+        return ColumnLayout("sent", lambda count: (np.zeros(count, np.bool_),), self._spec.ttl_ms)
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Keeps the first of the earliest rows of each key, unless one was sent."""
+        self.records_in += len(batch)
+        batch = as_schema(batch, self._schema)
+        column = batch.data.column(self._spec.rowtime)
+        times = np.asarray(column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.int64()).fill_null(0))
+        in_time = np.flatnonzero(times >= self._watermark)
+        self._late += len(batch) - len(in_time)
+        if len(in_time):
+            self._waiting.add(self._first_ones(batch.with_timestamps(times).take(in_time)))
+
+    def _first_ones(self, rows: ColumnBatch) -> ColumnBatch:
+        """The earliest row of each key that has none yet, by their times."""
+        assert rows.timestamps is not None
+        rows = rows.take(rows.timestamps.argsort(kind="stable"))
+        codes, keys = self._keys.encode(rows.data)
+        # Keys are numbered in the order of their first rows.
+        first = np.unique(codes, return_index=True)[1]
+        return rows.take(np.sort(first[~self.state.fetch(keys).is_known]))
+
+    def process_watermark(self, watermark: int) -> None:
+        """Sends the rows that it has passed, then itself."""
+        self._watermark = watermark
+        first = self._waiting.first_time()
+        if first is not None and first <= watermark:
+            rows = self._waiting.all()
+            assert rows is not None and rows.timestamps is not None
+            self._tell(self._first_ones(self._waiting.take_out(rows.timestamps <= watermark)))
+        super().process_watermark(watermark)
+
+    def _tell(self, rows: ColumnBatch) -> None:
+        if len(rows):
+            _, keys = self._keys.encode(rows.data)
+            fetched = self.state.fetch(keys)
+            self.state.store(fetched, (np.ones(len(rows), np.bool_),))
+            self.output.emit_columns(rows)
+
+    # Snapshots
+
+    def snapshot(self) -> OperatorStateSnapshot:
+        return OperatorStateSnapshot(unions={"watermark": [self._watermark]})
+
+    def restore(self, state: OperatorStateSnapshot) -> None:
+        self._watermark = min(state.unions["watermark"])
+
+    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
+        yield from super().snapshot_keyed()
+        yield from self.snapshot_timers()
+
+    def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
+        """The rows, which are never in the files of a backend."""
+        yield from self._waiting.snapshot_parts(self.context.task.max_parallelism)
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        every = list(parts)
+        self._waiting.restore(every)
+        own = self.layout().name
+        super().restore_keyed(
+            (group, GroupPart({name: table for name, table in part.tables.items() if name.name == own}, [], []))
+            for group, part in every
+        )
+
+    def metrics(self) -> dict[str, Any]:
+        return {**super().metrics(), "numLateRecordsDropped": self._late}

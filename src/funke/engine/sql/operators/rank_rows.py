@@ -1,0 +1,316 @@
+"""Knows the first rows of each key by an order and says how they change, as rows come, are replaced, or go.
+
+Flink's rules: rows that are equal by the order stand as they came. Where the number of a row is told, or the first ones
+are left out, each number whose row is another one changes; else the row that leaves is deleted, the new one inserted.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from math import isnan
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.operators.operator import TaskInfo
+from funke.engine.sql.binding.ranks import Deduplication, Rank, RankStrategy
+from funke.engine.sql.binding.relations import Column, SortKey
+from funke.engine.sql.operators.aggregate import signs_of
+from funke.engine.sql.operators.calculate import as_schema, schema_of
+from funke.engine.sql.operators.keep_earliest_row import KeepEarliestRow
+from funke.engine.sql.operators.keep_one_row import KeepOneRow
+from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.operators.stream_orders import KeepTopRows
+from funke.engine.sql.state.keyed_columns import ColumnLayout
+from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
+from funke.engine.sql.state.stored_rows import to_plain
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.row import RowKind
+
+__all__ = ["RankRows", "RankRowsOperator", "first_rows", "one_of_each"]
+
+_INSERT, _BEFORE, _AFTER, _DELETE = (
+    kind.value for kind in (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
+)
+# Stands for NaN, which is not equal to itself.
+_NAN = "NaN"
+
+# What rows of a key are sorted by, and their values.
+Entry = tuple[tuple[Any, ...], tuple[Any, ...]]
+_sorted_by: Callable[[Entry], tuple[Any, ...]] = itemgetter(0)
+
+
+@dataclass(frozen=True)
+class RankRows:
+    """Makes the operator of a rank for a subtask."""
+
+    inputs: tuple[Column, ...]
+    columns: tuple[Column, ...]
+    keys: tuple[int, ...]
+    order: tuple[SortKey, ...]
+    first: int
+    last: int
+    has_number: bool
+    strategy: RankStrategy
+    row_key: tuple[int, ...]
+    sends_before: bool
+    ttl_ms: int = 0
+
+    @staticmethod
+    def of(rank: Rank) -> RankRows:
+        """What a subtask has to know of a rank."""
+        return RankRows(
+            rank.input.columns,
+            rank.columns,
+            rank.keys,
+            rank.order,
+            rank.first,
+            rank.last,
+            rank.has_number,
+            rank.strategy,
+            rank.row_key,
+            rank.sends_before,
+            rank.ttl_ms,
+        )
+
+    def __call__(self, task: TaskInfo) -> RankRowsOperator:
+        return RankRowsOperator(self)
+
+
+def first_rows(rank: Rank) -> KeepOneRow | KeepTopRows | RankRows:
+    """What makes the operator of a rank: the first row alone, and rows that stay, are simpler than others."""
+    if rank.first == rank.last == 1 and rank.strategy is not RankStrategy.RETRACT:
+        return KeepOneRow.of_rank(rank)
+    if rank.is_limit and rank.first == 1 and rank.strategy is RankStrategy.APPEND:
+        return KeepTopRows(rank.columns, rank.order, rank.last)
+    return RankRows.of(rank)
+
+
+def one_of_each(relation: Deduplication) -> KeepOneRow | KeepEarliestRow:
+    """What makes the operator of a deduplication: the earliest row is known when the watermark has passed it."""
+    if relation.rowtime is not None and not relation.keeps_last:
+        return KeepEarliestRow.of(relation)
+    return KeepOneRow.of_deduplication(relation)
+
+
+@dataclass
+class _Changes:
+    """What is sent: kinds, rows with their numbers, and the row of the input that each change comes from."""
+
+    spec: RankRows
+    kinds: list[int] = field(default_factory=list)
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    sources: list[int] = field(default_factory=list)
+    source: int = 0
+
+    def add(self, kind: int, entry: Entry, number: int) -> None:
+        """A change of the row with a number, if that is told."""
+        if self.spec.first <= number <= self.spec.last and (kind != _BEFORE or self.spec.sends_before):
+            self.kinds.append(kind)
+            self.rows.append((*entry[1], number) if self.spec.has_number else entry[1])
+            self.sources.append(self.source)
+
+    def replace(self, before: list[Entry], after: list[Entry], start: int, end: int) -> None:
+        """Changes of the places from `start` to before `end`."""
+        for place in range(start, end):
+            self.add(_BEFORE, before[place], place + 1)
+            self.add(_AFTER, after[place], place + 1)
+
+
+class RankRowsOperator(KeyedColumnsOperator):
+    """Takes rows one by one: where each one stands depends on those before it."""
+
+    def __init__(self, spec: RankRows) -> None:
+        self._spec = spec
+        self._input, self._output_schema = schema_of(spec.inputs), schema_of(spec.columns)
+        self._keys = KeyColumns(spec.keys, [spec.inputs[place].type for place in spec.keys])
+        # The without-number way cannot tell rows behind an offset.
+        self._tells_numbers = spec.has_number or spec.first > 1
+        self._row_key = itemgetter(*spec.row_key) if spec.row_key else None
+        takes_in = {
+            RankStrategy.APPEND: self._append,
+            RankStrategy.UPDATE: self._update,
+            RankStrategy.RETRACT: self._insert,
+        }
+        self._take_in = takes_in[spec.strategy]
+
+    def layout(self) -> ColumnLayout:
+        return ColumnLayout("ranked-rows", _create, self._spec.ttl_ms)
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Takes rows in, or back, and sends what changes."""
+        self.records_in += len(batch)
+        if not len(batch):
+            return
+        batch = as_schema(batch, self._input)
+        codes, keys = self._keys.encode(batch.data)
+        fetched = self.state.fetch(keys)
+        (known,) = fetched.columns
+        signs = signs_of(batch)
+        changes = _Changes(self._spec)
+        steps = [1] * len(batch) if signs is None else signs.tolist()
+        for source, (code, step, entry) in enumerate(zip(codes.tolist(), steps, self._entries(batch.data))):
+            changes.source = source
+            (self._take_in if step > 0 else self._remove)(known[code], entry, changes)
+        self.state.store(fetched, (known,), np.fromiter(map(bool, known), np.bool_, len(known)))
+        self._send(batch, changes)
+
+    def _entries(self, data: Any) -> Iterator[Entry]:
+        columns = [_plain_values(column) for column in data.columns]
+        return zip(_sort_tuples(data, self._spec.order), zip(*columns))
+
+    # Rows that come
+
+    def _append(self, known: list[Entry], entry: Entry, changes: _Changes) -> None:
+        """A row that stays: those behind the last number never come back."""
+        if len(known) < self._spec.last or (known and entry[0] < known[-1][0]):
+            self._insert(known, entry, changes)
+            del known[self._spec.last :]
+
+    def _insert(self, known: list[Entry], entry: Entry, changes: _Changes) -> None:
+        last, place = self._spec.last, bisect_right(known, entry[0], key=_sorted_by)
+        if not self._tells_numbers:
+            known.insert(place, entry)
+            if place < last:
+                if len(known) > last:
+                    changes.add(_DELETE, known[last], last)
+                changes.add(_INSERT, entry, place + 1)
+            return
+        before = known[:last]
+        known.insert(place, entry)
+        changes.replace(before, known, place, len(before))
+        if len(known) <= last:
+            changes.add(_INSERT, known[-1], len(known))
+
+    def _update(self, known: list[Entry], entry: Entry, changes: _Changes) -> None:
+        """A row that replaces the one with the same key, if that is among the first."""
+        assert self._row_key is not None
+        key = self._row_key(entry[1])
+        place = next((at for at, each in enumerate(known) if self._row_key(each[1]) == key), None)
+        if place is None:
+            self._append(known, entry, changes)
+            return
+        old, before = known[place], known[:]
+        if old[0] == entry[0]:
+            known[place] = entry
+            at = place
+        else:
+            del known[place]
+            at = bisect_right(known, entry[0], key=_sorted_by)
+            known.insert(at, entry)
+        if self._tells_numbers:
+            # As in Flink: first what all of them were.
+            moved = range(min(at, place), max(at, place) + 1)
+            for number in moved:
+                changes.add(_BEFORE, before[number], number + 1)
+            for number in moved:
+                changes.add(_AFTER, known[number], number + 1)
+        else:
+            changes.add(_BEFORE, old, place + 1)
+            changes.add(_AFTER, entry, at + 1)
+
+    # Rows that go
+
+    def _remove(self, known: list[Entry], entry: Entry, changes: _Changes) -> None:
+        """The first row that is equal goes; one that is not there was forgotten."""
+        start, end = (find(known, entry[0], key=_sorted_by) for find in (bisect_left, bisect_right))
+        place = next((at for at in range(start, end) if known[at][1] == entry[1]), None)
+        if place is None:
+            return
+        last = self._spec.last
+        before = known[: last + 1] if self._tells_numbers else []
+        gone = known.pop(place)
+        if self._tells_numbers:
+            changes.replace(before, known, place, min(last, len(known)))
+            if len(known) < last:
+                changes.add(_DELETE, before[-1], len(before))
+        elif place < last:
+            changes.add(_DELETE, gone, place + 1)
+            if len(known) >= last:
+                changes.add(_INSERT, known[last - 1], last)
+
+    def _send(self, batch: ColumnBatch, changes: _Changes) -> None:
+        if not changes.rows:
+            return
+        schema = self._output_schema
+        columns = [_column_of(values, each.type) for values, each in zip(zip(*changes.rows), schema)]
+        timestamps = None if batch.timestamps is None else batch.timestamps[changes.sources]
+        kinds = np.array(changes.kinds, np.int8)
+        data = pa.RecordBatch.from_arrays(columns, schema=schema)
+        self.output.emit_columns(ColumnBatch(data, timestamps, kinds if kinds.any() else None))
+
+
+def _create(count: int) -> tuple[Any, ...]:
+    return (np.fromiter(([] for _ in range(count)), object, count),)
+
+
+def _plain_values(column: Any) -> list[Any]:
+    """Values that are equal if those of the column are."""
+    values: list[Any] = to_plain(column).to_pylist()
+    return (
+        [_NAN if each is not None and isnan(each) else each for each in values]
+        if pa.types.is_floating(column.type)
+        else values
+    )
+
+
+def _column_of(values: tuple[Any, ...], kind: Any) -> Any:
+    if pa.types.is_floating(kind):
+        return pa.array([None if each is None else float(each) for each in values], kind)
+    if not pa.types.is_temporal(kind):
+        return pa.array(values, kind)
+    return pa.array(values, pa.int32() if kind.bit_width == 32 else pa.int64()).cast(kind)
+
+
+def _sort_tuples(data: Any, order: tuple[SortKey, ...]) -> list[tuple[Any, ...]]:
+    """Plain values for each row that sort as an order says."""
+    if not order:
+        return [()] * data.num_rows
+    return list(zip(*(_sort_values(data.column(key.index), key) for key in order)))
+
+
+def _sort_values(column: Any, key: SortKey) -> list[tuple[Any, ...]]:
+    null = (0,) if key.nulls_first else (2,)
+    as_value = _rising if key.is_ascending else _FALLING.get(_kind_of(column.type), _negative)
+    if pa.types.is_floating(column.type):
+        as_value = _rising_fraction if key.is_ascending else _falling_fraction
+    return [null if each is None else (1, as_value(each)) for each in to_plain(column).to_pylist()]
+
+
+def _rising(value: Any) -> Any:
+    return value
+
+
+def _negative(value: Any) -> Any:
+    return -value
+
+
+def _rising_fraction(value: float) -> tuple[int, float]:
+    return (1, 0.0) if isnan(value) else (0, value)
+
+
+def _falling_fraction(value: float) -> tuple[int, float]:
+    return (-1, 0.0) if isnan(value) else (0, -value)
+
+
+def _falling_text(value: str) -> tuple[int, ...]:
+    # The end stands behind everything that goes on.
+    return (*(-ord(each) for each in value), 1)
+
+
+def _falling_bytes(value: bytes) -> tuple[int, ...]:
+    return (*(-each for each in value), 1)
+
+
+_FALLING: dict[str, Callable[[Any], Any]] = {"text": _falling_text, "bytes": _falling_bytes}
+
+
+def _kind_of(kind: Any) -> str:
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "text"
+    is_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    return "bytes" if is_bytes else "other"

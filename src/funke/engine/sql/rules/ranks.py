@@ -1,0 +1,197 @@
+"""Makes ranks of queries that ask for the first rows of each key by their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.flink_exceptions import TableException
+from funke.engine.sql.binding.expressions import (
+    BoundColumn,
+    BoundConstant,
+    BoundExpression,
+    BoundFunction,
+    columns_in,
+    conjuncts,
+    with_columns,
+)
+from funke.engine.sql.binding.merged_calculations import merged_pair
+from funke.engine.sql.binding.ranks import Deduplication, NumberedRows, Rank, RankStrategy
+from funke.engine.sql.binding.relations import Calculation, Column, Relation, SortKey, inputs_of, with_inputs
+from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.window_relations import OverAggregation
+from funke.engine.sql.changelog.change_kinds import INSERTS, kinds_of, upsert_key_of
+from funke.engine.sql.changelog.monotonicity import Direction, directions_of
+
+__all__ = ["ranked", "with_ranks"]
+
+_NO_END = "Rank end is not specified. Currently rank only support TopN, which means the rank end must be specified."
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+
+
+def with_ranks(relation: Relation, of_time: bool = True) -> Relation:
+    """The relation with ranks and deduplications, also by numbers in the order of time; refuses unlimited numbers."""
+    changed = _with_ranks(relation, of_time)
+    _refuse_numbers(changed)
+    return changed
+
+
+def _with_ranks(relation: Relation, of_time: bool) -> Relation:
+    changed: Relation = with_inputs(relation, lambda each: _with_ranks(each, of_time))
+    if not isinstance(changed, Calculation):
+        return changed
+    whole: Calculation = changed
+    while isinstance(whole.input, Calculation) and (pair := merged_pair(whole, whole.input)) is not None:
+        whole = pair
+    numbered = _numbered(whole.input, of_time)
+    if numbered is None:
+        return changed
+    found = _limited(whole, numbered)
+    if found is None and isinstance(whole.input, NumberedRows) and whole.condition is not None:
+        raise TableException(_NO_END)
+    return found or changed
+
+
+def _numbered(relation: Relation, of_time: bool) -> NumberedRows | None:
+    """Rows with their numbers, also those that are numbered as time goes on."""
+    if isinstance(relation, NumberedRows):
+        return relation
+    if not of_time or not isinstance(relation, OverAggregation) or relation.preceding is not None:
+        return None
+    if [each.call.function.name for each in relation.aggregates] != ["row_number"]:
+        return None
+    return NumberedRows(relation.columns, relation.input, relation.partition_by, (SortKey(relation.time.column),))
+
+
+def _refuse_numbers(relation: Relation) -> None:
+    if isinstance(relation, NumberedRows):
+        raise UnsupportedFeatureError(
+            "ROW_NUMBER() of all rows by an order that is not that of time", "ask for the first ones: WHERE n <= 10"
+        )
+    for each in inputs_of(relation):
+        _refuse_numbers(each)
+
+
+@dataclass(frozen=True)
+class _Range:
+    """The numbers that a condition lets pass."""
+
+    first: int = 1
+    last: int | None = None
+
+    def within(self, operator: str, value: int) -> _Range:
+        """The range with one more condition."""
+        low = {">": value + 1, ">=": value, "=": value}.get(operator, self.first)
+        high = {"<": value - 1, "<=": value, "=": value}.get(operator)
+        last = self.last if high is None else high if self.last is None else min(high, self.last)
+        return _Range(max(low, self.first), last)
+
+
+def _limited(calculation: Calculation, numbered: NumberedRows) -> Relation | None:
+    if calculation.condition is None:
+        return None
+    number = len(numbered.columns) - 1
+    wanted, rest = _Range(), []
+    for each in conjuncts(calculation.condition):
+        bound = _bound(each, number)
+        if bound is None:
+            rest.append(each)
+        else:
+            for operator, value in bound:
+                wanted = wanted.within(operator, value)
+    if wanted.last is None:
+        return None
+    used = number in columns_in([*calculation.expressions, *rest])
+    is_one = wanted.first == wanted.last
+    relation = _ranked_rows(numbered, wanted.first, wanted.last, used and not is_one)
+
+    def placed(expression: BoundExpression) -> BoundExpression:
+        constant = BoundConstant(numbered.columns[number].type, wanted.first)
+        return with_columns(expression, lambda column: constant if is_one and column.index == number else column)
+
+    for each in rest[1:]:
+        relation = _filtered(relation, placed(each))
+    condition = placed(rest[0]) if rest else None
+    return Calculation(calculation.columns, relation, tuple(map(placed, calculation.expressions)), condition)
+
+
+def _bound(condition: BoundExpression, number: int) -> list[tuple[str, int]] | None:
+    """What a condition says of the number alone; None if it is about something else."""
+    if not isinstance(condition, BoundFunction):
+        return None
+    name, arguments = condition.call.function.name, condition.arguments
+    if name == "between" and _is_number(arguments[0], number):
+        low, high = map(_integer, arguments[1:])
+        return None if low is None or high is None else [(">=", low), ("<=", high)]
+    if name not in _FLIPPED or len(arguments) != 2:
+        return None
+    one, other = arguments
+    if _is_number(other, number):
+        one, other, name = other, one, _FLIPPED[name]
+    value = _integer(other)
+    return [(name, value)] if _is_number(one, number) and value is not None else None
+
+
+def _is_number(expression: BoundExpression, number: int) -> bool:
+    inner = _uncast(expression)
+    return isinstance(inner, BoundColumn) and inner.index == number
+
+
+def _integer(expression: BoundExpression) -> int | None:
+    inner = _uncast(expression)
+    value = inner.value if isinstance(inner, BoundConstant) else None
+    return value if isinstance(value, int) else None
+
+
+def _uncast(expression: BoundExpression) -> BoundExpression:
+    is_cast = isinstance(expression, BoundFunction) and expression.call.function.name == "cast"
+    return expression.arguments[0] if is_cast and isinstance(expression, BoundFunction) else expression
+
+
+def _filtered(relation: Relation, condition: BoundExpression) -> Calculation:
+    same = (BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(relation.columns))
+    return Calculation(relation.columns, relation, tuple(same), condition)
+
+
+def _ranked_rows(numbered: NumberedRows, first: int, last: int, has_number: bool) -> Relation:
+    source = numbered.input
+    time = source.columns[numbered.order[0].index].time if len(numbered.order) == 1 else None
+    if first == last == 1 and time is not None and kinds_of(source) == INSERTS:
+        rowtime = numbered.order[0].index if time is TimeAttribute.ROWTIME else None
+        return Deduplication(
+            source.columns, source, numbered.keys, rowtime, keeps_last=not numbered.order[0].is_ascending
+        )
+    number = (numbered.columns[-1],) if has_number else ()
+    return ranked(source, numbered.keys, numbered.order, first, last, number)
+
+
+def ranked(
+    source: Relation,
+    keys: tuple[int, ...],
+    order: tuple[SortKey, ...],
+    first: int,
+    last: int,
+    number: Sequence[Column] = (),
+    is_limit: bool = False,
+) -> Rank:
+    """The first rows, known in the way that suits how they change."""
+    strategy, row_key = _strategy(source, keys, order)
+    columns = (*source.columns, *number)
+    return Rank(columns, source, keys, order, first, last, bool(number), is_limit, strategy, row_key)
+
+
+def _strategy(
+    source: Relation, keys: tuple[int, ...], order: tuple[SortKey, ...]
+) -> tuple[RankStrategy, tuple[int, ...]]:
+    if kinds_of(source) == INSERTS:
+        return RankStrategy.APPEND, ()
+    row_key = upsert_key_of(source)
+    if not row_key or not order or not set(keys) <= set(row_key):
+        return RankStrategy.RETRACT, ()
+    directions = directions_of(source)
+    never_worse = all(
+        directions[key.index] in (Direction.CONSTANT, Direction.FALLING if key.is_ascending else Direction.RISING)
+        for key in order
+    )
+    return (RankStrategy.UPDATE, row_key) if never_worse else (RankStrategy.RETRACT, ())

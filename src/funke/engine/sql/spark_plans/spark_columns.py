@@ -1,0 +1,74 @@
+"""Columns that Spark has read, brought by Spark into the form in which they are carried; and back, to be written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_type
+
+from funke.engine.sql.spark_plans.carried_columns import carried_type
+from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+
+__all__ = ["carried_input", "written_output"]
+
+_UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+_SECONDS = {"s": "1", "ms": "0.001", "us": "0.000001"}
+# What a type is widened to without a change of any value.
+_WIDER = {
+    "byte": ("short", "integer", "long"),
+    "short": ("integer", "long"),
+    "integer": ("long",),
+    "float": ("double",),
+}
+
+
+def carried_input(column: SparkColumn, given: Any, wanted: DataType) -> SparkColumn | None:
+    """A column of Spark's type `given` as one of a table; None if only Arrow can make it that."""
+    carried = from_arrow_type(carried_type(wanted))
+    if given == carried:
+        return column
+    if carried.typeName() in _WIDER.get(given.typeName(), ()):
+        return column.cast(carried)
+    unit = _UNITS.get(_unit(wanted))
+    if unit is None or given.typeName() not in ("timestamp", "timestamp_ntz"):
+        return None
+    microseconds = _microseconds(column, given.typeName())
+    # Towards zero, as Arrow does.
+    return microseconds if unit == 1 else F.call_function("div", microseconds, F.lit(unit).cast("bigint"))
+
+
+def _microseconds(column: SparkColumn, kind: str) -> SparkColumn:
+    if kind == "timestamp":
+        return F.unix_micros(column)
+    # As a moment with a zone it would depend on the session's, and not every moment is there in every zone.
+    since = column - _epoch()
+    return (since.cast("interval second").cast("decimal(20, 6)") * F.lit(1_000_000)).cast("bigint")
+
+
+def written_output(column: SparkColumn, given: DataType, wanted: Any) -> SparkColumn | None:
+    """A column as it is carried as one of Spark's type `wanted`; None if only Arrow can make it that."""
+    carried, unit = from_arrow_type(carried_type(given)), _unit(given)
+    if carried == wanted:
+        return column
+    if unit not in _SECONDS or wanted.typeName() not in ("timestamp", "timestamp_ntz"):
+        return None
+    moment = _epoch() + F.expr(f"INTERVAL '{_SECONDS[unit]}' SECOND") * column
+    if isinstance(given, LocalZonedTimestampType):
+        moment = F.timestamp_micros(column * F.lit(_UNITS[unit]))
+    # A moment without a zone is one with a zone by the clock of Spark's session, as everywhere in Spark.
+    return moment.cast(wanted)
+
+
+def _unit(data_type: DataType) -> str:
+    is_moment = isinstance(data_type, (TimestampType, LocalZonedTimestampType))
+    return str(to_column_type(data_type).unit) if is_moment else ""
+
+
+def _epoch() -> SparkColumn:
+    return F.lit("1970-01-01 00:00:00").cast("timestamp_ntz")

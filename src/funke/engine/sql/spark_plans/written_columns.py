@@ -1,0 +1,27 @@
+"""Columns of tables in the form in which Spark's writers take them: by meaning, as far as Spark has the types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.stream_types import row_type_of
+from funke.engine.types.arrow_types import to_arrow
+
+__all__ = ["to_written", "written_schema"]
+
+
+def written_schema(columns: Sequence[Column]) -> Any:
+    """The Arrow schema of rows that are written; the same as that of rows which slots send to the driver."""
+    return pa.schema(list(to_arrow(row_type_of(columns))))
+
+
+def to_written(data: Any, schema: Any) -> Any:
+    """A record batch of a table's columns; moments lose what is below a microsecond."""
+    arrays = [
+        array if array.type == field.type else array.cast(field.type, safe=False) for array, field in zip(data, schema)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

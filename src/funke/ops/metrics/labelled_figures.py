@@ -1,0 +1,39 @@
+"""Figures of jobs with what they belong to: Flink's scopes, and their variables as labels."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from funke.engine.jobs.views.job_view import JobView
+from funke.ops.metrics.job_figures import job_figures, operator_figures, task_figures
+
+__all__ = ["LabelledFigures", "labelled_figures"]
+
+# Scope, labels, figures.
+LabelledFigures = tuple[str, dict[str, str], Mapping[str, Any]]
+
+
+def labelled_figures(views: Iterable[JobView], cluster: Mapping[str, Any]) -> Iterator[LabelledFigures]:
+    """Of the cluster, then of jobs, their tasks and their operators."""
+    host = socket.gethostname()
+    yield "jobmanager", {"host": host}, cluster
+    for view in views:
+        of_job = {"host": host, "job_id": view.job_id, "job_name": view.name}
+        yield "jobmanager.job", of_job, job_figures(view)
+        for vertex in view.vertices:
+            for subtask in vertex.subtasks:
+                of_task = {
+                    **of_job,
+                    "host": subtask.host or "",
+                    "tm_id": f"{subtask.host}-{view.job_id[:12]}",
+                    "task_id": vertex.operators[0].id,
+                    "task_name": vertex.name,
+                    "task_attempt_num": str(subtask.attempt),
+                    "subtask_index": str(subtask.subtask),
+                }
+                yield "taskmanager.job.task", of_task, task_figures(view, vertex, subtask.subtask)
+                for operator, figures in operator_figures(view, vertex, subtask.subtask):
+                    labels = {**of_task, "operator_id": operator.id, "operator_name": operator.name}
+                    yield "taskmanager.job.task.operator", labels, figures

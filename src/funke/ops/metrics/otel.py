@@ -1,0 +1,108 @@
+"""Figures for OpenTelemetry: its protocol in the form of JSON over HTTP, which every collector takes.
+
+The other forms need protobuf and, for gRPC, a library of some twenty megabytes; this one needs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from funke import __version__
+from funke.engine.config.option_values import parse_duration
+from funke.engine.errors import ConfigurationError
+from funke.ops.metrics.job_figures import plain_figures
+from funke.ops.metrics.labelled_figures import LabelledFigures
+
+__all__ = ["OtelSender"]
+
+_LOG = logging.getLogger("funke.metrics")
+_PATH = "/v1/metrics"
+
+
+class OtelSender:
+    """Sends gauges to a collector; whether it is there is said when that changes."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        """`properties` are those of the reporter, by Flink's names."""
+        self._url = _url(properties)
+        self._timeout_s = parse_duration(properties.get("exporter.timeout", "10 s")).to_millis() / 1000
+        names = {"service.name": "funke", "service.version": __version__}
+        self._resource = _attributes({key: properties.get(key, default) for key, default in names.items()})
+        self._further = _variables(properties.get("scope.variables.additional", ""))
+        # Redirections and the environment's proxies are not for figures, which name jobs and hosts.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirection())
+        self._is_heard = True
+
+    def send(self, figures: Iterable[LabelledFigures]) -> None:
+        """Sends those that are numbers, in one request."""
+        body = json.dumps(self._to_request(figures, time.time_ns())).encode()
+        request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"}, method="POST")
+        try:
+            with self._opener.open(request, timeout=self._timeout_s):
+                pass
+        except (OSError, ValueError) as error:
+            if self._is_heard:
+                _LOG.warning("figures cannot be sent to %s: %s", self._url, error)
+            self._is_heard = False
+            return
+        if not self._is_heard:
+            _LOG.info("figures are sent to %s again", self._url)
+        self._is_heard = True
+
+    def _to_request(self, figures: Iterable[LabelledFigures], now_ns: int) -> dict[str, Any]:
+        points: dict[str, list[dict[str, Any]]] = {}
+        for scope, labels, values in figures:
+            attributes = _attributes({**labels, **self._further})
+            for name, value in plain_figures(values).items():
+                number = _number(value)
+                if number:
+                    point = {"timeUnixNano": str(now_ns), "attributes": attributes, **number}
+                    points.setdefault(f"flink.{scope}.{name}", []).append(point)
+        metrics = [{"name": name, "gauge": {"dataPoints": found}} for name, found in points.items()]
+        scoped = {"scope": {"name": "org.apache.flink.metrics"}, "metrics": metrics}
+        return {"resourceMetrics": [{"resource": {"attributes": self._resource}, "scopeMetrics": [scoped]}]}
+
+
+class _NoRedirection(urllib.request.HTTPRedirectHandler):
+    """Takes an answer that points elsewhere for an error."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Goes nowhere."""
+
+
+def _url(properties: Mapping[str, str]) -> str:
+    protocol = properties.get("exporter.protocol", "gRPC")
+    if protocol.lower() != "http":
+        raise ConfigurationError(
+            f"exporter.protocol is {protocol}, which needs a library that is not there: set it to HTTP, and "
+            "exporter.endpoint to the port of the collector for that (4318)"
+        )
+    endpoint = properties.get("exporter.endpoint", "")
+    parts = urllib.parse.urlsplit(endpoint)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigurationError(f"exporter.endpoint must be like http://127.0.0.1:4318{_PATH}, got '{endpoint}'")
+    return urllib.parse.urlunsplit(parts._replace(path=parts.path if parts.path.strip("/") else _PATH))
+
+
+def _variables(text: str) -> dict[str, str]:
+    pairs = [part.partition(":") for part in text.split(",") if part.strip()]
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _attributes(labels: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [{"key": key, "value": {"stringValue": value}} for key, value in labels.items()]
+
+
+def _number(value: Any) -> dict[str, Any]:
+    """A whole number is a text, because JSON's would lose digits; what is no number is left out."""
+    if isinstance(value, int):
+        return {"asInt": str(int(value))} if -(2**63) <= value < 2**63 else {}
+    return {"asDouble": value} if isinstance(value, float) and math.isfinite(value) else {}
