@@ -12,6 +12,7 @@ from funke.engine.sql.functions.hashes import HASHES
 from funke.engine.sql.functions.json_functions import JSON
 from funke.engine.sql.functions.logic import LOGIC
 from funke.engine.sql.functions.mathematics import MATHEMATICS
+from funke.engine.sql.functions.objects import OBJECTS
 from funke.engine.sql.functions.operators import OPERATORS
 from funke.engine.sql.functions.regexes import REGEXES
 from funke.engine.sql.functions.surroundings import SURROUNDINGS
@@ -37,6 +38,7 @@ GROUPS: dict[str, tuple[Function, ...]] = {
     "JSON": JSON,
     "Variants": VARIANTS,
     "Bitmaps": BITMAPS,
+    "Structured values": OBJECTS,
     "Surroundings": SURROUNDINGS,
 }
 

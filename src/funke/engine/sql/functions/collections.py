@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from funke.engine.errors import TypeMismatchError
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.type_rules import like_argument
 from funke.engine.sql.functions.value_casts import value_cast
@@ -17,7 +16,7 @@ from funke.engine.types.logical.collection_types import ArrayType, MapType, Mult
 from funke.engine.types.logical.common_type import common_type
 from funke.engine.types.logical.data_type import DataType, NullType
 from funke.engine.types.logical.families import CHARACTER, INTEGRAL, LONGEST, any_nullable, is_nullable, with_nullable
-from funke.engine.types.logical.row_type import RowField, RowType, StructuredType
+from funke.engine.types.logical.row_type import RowField, RowType
 from funke.engine.types.variant_text import element_of, member_of
 
 __all__ = ["COLLECTIONS"]
@@ -68,49 +67,6 @@ def _map_body(call: BoundCall) -> Callable[..., Any]:
 
 def _row_type(arguments: Sequence[Argument]) -> DataType:
     return RowType([RowField(f"EXPR${place}", each.type) for place, each in enumerate(arguments)], False)
-
-
-def _object_type(arguments: Sequence[Argument]) -> DataType | None:
-    """The name of a class, then names of fields and their values in turn."""
-    names, values = arguments[1::2], arguments[2::2]
-    if len(names) != len(values) or not all(isinstance(each.value, str) for each in (arguments[0], *names)):
-        return None
-    fields: dict[str, RowField] = {}
-    for place, (name, value) in enumerate(zip(names, values)):
-        if name.value in fields:
-            raise TypeMismatchError(f"The field name '{name.value}' at position {2 * place + 2} is repeated.")
-        fields[name.value] = RowField(name.value, value.type)
-    return StructuredType(arguments[0].value, list(fields.values()))
-
-
-def _updated_type(arguments: Sequence[Argument]) -> DataType | None:
-    whole, names, values = arguments[0].type, arguments[1::2], arguments[2::2]
-    if not isinstance(whole, StructuredType) or len(names) != len(values):
-        return None
-    types = dict(zip(whole.field_names(), whole.field_types()))
-    for place, (name, value) in enumerate(zip(names, values)):
-        if name.value not in types:
-            raise TypeMismatchError(
-                f"The field name '{name.value}' at position {2 * place + 2} is not part of the structured type "
-                f"attributes. Available attributes: [{', '.join(types)}]."
-            )
-        types[name.value] = value.type
-    return StructuredType(whole.class_name, [RowField(*each) for each in types.items()], whole._nullable)
-
-
-def _updated_body(call: BoundCall) -> Callable[..., Any]:
-    result: Any = call.result
-    places = [result.field_names().index(each.value) for each in call.arguments[1::2]]
-
-    def update(row: Any, *pairs: Any) -> Any:
-        if row is None:
-            return None
-        values = list(row)
-        for place, value in zip(places, pairs[1::2]):
-            values[place] = value
-        return tuple(values)
-
-    return update
 
 
 def _at_type(arguments: Sequence[Argument]) -> DataType | None:
@@ -311,22 +267,6 @@ COLLECTIONS: tuple[Function, ...] = (
         purpose="The map of keys and values in turn.",
     ),
     Function(("row",), "any...", _row_type, lambda *values: values, is_strict=False, purpose="The row of some values."),
-    Function(
-        ("object_of",),
-        "text | text, any...",
-        _object_type,
-        lambda *parts: tuple(parts[2::2]),
-        is_strict=False,
-        purpose="A structured value: the name of its class, then names of fields and values in turn.",
-    ),
-    Function(
-        ("object_update",),
-        "row, text, any | row, text, any, any...",
-        _updated_type,
-        body_for=_updated_body,
-        is_strict=False,
-        purpose="A structured value with other values in some fields.",
-    ),
     _function(
         "at",
         "array/map/variant, any",

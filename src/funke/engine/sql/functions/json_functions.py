@@ -60,11 +60,9 @@ def _write(value: Any) -> str:
     if isinstance(value, _Document):
         return _write(value.content)
     if isinstance(value, dict):
-        return (
-            "{"
-            + ",".join(f"{json.dumps(str(key), ensure_ascii=False)}:{_write(each)}" for key, each in value.items())
-            + "}"
-        )
+        # As in Flink, members are sorted by their names.
+        members = sorted((str(key), _write(each)) for key, each in value.items())
+        return "{" + ",".join(f"{json.dumps(name, ensure_ascii=False)}:{text}" for name, text in members) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(map(_write, value)) + "]"
     if isinstance(value, Decimal):

@@ -116,9 +116,9 @@ def _can_cast(source: Any, target: Any, is_explicit: bool) -> bool:
 
 
 def _can_cast_parts(source: Any, target: Any, is_explicit: bool) -> bool:
-    # A structured value is a row, for those who ask for one.
-    is_row = is_explicit and isinstance(source, RowType) and isinstance(target, RowType)
-    if type(source) is not type(target) and not is_row:
+    # A structured value is a row, and the other way round.
+    are_rows = isinstance(source, RowType) and isinstance(target, RowType)
+    if type(source) is not type(target) and not are_rows:
         return False
     first, second = _parts(source), _parts(target)
     return len(first) == len(second) and all(_can_cast(a, b, is_explicit) for a, b in zip(first, second))

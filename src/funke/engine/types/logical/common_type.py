@@ -29,7 +29,7 @@ from funke.engine.types.logical.families import (
     with_nullable,
 )
 from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from funke.engine.types.logical.row_type import RowField, RowType
+from funke.engine.types.logical.row_type import RowField, RowType, StructuredType
 from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 
 __all__ = ["common_type", "to_decimal_type"]
@@ -150,7 +150,7 @@ def _constructed(left: Any, right: Any) -> DataType | None:
 
 
 def _row(left: RowType, right: RowType) -> DataType | None:
-    if len(left) != len(right):
+    if len(left) != len(right) or not _is_same_class(left, right):
         return None
     fields = []
     for first, second in zip(left, right):
@@ -158,7 +158,14 @@ def _row(left: RowType, right: RowType) -> DataType | None:
         if merged is None:
             return None
         fields.append(RowField(first.name, merged, first.description))
-    return RowType(fields)
+    return StructuredType(left.class_name, fields) if isinstance(left, StructuredType) else RowType(fields)
+
+
+def _is_same_class(left: RowType, right: RowType) -> bool:
+    """Whether two are rows, or objects of one class."""
+    if isinstance(left, StructuredType) and isinstance(right, StructuredType):
+        return left.class_name == right.class_name
+    return type(left) is type(right)
 
 
 _Rule = Callable[[Any, Any], DataType | None]

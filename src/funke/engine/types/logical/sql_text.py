@@ -120,7 +120,9 @@ def _to_bare_text(data_type: Any, is_short: bool) -> str:
         return f"MAP<{_to_text(data_type.key_type, is_short)}, {_to_text(data_type.value_type, is_short)}>"
     if isinstance(data_type, StructuredType):
         name = "'" + data_type.class_name.replace("'", "''") + "'"
-        return f"STRUCTURED<{', '.join([name, *(_field_text(each, is_short) for each in data_type)])}>"
+        # What a field means is no part of the type, as in Flink.
+        fields = (f"{quoted(each.name)} {_to_text(each.data_type, is_short)}" for each in data_type)
+        return f"STRUCTURED<{', '.join([name, *fields])}>"
     if isinstance(data_type, RowType):
         return f"ROW<{', '.join(_field_text(each, is_short) for each in data_type)}>"
     return _number_or_time_text(data_type, is_short)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -116,7 +117,7 @@ class _JsonArrayBody(_ListBody):
 
 
 class _JsonObjectBody(AggregateBody):
-    """The value of each key, in the order in which keys came; Flink's order is that of their hashes."""
+    """The value of each key; they are sorted when they are shown."""
 
     def __init__(self, call: AggregateCall) -> None:
         self._keeps_nulls = call.arguments[0].value == "NULL"
@@ -151,7 +152,7 @@ class _JsonObjectBody(AggregateBody):
         accumulator.update(other)
 
     def value(self, accumulator: dict[str, str]) -> str:
-        return "{" + ",".join(f"{key}:{value}" for key, value in accumulator.items()) + "}"
+        return "{" + ",".join(f"{key}:{accumulator[key]}" for key in sorted(accumulator, key=json.loads)) + "}"
 
 
 def _array_type(arguments: Sequence[Argument]) -> DataType:
