@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.harness.kafka_broker import KafkaBroker
     from tests.harness.postgres_server import PostgresServer
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300), pytest.mark.usefixtures("spark")]
 
 TRANSFERS = 4_000
 
