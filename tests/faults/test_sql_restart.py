@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +68,32 @@ def every_window() -> Counter[int]:
     return tumbling + Counter(group * 10_000 + size for group, size in sessions.items())
 
 
+NUMBERED = f"""
+    SELECT MOD(id, {GROUPS}) AS g, id, ROW_NUMBER() OVER (PARTITION BY MOD(id, {GROUPS}) ORDER BY %s) AS place
+    FROM numbers
+"""
+
+
+def as_signed_number(row: Row) -> Row:
+    """A group and the number behind one of its numbers, which is not 0; what is taken back has a minus."""
+    is_added = row.get_row_kind().name in ("INSERT", "UPDATE_AFTER")
+    return Row((1 if is_added else -1) * (as_number(row)[0] + 1))
+
+
+def folded(signed: Counter[int]) -> Counter[int]:
+    """What is left of numbers that were written and taken back."""
+    left: Counter[int] = Counter()
+    for number, count in signed.items():
+        left[abs(number)] += count if number > 0 else -count
+    return Counter({number: count for number, count in left.items() if count})
+
+
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 def test_a_slot_is_killed(spark: Any, tmp_path: Path, backend: str) -> None:
-    """Every count of a group is written once, by its changes and by the frames of an OVER, and every window once."""
+    """Every count of a group is written once, by its changes and by the frames of an OVER, and every window once.
+
+    Each group has one first row, and in the end its two greatest numbers.
+    """
     pids = tmp_path / "pids"
     pids.mkdir()
     env = new_environment(tmp_path / "checkpoints")
@@ -92,13 +115,19 @@ def test_a_slot_is_killed(spark: Any, tmp_path: Path, backend: str) -> None:
         )
     )
     windows = t_env.to_data_stream(t_env.sql_query(WINDOWS))
-    streams = {"groups": changes, "frames": frames, "windows": windows}
+    firsts = t_env.to_data_stream(t_env.sql_query(f"SELECT g, 1 FROM ({NUMBERED % 'p'}) WHERE place = 1"))
+    streams = {"groups": changes, "frames": frames, "windows": windows, "firsts": firsts}
     sinks = [_written(stream, tmp_path / name) for name, stream in streams.items()]
+    greatest = t_env.sql_query(f"SELECT g, id FROM ({NUMBERED % 'id DESC'}) WHERE place <= 2")
+    ranked = _written(t_env.to_changelog_stream(greatest), tmp_path / "greatest", as_signed_number)
     killer = kill_one(pids, tmp_path / "checkpoints")
     client = env.execute_async("counts")
     client.get_job_execution_result().result()
     killer.join()
-    assert [sink.committed() for sink in sinks] == [every_count(), every_count(), every_window()]
+    one_each = Counter(group * 10_000 + 1 for group in range(GROUPS))
+    assert [sink.committed() for sink in sinks] == [every_count(), every_count(), every_window(), one_each]
+    last = range(RECORDS - 2 * GROUPS, RECORDS)
+    assert folded(ranked.committed()) == Counter(number % GROUPS * 10_000 + number + 1 for number in last)
     assert client.get_metrics()["numRestarts"] >= 1
 
 
@@ -108,9 +137,9 @@ def _with_backend(backend: str) -> Any:
     return Configuration().set_string("state.backend.type", backend)
 
 
-def _written(stream: DataStream, folder: Path) -> Transactions:
+def _written(stream: DataStream, folder: Path, to_number: Callable[[Row], Row] = as_number) -> Transactions:
     sink = Transactions(folder)
-    stream.map(as_number, NUMBER).add_sink(sink)
+    stream.map(to_number, NUMBER).add_sink(sink)
     return sink
 
 
