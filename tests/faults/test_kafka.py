@@ -118,7 +118,7 @@ def test_leaders_move_and_the_broker_that_leads_is_killed(postgres: PostgresServ
         stack.callback(lambda: client.cancel().result())
         writer = TransferWriter(kafka.bootstrap_servers, found.source, per_second=200)
         stack.callback(writer.stop)
-        assert committed(kafka, found.target, 1, 60)
+        assert committed(kafka, found.target, 1, 120)
         for leader in (1, 2):
             cluster.move_leaders(leader)
             await_progress(kafka, found.target)

@@ -39,6 +39,18 @@ class BrokerCluster:
         for each in self.processes:
             each.await_answer()
         self._await(lambda: len(self.address.client().list_topics(timeout=5).brokers) == len(self.processes))
+        self._await(self._takes_transactions)
+
+    def _takes_transactions(self) -> bool:
+        """Whether those that coordinate transactions have read what they know of them."""
+        from confluent_kafka import KafkaException, Producer
+
+        producer = Producer({"bootstrap.servers": self.address.bootstrap_servers, "transactional.id": "first"})
+        try:
+            producer.init_transactions(10)
+        except KafkaException:
+            return False
+        return True
 
     def stop(self) -> None:
         """Kills all of them."""

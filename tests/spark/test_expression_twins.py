@@ -12,8 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pyspark.sql.types import TimestampNTZType, TimestampType
 
 from funke.engine.sql.binding import expressions as bound
@@ -138,8 +136,7 @@ def expressions(random: Random, columns: list[Any]) -> list[BoundExpression]:
     return found
 
 
-@settings(max_examples=2, deadline=None)
-@given(seed=st.integers(0, 2**32))
+@pytest.mark.parametrize("seed", [1, 9354])
 def test_spark_gives_the_same_values(spark: Any, seed: int) -> None:
     random = Random(seed)
     arrays = [from_values([random_value(random, each.type) for _ in range(ROWS)], each.type) for each in COLUMNS]

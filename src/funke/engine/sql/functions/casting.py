@@ -18,11 +18,11 @@ __all__ = ["CASTING", "cast_columns", "cast_values"]
 
 
 def cast_values(call: BoundCall, wanted: Sequence[DataType], body: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a strict body whose arguments are cast first."""
+    """Return a body whose arguments are cast first; NULL stays NULL."""
     casts = [value_cast(source, target, call.session) for source, target in zip(call.types, wanted)]
     if all(_is_idle(source, target) for source, target in zip(call.types, wanted)):
         return body
-    return lambda *values: body(*(cast(each) for cast, each in zip(casts, values)))
+    return lambda *values: body(*(None if each is None else cast(each) for cast, each in zip(casts, values)))
 
 
 def cast_columns(

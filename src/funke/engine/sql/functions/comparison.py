@@ -99,9 +99,7 @@ def _three_valued_between(call: BoundCall) -> Callable[..., Any]:
     def between(value: Any, low: Any, high: Any) -> bool | None:
         if value is None:
             return None
-        # NULL bounds are replaced for the cast only.
-        _, first, last = cast(value, value if low is None else low, value if high is None else high)
-        this = cast(value, value, value)[0]
+        this, first, last = cast(value, low, high)
         if (low is not None and not first <= this) or (high is not None and not this <= last):  # NaN is nowhere
             return False
         return None if low is None or high is None else True
@@ -138,17 +136,15 @@ _between_kernel = _same_typed_kernel(
 
 
 def _in(call: BoundCall) -> Callable[..., Any]:
-    equal = _same_typed_body(lambda *values: values)(call)
+    cast = _same_typed_body(lambda *values: values)(call)
 
     def is_in(value: Any, *candidates: Any) -> bool | None:
         if value is None:
             return None
-        given = [each for each in candidates if each is not None]
-        # The cast wants all arguments; NULLs are stood in for by the value, behind the ones that count.
-        cast = equal(value, *(value if each is None else each for each in candidates))
-        if any(cast[0] == cast[place + 1] for place, each in enumerate(candidates) if each is not None):
+        this, *others = cast(value, *candidates)
+        if any(this == each for each in others if each is not None):
             return True
-        return False if len(given) == len(candidates) else None
+        return None if None in candidates else False
 
     return is_in
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
 
@@ -90,7 +91,14 @@ def _twin(expression: BoundExpression, columns: Sequence[SparkColumn]) -> SparkC
 def _literal(value: Any, data_type: DataType) -> SparkColumn:
     if not is_comparable(data_type):
         raise _NoTwinError
-    carried = to_carried_array(from_values([value], data_type), data_type)
+    try:
+        carried = to_carried_array(from_values([value], data_type), data_type)
+    except pa.ArrowInvalid:
+        # No column has such a value.
+        raise _NoTwinError from None
+    if pa.types.is_date32(carried.type):
+        # Java's dates of before 1582, by way of which Spark takes Python's, are those of another calendar.
+        return F.date_from_unix_date(F.lit(carried.cast(pa.int32())[0].as_py()).cast("int"))
     return F.lit(carried[0].as_py()).cast(from_arrow_type(carried.type))
 
 
@@ -125,7 +133,7 @@ class _Arguments:
             return None
         try:
             return value_cast(constant.type, wanted, self._call.session)(constant.value)
-        except CastError:
+        except (CastError, OverflowError):
             # Each row fails that needs it.
             raise _NoTwinError from None
 
