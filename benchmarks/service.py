@@ -136,39 +136,81 @@ def overview_ms(ended: int = 100, running: int = 5) -> float:
 
 
 @dataclass(frozen=True)
-class Watched:
-    """Medians of alternating runs of the same program over the same files, in seconds."""
+class Run:
+    """A run of the program: how long it took, and the processor seconds of its slots for each second of that."""
 
-    plain_s: float
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Medians of alternating runs of the same program over the same files."""
+
+    plain: Run
     # In the service, with figures for Prometheus, and with pages that are asked for as a browser would, without one.
-    asked_s: float
+    asked: Run
     # The same with the page of the job's graph open in a browser, which draws on the same processors.
-    drawn_s: float
+    drawn: Run
 
     @property
     def ratio(self) -> float:
         """Throughput with everything against none of it."""
-        return self.plain_s / self.drawn_s
+        return self.plain.seconds / self.drawn.seconds
+
+    @property
+    def steady_ratio(self) -> float:
+        """The same on a machine whose speed does not change: the slots' work is the same, so it is what they get."""
+        return self.drawn.share / self.plain.share
 
 
 def observed_ratio(arguments: list[str], runs: int = 3) -> Watched:
     """What it costs to run jobs.py in a service, watched; while the plain program runs, there is no service."""
-    times: dict[str, list[float]] = {"plain": [], "asked": [], "drawn": []}
+    found: dict[str, list[Run]] = {"plain": [], "asked": [], "drawn": []}
     for _ in range(runs):
-        with tempfile.TemporaryDirectory(prefix="funke-bench-") as home:
-            times["plain"].append(_seconds([sys.executable, "-m", "funke", "jobs.py", *arguments], home))
-        times["asked"].append(_watched_s(arguments, _asking))
-        times["drawn"].append(_watched_s(arguments, _drawing))
-    return Watched(*(statistics.median(each) for each in times.values()))
+        with tempfile.TemporaryDirectory(prefix="funke-bench-") as home, _slots_cpu() as used:
+            seconds = _seconds([sys.executable, "-m", "funke", "jobs.py", *arguments], home)
+        found["plain"].append(Run(seconds, sum(used.values()) / seconds))
+        found["asked"].append(_watched_run(arguments, _asking))
+        found["drawn"].append(_watched_run(arguments, _drawing))
+    return Watched(*(_median(each) for each in found.values()))
 
 
-def _watched_s(arguments: list[str], watching: Callable[[Service], AbstractContextManager[None]]) -> float:
+def _median(runs: list[Run]) -> Run:
+    return Run(statistics.median(each.seconds for each in runs), statistics.median(each.share for each in runs))
+
+
+@contextlib.contextmanager
+def _slots_cpu() -> Iterator[dict[int, float]]:
+    """The processor seconds of the slots that start and end meanwhile, by their process ids."""
+    used: dict[int, float] = {}
+    is_over, tick = threading.Event(), os.sysconf("SC_CLK_TCK")
+
+    def look() -> None:
+        while not is_over.wait(0.5):
+            for stat in Path("/proc").glob("[0-9]*/stat"):
+                with contextlib.suppress(OSError):
+                    name, _, fields = stat.read_text().partition("(")[2].rpartition(")")
+                    if name == "funke-slot":
+                        used[int(stat.parent.name)] = sum(map(int, fields.split()[11:13])) / tick
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield used
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def _watched_run(arguments: list[str], watching: Callable[[Service], AbstractContextManager[None]]) -> Run:
     reporter = "metrics.reporter.p.factory.class=org.apache.flink.metrics.prometheus.PrometheusReporterFactory"
     with running_service(reporter, "metrics.reporter.p.port=0") as service:
         service.await_driver(1)
-        with watching(service):
+        with watching(service), _slots_cpu() as used:
             service.funke("run", "-t", "remote", "jobs.py", *arguments)
-        return _seconds_in(service.home)
+        seconds = _seconds_in(service.home)
+        return Run(seconds, sum(used.values()) / seconds)
 
 
 def _seconds(command: list[str], home: str) -> float:

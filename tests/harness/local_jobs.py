@@ -64,6 +64,9 @@ class LocalStream:
     def _partitioned(self, partitioner: Any) -> LocalStream:
         return self
 
+    def _most_subtasks(self) -> int:
+        return 1
+
     def _keeping_parallelism(self, stream: LocalStream) -> LocalStream:
         return stream
 

@@ -13,7 +13,7 @@ from funke.engine.sql.spark_plans.carried_columns import from_carried
 from funke.engine.sql.spark_plans.spark_frames import frame_of
 from funke.engine.sql.spark_plans.task_code import PlanSettings
 from tests.harness import batch_queries
-from tests.harness.batch_queries import OF_SPARK, RANKS, differences
+from tests.harness.batch_queries import OF_SPARK, OVER, RANKS, differences
 from tests.harness.local_jobs import rows_of
 from tests.unit.sql.operators.test_window_queries import QUERIES as WINDOW_QUERIES
 
@@ -28,4 +28,4 @@ def test_spark_slots_and_streams_give_the_same_rows(spark: Any, tmp_path: Path) 
     cloudpickle.register_pickle_by_value(batch_queries)
     # Others need nothing of Spark that these do not: tests without it have all of them.
     windows = [WINDOW_QUERIES[name] for name in ("session", "sessionrows", "over")]
-    assert not differences([*OF_SPARK, *RANKS, *windows], tmp_path, computed)
+    assert not differences([*OF_SPARK, *RANKS, *OVER, *windows], tmp_path, computed)

@@ -346,10 +346,16 @@ class DataStream(OperatorSettings):
 
     def _keeping_parallelism(self, stream: DataStream) -> DataStream:
         """The given stream, whose operator reads this one, with the same parallelism unless records are sent around."""
-        upstream = self._upstreams[0]
-        if len(self._upstreams) == 1 and upstream.partitioner is None and stream._node is not None:
-            stream._node.parallelism = self._env._nodes.nodes[upstream.node_id].parallelism
+        if stream._node is not None and any(each.partitioner is None for each in self._upstreams):
+            stream._node.parallelism = self._most_subtasks()
         return stream
+
+    def _most_subtasks(self) -> int | None:
+        """The parallelism of what makes the elements; of several operators, the highest."""
+        found = [self._env._nodes.nodes[each.node_id].parallelism for each in self._upstreams]
+        if len(found) == 1:
+            return found[0]
+        return max(each or self._env.get_parallelism() for each in found)
 
     def _transform(self, operation: op.Operation, name: str, output_type: TypeInformation | None) -> DataStream:
         return self._connected(operation, name, output_type, ())

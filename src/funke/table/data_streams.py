@@ -18,8 +18,9 @@ from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS
 from funke.engine.sql.connectors.table_option import OptionValues
 from funke.engine.sql.connectors.table_scan import with_computed, with_event_time
 from funke.engine.sql.operators.stream_columns import StreamColumns
+from funke.engine.sql.statements.conflicts import Target
 from funke.engine.sql.statements.insert_plans import cast_rows
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.job_plans import planned_rows, planned_stream
 from funke.engine.sql.statements.resolved_table import ResolvedWatermark, resolved
 from funke.engine.sql.statements.table_scans import binder_factory, idle_timeout_ms, written_schema
 from funke.engine.sql.statements.table_session import TableSession
@@ -28,6 +29,7 @@ from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.statements import ColumnDefinition
 from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
+from funke.engine.types.logical.families import with_nullable
 from funke.engine.types.row import Row, RowKind
 from funke.engine.types.type_catalog import Types
 from funke.engine.types.type_information import ExternalTypeInfo, TypeInformation
@@ -118,13 +120,14 @@ def typed_stream(
     mode: ChangelogMode | None,
 ) -> DataStream:
     """The stream of a table's changes, with the columns of a schema if one is given."""
+    key: tuple[int, ...] = ()
     if schema is not None:
         columns = resolved(schema._definition, session.binder())
         if columns.columns:
             relation = cast_rows(session, relation, columns.persisted, "*anonymous_datastream_sink$1*")
-    kinds = ALL_KINDS if mode is None else mode._kinds
-    consumer = "Table sink '*anonymous_datastream_sink$1*'"
-    return stream_of(env, planned_rows(session, relation, kinds, consumer, EVERY_WATERMARK))
+        key = tuple(place for place, each in enumerate(relation.columns) if each.name in columns.primary_key)
+    target = Target("*anonymous_datastream_sink$1*", key, lambda kinds: kinds if mode is None else mode._kinds)
+    return stream_of(env, planned_stream(session, relation, target))
 
 
 def retract_stream(
@@ -300,7 +303,8 @@ def _with_fields(
                 f"Table field list exceeds the number of fields of the stream: [{', '.join(names)}]"
             )
         number += 1
-        columns.append(Column(_new_name(field), types[place]))
+        # Unlike columns of a schema they may be NULL, also where numbers of the stream may not.
+        columns.append(Column(_new_name(field), with_nullable(types[place], True)))
         places.append(place)
     scan = Scan(tuple(columns), StreamTable(source, tuple(places)))
     return _with_proctimes(session, scan, proctimes)

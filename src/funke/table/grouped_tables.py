@@ -25,6 +25,7 @@ __all__ = [
     "GroupedTable",
     "OverWindowedTable",
     "WindowGroupedTable",
+    "with_aggregate_names",
 ]
 
 _AGGREGATES = frozenset(
@@ -75,7 +76,7 @@ class GroupedTable:
 
     def _selected(self, items: tuple[syntax.Expression, ...]) -> Table:
         sets = self._table._sets()
-        named = _with_aggregate_names(sets.all_written_out(_with_keys(items, self._names)))
+        named = with_aggregate_names(sets.all_written_out(_with_keys(items, self._names)))
         group_by = queries.GroupBy((_without_names(self._keys),)) if self._keys else None
         return self._table._bound(queries.Select(sets.named(named), self._table._source(), group_by=group_by))
 
@@ -110,7 +111,7 @@ class WindowGroupedTable:
         """Compute columns for each group and window, of its keys, of aggregates, and of the window's bounds."""
         sets = self._table._sets(frozenset({self._window.alias}))
         written = sets.all_written_out(_with_keys(tuple(map(to_syntax, fields)), self._names))
-        named = sets.named(_with_aggregate_names(written))
+        named = sets.named(with_aggregate_names(written))
         items = tuple(_with_window_functions(each, self._window) for each in named)
         group_by = queries.GroupBy(((*_without_names(self._keys), self._function()),))
         return self._table._bound(queries.Select(items, self._table._source(), group_by=group_by))
@@ -201,7 +202,7 @@ def _with_keys(items: tuple[syntax.Expression, ...], names: Mapping[str, syntax.
     ]
 
 
-def _with_aggregate_names(items: Sequence[syntax.Expression]) -> list[syntax.Expression]:
+def with_aggregate_names(items: Sequence[syntax.Expression]) -> list[syntax.Expression]:
     """Aggregates without a name get Flink's: EXPR$0 for the first of all aggregates, and so on."""
     found: list[syntax.Expression] = []
     for item in items:

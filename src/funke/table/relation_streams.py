@@ -15,8 +15,9 @@ from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChange
 from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.lookup_joins import LookupJoin
+from funke.engine.sql.binding.materialization import Materialization
 from funke.engine.sql.binding.not_nulls import NotNulls
-from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank
+from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank, WindowRank
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -33,7 +34,13 @@ from funke.engine.sql.binding.stream_orders import TemporalSort
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.binding.window_relations import (
+    OverAggregation,
+    PartitionAggregation,
+    WindowAggregation,
+    WindowTable,
+)
+from funke.engine.sql.changelog.change_kinds import INSERTS, kinds_of
 from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.assign_watermarks import AssignWatermarks
 from funke.engine.sql.operators.batch_elements import unpack_batches
@@ -46,7 +53,9 @@ from funke.engine.sql.operators.final_rows import KeepFinalRows
 from funke.engine.sql.operators.keep_one_row import KeepOneRow
 from funke.engine.sql.operators.local_aggregate import LocalAggregate, can_be_local, entry_columns
 from funke.engine.sql.operators.lookup_join import LookUpRows
+from funke.engine.sql.operators.materialize import Materialize
 from funke.engine.sql.operators.rank_rows import first_rows, one_of_each
+from funke.engine.sql.operators.settle_conflicts import SettleConflicts, StampWatermarks
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.operators.stream_orders import SortByTime
 from funke.engine.sql.operators.table_aggregate import TableAggregate
@@ -168,6 +177,16 @@ def _normalization(env: StreamExecutionEnvironment, relation: Normalization) -> 
     return _by_key(stream_of(env, relation.input), relation, operation, "ChangelogNormalize")
 
 
+def _materialization(env: StreamExecutionEnvironment, relation: Materialization) -> DataStream:
+    upstream, name = stream_of(env, relation.input), "SinkMaterializer"
+    if relation.strategy == "deduplicate":
+        return _by_key(upstream, relation, ColumnOperator(Materialize.of(relation)), name)
+    stamp = ColumnOperator(StampWatermarks())
+    stamped = upstream._transform(stamp, "WatermarkTimestampAssigner", row_type_of(relation.input.columns))
+    operation = ColumnOperator(SettleConflicts.of(relation))
+    return _by_key(upstream._keeping_parallelism(stamped), relation, operation, name, f"{name} SettleConflicts")
+
+
 def _limit(env: StreamExecutionEnvironment, limit: Limit) -> DataStream:
     rows = LimitRows(limit.columns, limit.offset, limit.limit)
     return _in_one_place(stream_of(env, limit.input), ColumnOperator(rows), "Limit", limit)
@@ -181,7 +200,13 @@ def _in_one_place(upstream: DataStream, operation: ColumnOperator, name: str, re
 
 
 def _union_all(env: StreamExecutionEnvironment, union: UnionAll) -> DataStream:
-    first, *others = (stream_of(env, each) for each in union.inputs)
+    streams = [stream_of(env, each) for each in union.inputs]
+    subtasks = [each._most_subtasks() or env.get_parallelism() for each in streams]
+    for place, relation in enumerate(union.inputs):
+        # Changes that one subtask makes would get out of order if several read them in turns.
+        if subtasks[place] == 1 < max(subtasks) and kinds_of(relation) != INSERTS:
+            streams[place] = streams[place].global_()
+    first, *others = streams
     return first.union(*others)
 
 
@@ -225,7 +250,7 @@ def _table_aggregation(env: StreamExecutionEnvironment, aggregation: TableAggreg
 
 def _by_key(
     upstream: DataStream,
-    aggregation: Aggregation | TableAggregation | TemporalJoin | Rank | Deduplication | Normalization,
+    aggregation: Aggregation | TableAggregation | TemporalJoin | Rank | Deduplication | Normalization | Materialization,
     operation: ColumnOperator,
     name: str,
     state_name: str = "",
@@ -242,7 +267,8 @@ def _by_key(
 
 
 def _windows(
-    env: StreamExecutionEnvironment, relation: WindowTable | WindowAggregation | OverAggregation
+    env: StreamExecutionEnvironment,
+    relation: WindowTable | WindowAggregation | OverAggregation | PartitionAggregation | WindowRank,
 ) -> DataStream:
     return window_stream(stream_of(env, relation.input), relation)
 
@@ -257,6 +283,7 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     Rank: _rank,
     Deduplication: _deduplication,
     Normalization: _normalization,
+    Materialization: _materialization,
     Limit: _limit,
     FinalRows: _final_rows,
     SparkRows: _spark_rows,
@@ -273,4 +300,6 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     WindowTable: _windows,
     WindowAggregation: _windows,
     OverAggregation: _windows,
+    PartitionAggregation: _windows,
+    WindowRank: _windows,
 }

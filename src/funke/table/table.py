@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.column_sets import ColumnSets
+from funke.engine.sql.binding.ordered_queries import limited
 from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
@@ -31,6 +32,7 @@ from funke.table.grouped_tables import (
     GroupWindowedTable,
     OverWindowedTable,
     WindowGroupedTable,
+    with_aggregate_names,
 )
 from funke.table.result_schema import resolved_schema_of, table_schema_of
 from funke.table.table_descriptor import TableDescriptor
@@ -88,7 +90,7 @@ class Table(QuerySource):
 
     def select(self, *fields: Expression[Any]) -> Table:
         """Compute columns."""
-        return self._projected(self._sets().named(map(to_syntax, fields)))
+        return self._projected(self._sets().named(with_aggregate_names(list(map(to_syntax, fields)))))
 
     def alias(self, field: str, *fields: str) -> Table:
         """Rename columns, from the first on."""
@@ -239,16 +241,15 @@ class Table(QuerySource):
 
     def offset(self, offset: int) -> Table:
         """Leave out the first rows of a sorted table."""
-        return self._bound(queries.Select((syntax.Star(),), self._source(), offset=_count(offset, "Offset")))
+        return self._limited(_count(offset, "Offset"), None)
 
     def fetch(self, fetch: int) -> Table:
         """Keep the first rows."""
-        return self._bound(queries.Select((syntax.Star(),), self._source(), limit=_count(fetch, "Fetch")))
+        return self._limited(0, _count(fetch, "Fetch"))
 
     def limit(self, fetch: int, offset: int = 0) -> Table:
         """Keep the first rows behind some that are left out."""
-        limit, left_out = _count(fetch, "Fetch"), _count(offset, "Offset")
-        return self._bound(queries.Select((syntax.Star(),), self._source(), limit=limit, offset=left_out))
+        return self._limited(_count(offset, "Offset"), _count(fetch, "Fetch"))
 
     # Functions on rows
 
@@ -352,6 +353,9 @@ class Table(QuerySource):
 
     def _bound(self, query: queries.Query) -> Table:
         return Table(self._t_env._session.bind(query), self._t_env)
+
+    def _limited(self, offset: int, limit: int | None) -> Table:
+        return Table(limited(self._relation, offset, limit), self._t_env)
 
     def _changelog(
         self, kind: Literal["to_changelog", "from_changelog"], arguments: tuple[Expression[Any], ...]

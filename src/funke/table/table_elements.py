@@ -1,4 +1,4 @@
-"""Tables of what a program has at hand: a collection of elements, rows of expressions, a DataFrame of pandas."""
+"""Tables of what a program has at hand (elements, rows of expressions, a DataFrame of pandas), and rows as such."""
 
 from __future__ import annotations
 
@@ -13,11 +13,24 @@ from funke.engine.sql.user_values import from_user_value
 from funke.engine.types.logical.element_types import infer_row_type, to_fields, verifier
 from funke.engine.types.logical.row_type import RowField
 from funke.table.expression import Expression
-from funke.table.types import DataType, RowType, from_arrow_type
+from funke.table.types import (
+    DataType,
+    FloatType,
+    IntType,
+    RowType,
+    SmallIntType,
+    TimestampType,
+    TinyIntType,
+    from_arrow_type,
+    to_arrow_type,
+)
 
-__all__ = ["elements_relation", "frame_relation", "values_query"]
+__all__ = ["elements_relation", "frame_relation", "to_frame", "values_query"]
 
 Schema = DataType | Sequence[str] | None
+
+# Types whose width or unit pandas cannot tell from values.
+_EXACT_TYPES = (TinyIntType, SmallIntType, IntType, FloatType, TimestampType)
 
 
 def elements_relation(elements: Iterable[Any], schema: Schema, verify_schema: bool) -> Constants:
@@ -55,6 +68,19 @@ def frame_relation(pdf: Any, schema: Any) -> Constants:
     row_type = _frame_type(table.schema, schema)
     columns = [each.to_pylist() for each in table.columns]
     return _relation(row_type, list(zip(*columns)))
+
+
+def to_frame(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> Any:
+    """A DataFrame of pandas with rows of a table."""
+    import pandas as pd
+    import pyarrow as pa
+
+    frame = pd.DataFrame.from_records(rows, columns=range(len(columns)))
+    for place, column in enumerate(columns):
+        if rows and isinstance(column.type, _EXACT_TYPES):
+            frame[place] = pa.array((row[place] for row in rows), to_arrow_type(column.type)).to_pandas()
+    frame.columns = [column.name for column in columns]
+    return frame
 
 
 def _row_type(elements: list[Any], schema: Schema) -> RowType:

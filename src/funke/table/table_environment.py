@@ -50,7 +50,7 @@ from funke.table.statement_set import StatementSet
 from funke.table.table import Table
 from funke.table.table_config import TableConfig
 from funke.table.table_descriptor import TableDescriptor
-from funke.table.table_elements import elements_relation, frame_relation, values_query
+from funke.table.table_elements import elements_relation, frame_relation, to_frame, values_query
 from funke.table.table_jobs import attach_inserts, start_collecting, start_inserting
 from funke.table.table_pipeline import TablePipeline
 from funke.table.table_result import TableResult
@@ -447,11 +447,9 @@ class TableEnvironment:
         return TableResult(JobRows(relation.columns, job, channel, printed, self._session.is_streaming))
 
     def _to_pandas(self, relation: Relation) -> Any:
-        import pandas as pd
-
         with self._execute_query(relation).collect() as rows:
             values = [tuple(row) for row in left_rows(rows)]
-        return pd.DataFrame.from_records(values, columns=[each.name for each in relation.columns])
+        return to_frame(relation.columns, values)
 
     def _execute_inserts(self, plans: Sequence[InsertPlan], job_name: str | None = None) -> TableResult:
         planned = [planned_insert(self._session, plan) for plan in plans]

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 
 from funke.engine.config.secret_keys import masked_sql
 from funke.engine.connectors.collect_sink import CollectSink
+from funke.engine.flink_exceptions import TableException
+from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator, WriteSink
+from funke.engine.graph.partitioners import Hash
 from funke.engine.graph.stream_graph import StatementText
+from funke.engine.sql.binding.materialization import Materialization
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.binding.spark_rows import SparkRows
-from funke.engine.sql.changelog.change_kinds import kinds_of
+from funke.engine.sql.changelog.change_kinds import INSERTS, kinds_of
 from funke.engine.sql.connectors.table_sink import TableSink
 from funke.engine.sql.operators.batch_elements import pack_batches
 from funke.engine.sql.statements.explanations import plan_text
@@ -41,7 +45,7 @@ def start_collecting(env: StreamExecutionEnvironment, relation: Relation, text: 
         packed = rows._keeping_parallelism(rows._transform(ColumnOperator(pack_batches), "Collect", None))
         sink = env._append(WriteSink(CollectSink(channel)), "Collect table sink", [packed._upstreams], None)
         sink.statement = _statement(text, plan_text(relation))
-        sink.parallelism = env._nodes.nodes[packed._upstreams[0].node_id].parallelism
+        sink.parallelism = packed._most_subtasks()
         graph = env._graph_of({sink.id}, "collect")
     env._pending.difference_update(graph.nodes)
     return env._submit(graph), channel
@@ -65,10 +69,16 @@ def attach_inserts(env: StreamExecutionEnvironment, plans: Sequence[InsertPlan])
     """Add what writes rows to tables to an environment."""
     for plan in plans:
         rows, sink = _rows_and_sink(env, plan)
+        subtasks = rows._most_subtasks()
+        given = subtasks or env.get_parallelism()
         with state_ids(env, f"Sink {plan.name}"):
-            sink.write(rows, plan.relation.columns, kinds_of(plan.relation), plan.primary_key)
+            sink.write(_spread(rows, plan, given), plan.relation.columns, kinds_of(plan.relation), plan.primary_key)
         # Its sink is what was added last.
-        env._nodes.nodes[env._last_id].statement = _statement(plan.text, plan_text(plan.relation, plan))
+        written = env._nodes.nodes[env._last_id]
+        written.statement = _statement(plan.text, plan_text(plan.relation, plan))
+        if sink.parallelism is None:
+            # Changes arrive in the order in which they were made.
+            written.parallelism = subtasks
 
 
 def _rows_and_sink(env: StreamExecutionEnvironment, plan: InsertPlan) -> tuple[DataStream, TableSink]:
@@ -77,6 +87,29 @@ def _rows_and_sink(env: StreamExecutionEnvironment, plan: InsertPlan) -> tuple[D
     assert isinstance(plan.relation, SparkRows)
     rows, frame = written_stream(env, plan.relation)
     return rows, plan.sink.with_frame(frame)
+
+
+def _spread(rows: DataStream, plan: InsertPlan, given: int) -> DataStream:
+    """Rows for the subtasks that write: those of a key stay together if these are others than have made them."""
+    subtasks = plan.sink.parallelism or given
+    is_same, has_changes = subtasks == given, kinds_of(plan.relation) != INSERTS
+    if not is_same and has_changes and not plan.primary_key:
+        raise TableException(
+            f"The sink for table '{plan.name}' has a configured parallelism of {plan.sink.parallelism}, while the "
+            f"input parallelism is {given}. Since the configured parallelism is different from the input's parallelism "
+            "and the changelog mode is not insert-only, a primary key is required but could not be found."
+        )
+    if not plan.primary_key or not _is_by_key(plan, is_same, subtasks):
+        return rows
+    names = tuple(plan.relation.columns[place].name for place in plan.primary_key)
+    return rows._partitioned(Hash(ColumnKey(names)))
+
+
+def _is_by_key(plan: InsertPlan, is_same: bool, subtasks: int) -> bool:
+    if isinstance(plan.relation, Materialization):
+        # Made by key, by default in as many subtasks.
+        return not is_same
+    return {"AUTO": not is_same, "FORCE": subtasks != 1}.get(plan.keyed_shuffle, False)
 
 
 def _statement(sql: str, plan: str) -> StatementText:

@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING
 from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.graph.partitioners import Global, Hash
+from funke.engine.sql.binding.ranks import WindowRank
 from funke.engine.sql.binding.relations import Relation
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.binding.window_relations import (
+    OverAggregation,
+    PartitionAggregation,
+    WindowAggregation,
+    WindowTable,
+)
 from funke.engine.sql.changelog.change_kinds import INSERTS
 from funke.engine.sql.changelog.requirements import require_kinds
 from funke.engine.sql.operators.windows.firing_windows import FireWindows
@@ -18,8 +24,10 @@ from funke.engine.sql.operators.windows.partial_aggregate import (
     can_be_partial,
     partial_columns,
 )
+from funke.engine.sql.operators.windows.partition_aggregate import PartitionAggregate
 from funke.engine.sql.operators.windows.session_table import AddSessions
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
+from funke.engine.sql.operators.windows.window_rank import RankWindows
 from funke.engine.sql.operators.windows.window_table import AddWindows
 from funke.engine.sql.stream_types import row_type_of
 from funke.table.state_ids import state_ids
@@ -30,8 +38,14 @@ if TYPE_CHECKING:
 __all__ = ["window_stream"]
 
 
-def window_stream(upstream: DataStream, relation: WindowTable | WindowAggregation | OverAggregation) -> DataStream:
+def window_stream(
+    upstream: DataStream,
+    relation: WindowTable | WindowAggregation | OverAggregation | PartitionAggregation | WindowRank,
+) -> DataStream:
     """The stream of a relation, from that of its input."""
+    if isinstance(relation, WindowRank):
+        name = "WindowDeduplicate" if relation.is_deduplication else "WindowRank"
+        return _by_key(upstream, relation, relation.keys, RankWindows.of(relation), name)
     if isinstance(relation, WindowTable) and relation.windows.kind == "session":
         keys = relation.partition_by or ()
         return _by_key(upstream, relation, keys, AddSessions.of(relation), "WindowTableFunction")
@@ -42,6 +56,8 @@ def window_stream(upstream: DataStream, relation: WindowTable | WindowAggregatio
     if isinstance(relation, OverAggregation):
         require_kinds(relation.input, INSERTS, "OverAggregate")
         return _by_key(upstream, relation, relation.partition_by, OverAggregate.of(relation), "OverAggregate")
+    if isinstance(relation, PartitionAggregation):
+        return _by_key(upstream, relation, relation.partition_by, PartitionAggregate.of(relation), "OverAggregate")
     if relation.firing is not None:
         return _by_key(upstream, relation, relation.keys, FireWindows.of(relation), "GroupWindowAggregate")
     if can_be_partial(relation):
@@ -61,9 +77,9 @@ def _in_two_steps(upstream: DataStream, relation: WindowAggregation) -> DataStre
 
 def _by_key(
     upstream: DataStream,
-    relation: WindowTable | WindowAggregation | OverAggregation,
+    relation: WindowTable | WindowAggregation | OverAggregation | PartitionAggregation | WindowRank,
     keys: tuple[int, ...],
-    create: AddSessions | FireWindows | WindowAggregate | OverAggregate,
+    create: AddSessions | FireWindows | WindowAggregate | OverAggregate | PartitionAggregate | RankWindows,
     name: str,
 ) -> DataStream:
     """What an operator makes of rows that meet by their keys, or all in one subtask if there are none."""
@@ -74,7 +90,7 @@ def _by_key(
 def _exchanged(
     upstream: DataStream,
     names: tuple[str, ...],
-    create: AddSessions | FireWindows | WindowAggregate | OverAggregate,
+    create: AddSessions | FireWindows | WindowAggregate | OverAggregate | PartitionAggregate | RankWindows,
     name: str,
     relation: Relation,
 ) -> DataStream:

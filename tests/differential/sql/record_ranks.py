@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -122,16 +123,17 @@ QUERIES = [
 ]
 
 
-def main() -> int:
-    answer = run_in_reference(__file__, sys.argv[1:])
+def record(script: str, queries: Sequence[str], recorded: Path) -> int:
+    """Writes down what the reference says to queries over the rows."""
+    answer = run_in_reference(script, sys.argv[1:])
     if answer is not None:
         return answer
     rows = [{"k": k, "ts": f"2024-01-01 00:00:{second:02}", "v": v} for k, second, v in ROWS]
     with tempfile.TemporaryDirectory() as folder:
         environment = table_environment()
         create_file_table(environment, "t", COLUMNS, rows, Path(folder), TIMES)
-        cases = [answered(environment, query) for query in QUERIES]
-    RECORDED.write_text(json.dumps({"rows": rows, "cases": cases}, indent=1, ensure_ascii=False) + "\n")
+        cases = [answered(environment, query) for query in queries]
+    recorded.write_text(json.dumps({"rows": rows, "cases": cases}, indent=1, ensure_ascii=False) + "\n")
     return 0
 
 
@@ -151,4 +153,4 @@ def answered(environment: Any, query: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(record(__file__, QUERIES, RECORDED))

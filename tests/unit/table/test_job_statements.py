@@ -51,7 +51,15 @@ def test_an_insert_with_its_plan(t_env: Any, engine: FakeEngine) -> None:
         lines[0] == "Sink(table=[default_catalog.default_database.counts], fields=[word, total], changelogMode=[NONE])"
     )
     assert any("GroupAggregate(groupBy=[word]" in line and "changelogMode=[I,UA]" in line for line in lines)
+    assert any("Exchange(distribution=[hash[word" in line and "changelogMode=[I])" in line for line in lines)
     assert "TableSourceScan(table=[[default_catalog, default_database, numbers]]" in lines[-1]
+
+
+def test_hidden_names_can_be_read(t_env: Any, engine: FakeEngine) -> None:
+    window = "TUMBLE{}(PROCTIME(), INTERVAL '1' SECOND)"
+    t_env.execute_sql(f"SELECT {window.format('_START')}, COUNT(*) FROM numbers GROUP BY {window.format('')}")
+    (found,) = seen(engine)
+    assert "w$start" in found.plan and "\x00" not in found.plan
 
 
 def test_every_insert_of_a_set_and_the_table_api(t_env: Any, engine: FakeEngine) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from funke.common import Row
+from funke.common import Row, Types
+from funke.datastream import StreamExecutionEnvironment
 from funke.engine.flink_exceptions import TableException, ValidationException
-from funke.table import DataTypes, EnvironmentSettings, Table, TableEnvironment
+from funke.table import DataTypes, EnvironmentSettings, StreamTableEnvironment, Table, TableEnvironment
 from funke.table.expressions import call_sql, col, lit, range_, row, with_columns, without_columns
 from funke.table.udf import udtf
 
@@ -50,6 +51,7 @@ def names(table: Table) -> list[str]:
         (lambda t: t.drop_columns(col("a"), with_columns(3)), ["b"]),
         (lambda t: t.group_by(col("b")).select(col("b"), col("a").sum, col("a").max), ["b", "EXPR$0", "EXPR$1"]),
         (lambda t: t.select(col("a").count.alias("n")), ["n"]),
+        (lambda t: t.select(col("a").sum.alias("total"), col("a").avg), ["total", "EXPR$1"]),
         (lambda t: t.select(col("a")).union_all(t.select(col("a").cast(DataTypes.INT()))), ["a"]),
     ],
 )
@@ -102,6 +104,24 @@ def test_rows_of_functions(t_env: TableEnvironment, table: Table) -> None:
 def test_a_stream_is_not_sorted(table: Table) -> None:
     with pytest.raises(TableException, match="Sort on a non-time-attribute field is not supported"):
         table.order_by(col("a")).execute()
+
+
+@pytest.mark.parametrize(
+    ("step", "rank"),
+    [
+        (lambda t: t.order_by(col("a").desc).fetch(2), "SortLimit(orderBy=[a DESC], offset=[0], fetch=[2]"),
+        (lambda t: t.order_by(col("a")).offset(3).fetch(2), "SortLimit(orderBy=[a ASC], offset=[3], fetch=[2]"),
+        (lambda t: t.order_by(col("a") % 7).limit(2, 1), "SortLimit(orderBy=[sort0 ASC], offset=[1], fetch=[2]"),
+        (lambda t: t.fetch(5).order_by(col("a")).fetch(2), "SortLimit(orderBy=[a ASC], offset=[0], fetch=[2]"),
+    ],
+)
+def test_the_first_rows_of_a_stream_by_an_order(table: Table, step: Callable[[Table], Table], rank: str) -> None:
+    assert rank in step(table).explain()
+
+
+def test_the_first_rows_of_the_first_rows(table: Table) -> None:
+    plan = table.fetch(5).fetch(2).explain()
+    assert "fetch=[5]" in plan and "fetch=[2]" in plan
 
 
 def test_a_column_of_a_table_that_it_does_not_have(table: Table) -> None:
@@ -163,3 +183,10 @@ def test_elements_that_are_refused(
     with pytest.raises(error) as caught:
         t_env.from_elements(elements, schema)
     assert message in str(caught.value)
+
+
+def test_named_fields_of_a_stream_may_be_null() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    pairs = env.from_collection([("a", 1)], type_info=Types.TUPLE([Types.STRING(), Types.INT()]))
+    found = StreamTableEnvironment.create(env).from_data_stream(pairs, col("name"), col("n"))
+    assert found.get_schema().get_field_data_types() == [DataTypes.STRING(), DataTypes.INT()]

@@ -65,3 +65,15 @@ def test_over_windows(clicks: Table, bounds: tuple[Any, ...], is_rows: bool, pre
     result = clicks.over_window(named).select(col("name"), col("amount").sum.over(col("w")).alias("total"))
     node = node_of(result, OverAggregation)
     assert (node.is_rows, node.preceding, node.time.is_event_time) == (is_rows, preceding, True)
+
+
+def test_event_time_has_milliseconds() -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.execute_sql(
+        "CREATE TABLE seconds (s TIMESTAMP(0), l TIMESTAMP_LTZ(1), WATERMARK FOR s AS s) WITH ('connector' = 'datagen')"
+    )
+    windows = "TABLE(TUMBLE(TABLE seconds, DESCRIPTOR(s), INTERVAL '10' SECOND))"
+    found = t_env.sql_query(f"SELECT s, l, window_time FROM {windows}").get_resolved_schema()
+    assert str(found) == (
+        "(\n  `s` TIMESTAMP(3) *ROWTIME*,\n  `l` TIMESTAMP_LTZ(1),\n  `window_time` TIMESTAMP(3) NOT NULL *ROWTIME*\n)"
+    )

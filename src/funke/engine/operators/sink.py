@@ -27,6 +27,11 @@ class SinkOperator(Operator):
         self._has_ended = False
         self._is_to_be_closed = False
 
+    @property
+    def wants_columns(self) -> bool:
+        """Whoever has columns need not make rows of them."""
+        return self.takes_columns
+
     def open(self) -> None:
         task = self.context.task
         context = WriterContext(

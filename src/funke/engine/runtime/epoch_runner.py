@@ -158,6 +158,7 @@ class EpochRunner:
         ]
 
         def read(partition: int, batches: Iterator[Any]) -> Iterator[Frame]:
+            prepare_spark_worker()
             address = addresses[partition]
             frames = row_frames(address.slot, batches)
             yield from deliver(address, credentials, deliveries[partition], frozenset({ROWS}), frames)
@@ -172,6 +173,7 @@ class EpochRunner:
         consumed = consumed_at(self._plan, level)
 
         def delivery(slot: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+            prepare_spark_worker()
             arriving = map(_to_frame, pairs)
             for frame in deliver(addresses[slot], credentials, Delivery(header, level), consumed, arriving):
                 yield frame.slot, frame[1:]

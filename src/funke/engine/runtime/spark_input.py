@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import queue
 import shutil
 import threading
@@ -20,35 +21,30 @@ if TYPE_CHECKING:
     from pyspark import RDD
     from pyspark.sql import DataFrame, SparkSession
 
-_FRAME_SCHEMA = "slot int, exchange int, upstream int, payload binary"
 # What comes of the rows of a partition: (number of the partition, its Arrow batches) -> frames.
 ReadPartition = Callable[[int, Iterator[Any]], Iterator[Frame]]
 
 
 def spark_frames(rows: DataFrame, read: ReadPartition) -> RDD[Any]:
-    """The blocks that come of a DataFrame's rows."""
+    """The blocks that come of a DataFrame's rows, each with the slot that it is for."""
+    from pyspark import RDD
+    from pyspark.serializers import CPickleSerializer
 
     def read_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
         from pyspark import TaskContext
 
         context = TaskContext.get()
         assert context is not None
         for block in read(context.partitionId(), batches):
-            yield _to_batch(block)
+            pickled = pickle.dumps((block.slot, block[1:]), 5)
+            yield pa.RecordBatch.from_arrays([pa.array([pickled], pa.binary())], names=["block"])
 
-    return rows.mapInArrow(read_partition, _FRAME_SCHEMA).rdd.map(_to_pair)
-
-
-def _to_batch(frame: Frame) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    kinds = (pa.int32(), pa.int32(), pa.int32(), pa.binary())
-    columns = [pa.array([cell], kind) for cell, kind in zip(frame, kinds)]
-    return pa.RecordBatch.from_arrays(columns, names=["slot", "exchange", "upstream", "payload"])
-
-
-def _to_pair(row: Any) -> tuple[int, Any]:
-    return row[0], (row[1], row[2], bytes(row[3]))
+    # As bytes: what `rdd` would make of rows, Spark pickles byte by byte.
+    context = rows.sparkSession.sparkContext
+    encoders: Any = context._jvm.org.apache.spark.sql.Encoders  # type: ignore[union-attr]
+    pickles = getattr(rows.mapInArrow(read_partition, "block binary")._jdf, "as")(encoders.BINARY())
+    return RDD(pickles.javaRDD(), context, CPickleSerializer())
 
 
 class SparkBatchEnumerator(SplitEnumerator):

@@ -25,6 +25,8 @@ class ProgramCall:
     # Whether the service runs it; then whether somebody waits for its end.
     is_for_service: bool = False
     is_detached: bool = False
+    # Where that service must be, if it was said.
+    service: str | None = None
     # Whether what `funke` itself has to say is for scripts.
     is_json: bool = False
 
@@ -97,6 +99,10 @@ def _target(call: ProgramCall, value: str) -> ProgramCall:
     )
 
 
+def _service(call: ProgramCall, value: str) -> ProgramCall:
+    return replace(call, is_for_service=True, service=value)
+
+
 def _unsupported(feature: str, reason: str) -> _Setter:
     def refuse(call: ProgramCall, value: str) -> ProgramCall:
         raise UnsupportedFeatureError(feature, reason)
@@ -158,6 +164,7 @@ def _new_parser(command: str) -> _ProgramParser:
     take(_parallelism, "subtasks per operator", "-p", "--parallelism", value="N")
     take(_detached, "hand the program to the service, and do not wait for its end", "-d", "--detached")
     take(_target, "remote: hand it to the service, and wait", "-t", "--target", value="TARGET")
+    take(_service, "the same; the service must be there", "-m", "--jobmanager", value="HOST:PORT")
     path, mode = "execution.state-recovery.path", "execution.state-recovery.claim-mode"
     take(_option(path), "savepoint or checkpoint to start from", "-s", "--fromSavepoint", value="PATH")
     claims = "NO_CLAIM, or CLAIM: then the job owns, and removes some time, what it starts from"
@@ -188,8 +195,6 @@ def _take_unsupported(parser: _ProgramParser) -> None:
     """What Flink's command has and this one has not: said in one sentence, if it is asked for."""
     entry = _unsupported("-c/--class", "programs are written in Python; name a .py file")
     parser.take(entry, argparse.SUPPRESS, "-c", "--class", value="CLASS")
-    place = "the service is found by the folder of job records (-Dfunke.home=…)"
-    parser.take(_unsupported("-m/--jobmanager", place), argparse.SUPPRESS, "-m", "--jobmanager", value="ADDRESS")
     leaving = "a program that nobody waits for any more goes on"
     names = ("-sae", "--shutdownOnAttachedExit")
     parser.take(_unsupported("-sae/--shutdownOnAttachedExit", leaving), argparse.SUPPRESS, *names)

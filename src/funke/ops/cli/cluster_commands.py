@@ -53,6 +53,7 @@ def run_in_service(call: ProgramCall) -> None:
     """Hand a program to the service; with it detached, wait for its first job only."""
     settings = settings_with([f"{key}={value}" for key, value in call.options.items()])
     client = ServiceClient(ServiceFolder(home_folder(settings)))
+    client.require(call.service)
     with waiting("waiting for the program's first job"):
         run_id = client.submit(call.to_arguments(), os.getcwd())
         job_id = client.wait_for_job(run_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from argparse import Namespace
 from typing import Any
 
 from funke.engine.errors import ConfigurationError, FunkeError, UnsupportedFeatureError
@@ -16,25 +17,37 @@ from funke.engine.jobs.views.bottleneck import find_bottleneck
 from funke.engine.jobs.views.job_view import JobView
 from funke.ops.cli.known_jobs import find_job
 from funke.ops.cli.properties import settings_with
-from funke.ops.cli.terminal import finish, is_looked_at, new_parser, print_json, say, show_table, waiting
+from funke.ops.cli.terminal import CommandParser, finish, is_looked_at, new_parser, print_json, say, show_table, waiting
+from funke.ops.service.client import ServiceClient
+from funke.ops.service.service_folder import ServiceFolder
 
-__all__ = ["cancel_job", "home_of", "list_jobs", "show_status", "stop_job", "take_savepoint"]
+__all__ = ["cancel_job", "home_of", "job_parser", "list_jobs", "show_status", "stop_job", "take_savepoint"]
 
 _WIDTH = 62
 
 
-def home_of(properties: list[str]) -> str:
+def job_parser(command: str, description: str) -> CommandParser:
+    """A parser for a command on jobs."""
+    parser = new_parser(command, description)
+    parser.add_argument("-m", "--jobmanager", metavar="HOST:PORT", help="the service that must be theirs")
+    return parser
+
+
+def home_of(given: Namespace) -> str:
     """Where job records are kept, by the configuration file, the environment and `-D` options."""
-    return home_folder(settings_with(properties))
+    home = home_folder(settings_with(given.properties))
+    if given.jobmanager is not None:
+        ServiceClient(ServiceFolder(home)).require(given.jobmanager)
+    return home
 
 
 def list_jobs(arguments: list[str]) -> None:
     """Print running jobs, jobs whose driver is gone, and on request those that have ended."""
-    parser = new_parser("list", "shows jobs")
+    parser = job_parser("list", "shows jobs")
     parser.add_argument("-r", "--running", action="store_true", help="only jobs that run")
     parser.add_argument("-a", "--all", action="store_true", help="also jobs that have ended")
     given = parser.parse_args(arguments)
-    running, lost, ended = _by_kind(home_of(given.properties))
+    running, lost, ended = _by_kind(home_of(given))
     if given.json:
         shown = [*running, *([] if given.running else lost), *(ended if given.all else [])]
         print_json([_to_entry(record, state, (record, state) in lost) for record, state in shown])
@@ -95,10 +108,10 @@ def _row(record: JobRecord, state: JobState) -> tuple[str, str, str, str]:
 
 def show_status(arguments: list[str]) -> None:
     """Print what is known about a job."""
-    parser = new_parser("status", "shows how a job stands")
+    parser = job_parser("status", "shows how a job stands")
     parser.add_argument("job_id")
     given = parser.parse_args(arguments)
-    record = find_job(home_of(given.properties), given.job_id)
+    record = find_job(home_of(given), given.job_id)
     state, owner = record.observed_state(), record.owner()
     is_running = owner is not None and owner.is_alive and not state.status.is_globally_terminal_state()
     view, error = _view_of(record, is_running)
@@ -156,10 +169,10 @@ def _pressure_line(pressure: PressureView) -> str:
 
 def cancel_job(arguments: list[str]) -> None:
     """Cancel a running job and wait until it has ended."""
-    parser = new_parser("cancel", "cancels a running job")
+    parser = job_parser("cancel", "cancels a running job")
     parser.add_argument("job_id")
     given = parser.parse_args(arguments)
-    record = find_job(home_of(given.properties), given.job_id)
+    record = find_job(home_of(given), given.job_id)
     say(given, f"Cancelling job {record.job_id}.")
     with waiting("cancelling"):
         _commanded(record).cancel().result()
@@ -169,13 +182,13 @@ def cancel_job(arguments: list[str]) -> None:
 
 def take_savepoint(arguments: list[str]) -> None:
     """Take a savepoint of a running job, which goes on."""
-    parser = new_parser("savepoint", "takes a savepoint of a running job")
+    parser = job_parser("savepoint", "takes a savepoint of a running job")
     parser.add_argument("-type", "--type", default="canonical", choices=["canonical", "native"])
     parser.add_argument("job_id")
     parser.add_argument("folder", nargs="?")
     given = parser.parse_args(arguments)
     _refuse_native(given.type)
-    record = find_job(home_of(given.properties), given.job_id)
+    record = find_job(home_of(given), given.job_id)
     say(given, f"Triggering savepoint for job {record.job_id}.")
     with waiting("writing the savepoint"):
         path = _commanded(record).savepoint(_absolute(given.folder)).result()
@@ -186,14 +199,14 @@ def take_savepoint(arguments: list[str]) -> None:
 
 def stop_job(arguments: list[str]) -> None:
     """Take a savepoint of a running job and end it there."""
-    parser = new_parser("stop", "ends a running job with a savepoint")
+    parser = job_parser("stop", "ends a running job with a savepoint")
     parser.add_argument("-p", "--savepointPath", help="folder for the savepoint")
     parser.add_argument("-d", "--drain", action="store_true", help="let all timers fire before the savepoint")
     parser.add_argument("-type", "--type", default="canonical", choices=["canonical", "native"])
     parser.add_argument("job_id")
     given = parser.parse_args(arguments)
     _refuse_native(given.type)
-    record = find_job(home_of(given.properties), given.job_id)
+    record = find_job(home_of(given), given.job_id)
     say(given, f'Suspending job "{record.job_id}" with a CANONICAL savepoint.')
     afterwards: Afterwards = "drain and stop" if given.drain else "stop"
     with waiting("writing the savepoint"):

@@ -10,9 +10,8 @@ from typing import BinaryIO
 
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.records.job_record import JobRecord
-from funke.ops.cli.job_commands import home_of
+from funke.ops.cli.job_commands import home_of, job_parser
 from funke.ops.cli.known_jobs import find_job
-from funke.ops.cli.terminal import new_parser
 from funke.ops.service.service_folder import ServiceFolder
 
 __all__ = ["show_logs"]
@@ -23,11 +22,11 @@ _MOST_AT_ONCE = 1 << 20
 
 def show_logs(arguments: list[str]) -> None:
     """Print the log of a job's program, and with -f what is added to it until the job ends."""
-    parser = new_parser("logs", "shows what the program of a job has printed")
+    parser = job_parser("logs", "shows what the program of a job has printed")
     parser.add_argument("-f", "--follow", action="store_true", help="go on until the job ends")
     parser.add_argument("job_id")
     given = parser.parse_args(arguments)
-    home = home_of(given.properties)
+    home = home_of(given)
     record = find_job(home, given.job_id)
     path = ServiceFolder(home).of(f"logs/{record.run_id}.log")
     try:

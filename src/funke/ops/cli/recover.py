@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from funke.engine.errors import ConfigurationError, JobExecutionError
 from funke.engine.jobs.records.job_record import JobRecord
 from funke.engine.jobs.records.recovery import interrupted_runs, recovery_command
-from funke.ops.cli.job_commands import home_of
+from funke.ops.cli.job_commands import home_of, job_parser
 from funke.ops.cli.known_jobs import find_job
-from funke.ops.cli.terminal import finish, new_parser, say
+from funke.ops.cli.terminal import finish, say
 
 __all__ = ["recover", "watch"]
 
@@ -24,7 +24,7 @@ _PAUSE_S = 30.0
 
 def recover(arguments: list[str]) -> None:
     """Run programs again whose jobs had not ended; each goes on from its last completed checkpoint."""
-    parser = new_parser("recover", "goes on with jobs whose driver is gone")
+    parser = job_parser("recover", "goes on with jobs whose driver is gone")
     parser.add_argument("-a", "--all", action="store_true", help="all jobs that were running")
     parser.add_argument(
         "-w", "--watch", action="store_true", help="stay, and go on with all jobs that lose their driver"
@@ -33,7 +33,7 @@ def recover(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     if (given.all or given.watch) == (given.job_id is not None):
         raise ConfigurationError("name a job or say --all; `funke list` shows jobs without a driver")
-    home = home_of(given.properties)
+    home = home_of(given)
     if given.watch:
         watch(home, threading.Event(), given.properties)
         return

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from funke.engine.jobs.views.bottleneck import find_bottleneck
 from funke.engine.jobs.views.job_view import JobView, VertexView
-from funke.ops.cli.job_commands import home_of
-from funke.ops.cli.terminal import new_parser, print_json
+from funke.ops.cli.job_commands import home_of, job_parser
+from funke.ops.cli.terminal import print_json
 from funke.ops.metrics.job_figures import task_figures
 from funke.ops.rest.job_directory import JobDirectory, KnownJob
 
@@ -24,10 +24,10 @@ _UNITS = ("", "k", "M", "G", "T")
 
 def show_top(arguments: list[str]) -> None:
     """Draw the table until somebody has seen enough."""
-    parser = new_parser("top", "shows running jobs and how busy their operators are")
+    parser = job_parser("top", "shows running jobs and how busy their operators are")
     parser.add_argument("--once", action="store_true", help="draw it once, for scripts")
     given = parser.parse_args(arguments)
-    directory, console = JobDirectory(home_of(given.properties)), Console()
+    directory, console = JobDirectory(home_of(given)), Console()
     if given.json:
         print_json([job.view() for job in _running(directory)])
         return

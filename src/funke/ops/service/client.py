@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from funke.engine.errors import ConfigurationError, JobExecutionError, StateError
 from funke.engine.jobs.control import ask
@@ -19,6 +20,8 @@ __all__ = ["ServiceClient", "start_service"]
 _START_S = 60.0
 _STOP_S = 120.0
 _LOOK_S = 0.1
+_REST_PORT = 8081
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 _LONGEST_LOOK_S = 2.0
 
 
@@ -28,11 +31,15 @@ class ServiceClient:
 
     folder: ServiceFolder
 
-    def require(self) -> ServiceAddress:
-        """Where it is; ConfigurationError when it does not run."""
+    def require(self, at: str | None = None) -> ServiceAddress:
+        """Where it is; ConfigurationError when it does not run, or not at `at` (`localhost:8081`)."""
         found = self.folder.address()
         if found is None:
             raise ConfigurationError("no service runs for this folder of jobs; `funke start-cluster` starts one")
+        if at is not None and _place(at) != _place(found.url):
+            raise ConfigurationError(
+                f"the service of this folder of jobs is at {found.url}, not at {at}; -Dfunke.home names another folder"
+            )
         return found
 
     def submit(self, arguments: Sequence[str], working_folder: str) -> str:
@@ -75,6 +82,16 @@ class ServiceClient:
 
     def _ask(self, command: str, **arguments: Any) -> Any:
         return ask(self.folder.control_path, command, **arguments)
+
+
+def _place(address: str) -> tuple[str | None, int]:
+    """Host and port; this machine has several names for itself."""
+    try:
+        parts = urlsplit(address if "//" in address else f"//{address}")
+        host, port = parts.hostname, parts.port or _REST_PORT
+    except ValueError:
+        raise ConfigurationError(f"'{address}' is no address; one is host:port") from None
+    return "localhost" if host in _THIS_MACHINE else host, port
 
 
 def start_service(folder: ServiceFolder, properties: Sequence[str], is_standby: bool = False) -> ServiceAddress | None:

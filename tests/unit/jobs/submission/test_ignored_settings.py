@@ -15,7 +15,7 @@ from funke.engine.config.settings import Settings
 from funke.engine.connectors.remote.access import access_of
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.attempts.slot_limit import require_slots
-from funke.engine.jobs.submission.ignored_settings import READ_BY_QUERIES, warn_of_ignored
+from funke.engine.jobs.submission.ignored_settings import READ_BY_KEY, READ_BY_QUERIES, warn_of_ignored
 
 ROOT = Path(__file__).parents[4]
 FLINK_KEYS = ROOT / "tests" / "surface" / "flink-options-2.3.0.txt"
@@ -126,7 +126,8 @@ def test_flinks_own_keys_have_an_effect_or_are_named(capsys: pytest.CaptureFixtu
         for key in option.keys
     } | {key for option in OPTIONS.values() if not option.no_effect for key in option.keys}
     keys = [line for line in FLINK_KEYS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    of_others = [key for key in keys if key.startswith(READ_BY_QUERIES) or access_of({key: "x"}).hadoop]
+    of_queries = [key for key in keys if key in READ_BY_KEY or key.startswith(READ_BY_QUERIES)]
+    of_others = [*of_queries, *(key for key in keys if access_of({key: "x"}).hadoop)]
     without_effect = [key for key in keys if key not in known and key not in of_others]
     assert len(without_effect) > 900
     unheard = [key for key in without_effect if [line.split()[1] for line in warnings({key: "77"}, capsys)] != [key]]

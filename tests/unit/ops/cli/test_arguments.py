@@ -72,10 +72,16 @@ def test_mistakes_are_told_in_one_sentence(line: str, message: str) -> None:
         parse_program_call(line.split())
 
 
-@pytest.mark.parametrize("line", ["-m host:8081 job.py", "-c my.Main job.jar", "-t yarn-session job.py", "-sae job.py"])
+@pytest.mark.parametrize("line", ["-c my.Main job.jar", "-t yarn-session job.py", "-sae job.py"])
 def test_what_cannot_be_done_is_said(line: str) -> None:
     with pytest.raises(UnsupportedFeatureError):
         parse_program_call(line.split())
+
+
+def test_a_service_is_named_by_its_address() -> None:
+    call = parse_program_call(["-m", "localhost:8081", "job.py", "-m", "x"])
+    assert (call.is_for_service, call.is_detached, call.service) == (True, False, "localhost:8081")
+    assert call.to_arguments() == ["job.py", "-m", "x"]
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ def rows_of(relation: Relation) -> list[tuple[Any, ...]]:
         ("SELECT a FROM orders AS t (a, b, c) WHERE a = 2", {"a": "INT"}, [(2,)]),
         ("WITH t (a) AS (SELECT id FROM orders) SELECT a FROM t WHERE a >= 3", {"a": "INT"}, [(3,)]),
         ("VALUES (1, 'a'), (2, 'bc')", {"EXPR$0": "INT NOT NULL", "EXPR$1": "VARCHAR(2) NOT NULL"}, None),
+        ("VALUES (1e0), (0.1), (2)", {"EXPR$0": "DOUBLE NOT NULL"}, [(1.0,), (0.1,), (2.0,)]),
         ("SELECT id FROM orders UNION ALL VALUES (7)", {"id": "INT"}, [(1,), (2,), (3,), (7,)]),
     ],
 )

@@ -129,6 +129,18 @@ def test_the_functions_of_group_windows() -> None:
     ]
 
 
+def test_the_clock_itself_is_the_time_of_a_window() -> None:
+    relation = bound(
+        "SELECT id, COUNT(*) AS n, HOP_END(PROCTIME(), INTERVAL '1' SECOND, INTERVAL '5' SECOND) AS e FROM clicks "
+        "WHERE id > 1 GROUP BY id, HOP(PROCTIME(), INTERVAL '1' SECOND, INTERVAL '5' SECOND) "
+        "HAVING HOP_START(PROCTIME(), INTERVAL '1' SECOND, INTERVAL '5' SECOND) IS NOT NULL"
+    )
+    assert [name for name, _, _ in shown(relation)] == ["id", "n", "e"]
+    aggregation = node_of(relation, WindowAggregation)
+    assert aggregation.windows == Windows("hop", 5_000, 1_000)
+    assert not aggregation.time.is_event_time
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

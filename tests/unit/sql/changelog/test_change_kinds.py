@@ -6,8 +6,9 @@ import pytest
 
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.relations import Relation
-from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS, kinds_of, upsert_key_of
+from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS, kinds_of
 from funke.engine.sql.changelog.requirements import for_consumer, require_kinds
+from funke.engine.sql.changelog.upsert_keys import upsert_key_of
 from funke.engine.types.row import RowKind
 from tests.harness.sql_changelogs import SIGNS, bound_query
 

@@ -63,6 +63,22 @@ def test_changes_are_those_of_flink(t_env: TableEnvironment, case: dict[str, Any
     assert found == case["changes"]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT k, v {_NUMBERED.format('{} DESC')} WHERE rn = 1",
+        f"SELECT k, v {_NUMBERED.format('{}')} WHERE rn = 1",
+        "SELECT k, SUM(v) OVER (PARTITION BY k ORDER BY {} ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t",
+    ],
+)
+def test_the_clock_itself_is_an_order_of_time(t_env: TableEnvironment, query: str) -> None:
+    by_column, by_clock = (
+        list(changes_in(planned_rows(t_env._session, t_env.sql_query(query.format(each))._relation), is_batch=False))
+        for each in ("pt", "PROCTIME()")
+    )
+    assert by_clock == by_column != []
+
+
 @pytest.mark.parametrize("query", [query for query, reason in KNOWN.items() if reason == _LEFT_BEHIND])
 def test_an_offset_leaves_as_many_rows_as_the_limit(t_env: TableEnvironment, query: str) -> None:
     """Where Flink does not."""

@@ -11,6 +11,7 @@ import pytest
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
 from funke.engine.graph.operations import ColumnOperator
+from funke.engine.operators.operator import MAX_WATERMARK
 from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.relations import Column, SortKey
 from funke.engine.sql.operators.correlate import Correlate
@@ -18,11 +19,12 @@ from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.final_rows import KeepFinalRows
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.operators.stream_columns import StreamColumns
+from funke.engine.sql.operators.windows.partition_aggregate import PartitionAggregate
 from funke.engine.sql.table_rows import to_batches, to_rows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.data_types import DataTypes
 from funke.table.udf import udtf
-from tests.harness.operator_harness import OperatorHarness
+from tests.harness.operator_harness import OperatorHarness, Watermark
 
 COLUMNS = (Column("id", DataTypes.INT()), Column("name", DataTypes.STRING()))
 Rows = list[tuple[Any, ...]]
@@ -59,6 +61,17 @@ def test_rows_are_sorted_when_all_have_come(cut: bool) -> None:
     last = SortRows(COLUMNS, (SortKey(0, is_ascending=False, nulls_first=False),), offset=1, limit=2)
     # Rows that are equal keep their order.
     assert results(last, one, other, cut=cut) == [(2, "b"), (2, "a")]
+
+
+@pytest.mark.parametrize(
+    ("is_ascending", "wanted"),
+    [(True, ["None", "-1.0", "2.0", "nan"]), (False, ["nan", "2.0", "-1.0", "None"])],
+)
+def test_nan_is_more_than_any_number(is_ascending: bool, wanted: list[str]) -> None:
+    columns = (Column("d", DataTypes.DOUBLE()),)
+    (rows,) = to_batches(columns, [(2.0,), (None,), (float("nan"),), (-1.0,)])
+    sort = SortRows(columns, (SortKey(0, is_ascending, nulls_first=is_ascending),))
+    assert [str(row[0]) for row in results(sort, rows, columns=columns)] == wanted
 
 
 @pytest.mark.parametrize("cut", [False, True])
@@ -116,3 +129,23 @@ def _parts(text: str | None) -> Any:
     if text is None:
         return None
     return (part for part in text.split()) if " " in text else text.upper()
+
+
+@pytest.mark.parametrize(
+    "create",
+    [
+        KeepFinalRows(COLUMNS),
+        SortRows(COLUMNS, (SortKey(0),)),
+        PartitionAggregate(COLUMNS, COLUMNS, (1,), (SortKey(0),), ()),
+    ],
+    ids=lambda create: type(create).__name__,
+)
+def test_what_the_end_gives_is_not_late(create: Any) -> None:
+    harness = OperatorHarness(ColumnOperator(create), keeps_columns=True)
+    harness.operator.process_columns(batch((1, "a"), (2, "a")))
+    harness.watermark(7)
+    assert not harness.elements()
+    # The last watermark comes before the end.
+    harness.end_input()
+    rows, watermark = harness.elements()
+    assert (len(rows), watermark) == (2, Watermark(MAX_WATERMARK))

@@ -10,10 +10,12 @@ import pytest
 from funke.engine.flink_exceptions import TableException
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.functions.table_functions import DelegatingPandasAggregateFunction
+from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.query_binder import QueryBinder
-from funke.engine.sql.binding.relations import Aggregation, Calculation, Column, Scan
+from funke.engine.sql.binding.relations import Aggregation, Calculation, Column, Scan, inputs_of
 from funke.engine.sql.changelog.change_kinds import ALL_KINDS
 from funke.engine.sql.operators.aggregate import Aggregate
+from funke.engine.sql.statements.job_plans import planned_rows
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.user_function import UserFunction
@@ -100,6 +102,8 @@ def test_pandas_wants_all_rows_of_a_group() -> None:
     assert "Aggregate(" in t_env.explain_sql("SELECT k, mean(v) FROM t GROUP BY k, TUMBLE(ts, INTERVAL '1' SECOND)")
     t_env = pandas_environment(EnvironmentSettings.in_batch_mode())
     assert "Aggregate(" in t_env.explain_sql("SELECT k, mean(v) FROM t GROUP BY k")
+    (planned,) = inputs_of(planned_rows(t_env._session, t_env.sql_query("SELECT mean(v), COUNT(*) FROM t")._relation))
+    assert isinstance(planned, FinalRows) and planned.otherwise is None
 
 
 def test_groups_of_a_batch_as_series() -> None:

@@ -10,6 +10,7 @@ from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Relation, inputs_of
 from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.rules.ranks import with_ranks
 from funke.engine.sql.rules.watermark_steps import with_watermark_steps
 from tests.harness.sql_tables import relation_of
 
@@ -34,6 +35,12 @@ def windows(kind: str, *times: str) -> str:
     return f"SELECT window_start, COUNT(*) FROM {table} GROUP BY window_start, window_end"
 
 
+def first_rows(kind: str, *times: str) -> str:
+    counts = windows(kind, *times).replace("COUNT(*)", "window_end, COUNT(*) AS c")
+    numbers = "ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY c) AS n"
+    return f"SELECT window_start, c FROM (SELECT *, {numbers} FROM ({counts})) WHERE n <= 2"
+
+
 @pytest.mark.parametrize(
     ("query", "wanted"),
     [
@@ -42,10 +49,13 @@ def windows(kind: str, *times: str) -> str:
         (windows("HOP", "2", "10"), WatermarkStep(2_000, is_for_late_rows=True)),
         (windows("SESSION", "4"), LATE_ROWS),
         ("SELECT SUM(id) OVER (ORDER BY ts) FROM t", LATE_ROWS),
+        (first_rows("HOP", "2", "10"), WatermarkStep(2_000, is_for_late_rows=True)),
+        (first_rows("SESSION", "4"), LATE_ROWS),
     ],
 )
 def test_steps(query: str, wanted: WatermarkStep | None) -> None:
     (statement,) = parse(query)
-    relation: Any = QueryBinder({("t",): relation_of(TABLE)}.get).bind(statement.query)  # type: ignore[attr-defined]
+    bound: Any = QueryBinder({("t",): relation_of(TABLE)}.get).bind(statement.query)  # type: ignore[attr-defined]
+    relation = with_ranks(bound)
     assert step_in(with_watermark_steps(relation, None)) == wanted
     assert step_in(with_watermark_steps(relation, EVERY_WATERMARK)) == EVERY_WATERMARK

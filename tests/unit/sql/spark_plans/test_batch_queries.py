@@ -31,6 +31,7 @@ def test_plans_give_what_slots_and_streams_give(kind: str, tmp_path: Path, monke
     # Our own kernels, for all functions.
     monkeypatch.setattr(spark_frames, "has_twin", lambda aggregate: False)
     monkeypatch.setattr(spark_frames, "expression_twin", lambda *given: None)
-    windows = [query for query in WINDOW_QUERIES.values() if "SESSION(" not in query]
+    # As in Flink, rows of the same time have one LAG in streams; in batches each has its own.
+    windows = [query for name, query in WINDOW_QUERIES.items() if "SESSION(" not in query and name != "lag"]
     queries = {"mine": MINE, "windows": windows, "recorded": RECORDED_QUERIES}[kind]
     assert not differences(queries, tmp_path, computed)

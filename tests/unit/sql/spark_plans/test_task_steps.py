@@ -7,17 +7,23 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from funke.engine.operators.functions.table_functions import DelegatingPandasAggregateFunction
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.runtime.task_failures import TaskFailure, failure_in
-from funke.engine.sql.binding.relations import Aggregation, Calculation, Column
+from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Calculation, Column
+from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
+from funke.engine.sql.functions.function import Argument
+from funke.engine.sql.functions.user_aggregates import as_aggregate
 from funke.engine.sql.spark_plans.carried_columns import carried_schema, from_carried, to_carried
 from funke.engine.sql.spark_plans.sorted_groups import FoldGroups
 from funke.engine.sql.spark_plans.task_code import PlanSettings, TaskCode
 from funke.engine.sql.spark_plans.written_columns import written_schema
+from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.sql.table_rows import to_batches
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.table import DataTypes
@@ -69,6 +75,17 @@ def cut(columns: tuple[Column, ...], rows: list[Any], sizes: list[int]) -> Itera
             return
         yield from to_batches(columns, rows[place : place + size])
         place += size
+
+
+def test_pandas_sees_all_rows_of_a_group() -> None:
+    columns = (Column("k", DataTypes.INT()), Column("v", DataTypes.BIGINT()))
+    function = DelegatingPandasAggregateFunction(lambda values: values.max() - values.min())
+    user = UserFunction("span", "aggregate", function, None, (DataTypes.BIGINT(),), is_pandas=True)
+    call = bind_aggregate(as_aggregate(user), [Argument(DataTypes.BIGINT())])
+    fold = FoldGroups(columns, columns, (0,), (BoundAggregate(call, (1,)),))
+    rows = [(1, 5), (1, 9), (2, 7), (2, 1), (2, 3)]
+    found = pa.Table.from_batches([each.data for each in fold.run(cut(columns, rows, [3]), TaskInfo())])
+    assert found.to_pydict() == {"k": [1, 2], "v": [4, 6]}
 
 
 def test_aggregates_of_no_rows() -> None:

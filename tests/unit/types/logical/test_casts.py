@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from funke.engine.types.logical.casts import are_comparable, can_cast, can_cast_implicitly
+from funke.engine.types.logical.casts import are_comparable, can_cast, can_cast_implicitly, is_injective_cast
 from funke.engine.types.logical.sql_text import from_sql_text
 
 TARGETS = "CHAR(3) STRING BOOLEAN BYTES DECIMAL(5,2) TINYINT INT BIGINT FLOAT DOUBLE DATE TIME TIMESTAMP TIMESTAMP_LTZ"
@@ -86,3 +86,31 @@ def test_null_needs_a_type_with_nulls() -> None:
 )
 def test_comparable(left: str, right: str, is_comparable: bool) -> None:
     assert are_comparable(from_sql_text(left), from_sql_text(right)) == is_comparable
+
+
+@pytest.mark.parametrize(
+    ("source", "kept", "lost"),
+    [
+        ("TINYINT", "SMALLINT INT BIGINT STRING VARCHAR(5) CHAR(5)", "FLOAT DOUBLE DECIMAL(38,0) BOOLEAN"),
+        ("SMALLINT", "INT BIGINT STRING", "TINYINT VARCHAR(5) CHAR(5)"),
+        ("INT", "BIGINT STRING", "TINYINT SMALLINT FLOAT DOUBLE DECIMAL(38,0) VARCHAR(5)"),
+        ("BIGINT", "STRING", "INT DOUBLE DECIMAL(38,0)"),
+        ("DOUBLE", "STRING", "FLOAT BIGINT VARCHAR(5)"),
+        ("DECIMAL(10,2)", "DECIMAL(10,2)", "DECIMAL(20,5) STRING DOUBLE"),
+        ("BOOLEAN", "STRING VARCHAR(5) CHAR(5)", "INT"),
+        ("STRING", "BYTES", "VARCHAR(5) CHAR(5) BINARY(3) INT DATE TIMESTAMP(3)"),
+        ("VARCHAR(5)", "STRING BYTES", "CHAR(5) BINARY(3)"),
+        ("CHAR(5)", "STRING VARCHAR(5) BYTES", "BINARY(3)"),
+        ("BINARY(3)", "BYTES", "STRING"),
+        ("BYTES", "BYTES", "STRING BINARY(3)"),
+        ("DATE", "STRING", "VARCHAR(5) TIMESTAMP(3)"),
+        ("TIME", "STRING", "VARCHAR(5) TIMESTAMP(3)"),
+        ("TIMESTAMP(3)", "STRING TIMESTAMP_LTZ(3)", "TIMESTAMP(6) TIMESTAMP_LTZ(6) DATE TIME BIGINT"),
+        ("TIMESTAMP_LTZ(6)", "STRING TIMESTAMP(6)", "TIMESTAMP(3) TIMESTAMP_LTZ(3)"),
+    ],
+)
+def test_which_keep_values_apart(source: str, kept: str, lost: str) -> None:
+    """By these the reference tells keys apart that are cast, and by those not."""
+    of_type = from_sql_text(source)
+    assert [each for each in kept.split() if not is_injective_cast(of_type, from_sql_text(each))] == []
+    assert [each for each in lost.split() if is_injective_cast(of_type, from_sql_text(each))] == []

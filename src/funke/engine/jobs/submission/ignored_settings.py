@@ -16,11 +16,11 @@ from funke.engine.config.slot_memory import slot_memory_limit
 from funke.engine.errors import ConfigurationError
 from funke.engine.runtime.spark_session import spark_master
 
-__all__ = ["READ_BY_QUERIES", "warn_of_ignored"]
+__all__ = ["READ_BY_KEY", "READ_BY_QUERIES", "warn_of_ignored"]
 
 _OPTIONS: dict[str, ConfigOption[Any]] = {key: option for option in all_options() for key in option.keys}
 # Read elsewhere.
-_READ_BY_KEY = frozenset({"pipeline.time-characteristic"})
+READ_BY_KEY = frozenset({"pipeline.time-characteristic", "table.exec.sink.upsert-materialize"})
 # Read where queries are planned, and by the shell: what such keys begin with.
 READ_BY_QUERIES = (
     "sql-client.execution.max-table-result.rows",
@@ -30,7 +30,9 @@ READ_BY_QUERIES = (
     "table.dml-sync",
     "table.exec.emit.",
     "table.exec.mini-batch.",
+    "table.exec.sink.keyed-shuffle",
     "table.exec.sink.not-null-enforcer",
+    "table.exec.sink.require-on-conflict",
     "table.exec.source.idle-timeout",
     "table.exec.state.ttl",
     "table.local-time-zone",
@@ -74,7 +76,7 @@ def _reason(key: str, settings: Settings) -> str:
     if key.startswith(reporters.PREFIX):
         return _reason_of_reporter(key, settings)
     if option is None:
-        is_read = key in _READ_BY_KEY or key.startswith(READ_BY_QUERIES)
+        is_read = key in READ_BY_KEY or key.startswith(READ_BY_QUERIES)
         return "" if is_read else _with_suggestion(key, reason_without_effect(key))
     try:
         value = settings.get(option)

@@ -7,8 +7,9 @@ from dataclasses import fields, replace
 from typing import Any
 
 from funke.engine.errors import SqlValidationError, UnsupportedFeatureError
-from funke.engine.sql.binding.expressions import BoundColumn
-from funke.engine.sql.binding.relations import Column, Relation
+from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.expressions import BoundColumn, time_of
+from funke.engine.sql.binding.relations import Calculation, Column, Relation
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.binding.table_aggregations import table_aggregate_in
@@ -27,13 +28,14 @@ __all__ = ["with_group_window"]
 _SIZES = {"tumble": 1, "hop": 2, "session": 1}
 _PARTS = {f"{kind}_{part}": (kind, part) for kind in _SIZES for part in ("start", "end", "rowtime", "proctime")}
 # Names that no query can write.
-_START, _END, _TIME = (syntax.Name((f"\x00window_{part}",)) for part in ("start", "end", "time"))
+_START, _END, _TIME, _CLOCK = (syntax.Name((f"\x00window_{part}",)) for part in ("start", "end", "time", "clock"))
 
 
 def with_group_window(
     select: queries.Select, source: Relation, scope: Scope, session: Session
 ) -> tuple[queries.Select, Relation, Scope]:
     """A query whose groups are windows, over rows that have windows; any other query as it is."""
+    select, source, scope = _with_clock(select, source, scope, session)
     window = _window_of(select)
     if window is None:
         return select, source, scope
@@ -53,6 +55,41 @@ def with_group_window(
     having = None if select.having is None else written.out(select.having)
     changed = replace(select, items=items, group_by=queries.GroupBy(sets), having=having)
     return changed, table, Scope((*scope.columns, *bounds))
+
+
+def _with_clock(
+    select: queries.Select, source: Relation, scope: Scope, session: Session
+) -> tuple[queries.Select, Relation, Scope]:
+    """PROCTIME() as the time of a window is a column like any other."""
+    window = _window_of(select)
+    if window is None or not _is_by_clock(window):
+        return select, source, scope
+    clock = ExpressionBinder(scope, session).bind(window.arguments[0])
+    own = [BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(source.columns)]
+    added = Column(_CLOCK.parts[0], clock.type, time_of(clock))
+    rows = Calculation((*source.columns, added), source, (*own, clock))
+    assert select.group_by is not None
+    changed = replace(
+        select,
+        items=tuple(map(_by_column, select.items)),
+        group_by=queries.GroupBy(tuple(tuple(map(_by_column, keys)) for keys in select.group_by.sets)),
+        having=None if select.having is None else _by_column(select.having),
+    )
+    return changed, rows, Scope((*scope.columns, ScopeColumn(added.name, added.type, None, added.time)))
+
+
+def _is_by_clock(expression: syntax.Expression) -> bool:
+    if not _is_window(expression) and not _is_property(expression):
+        return False
+    assert isinstance(expression, syntax.Call)
+    time = expression.arguments[0] if expression.arguments else None
+    return isinstance(time, syntax.Call) and time.name == "proctime"
+
+
+def _by_column(expression: Any) -> Any:
+    if _is_by_clock(expression):
+        return replace(expression, arguments=(_CLOCK, *expression.arguments[1:]))
+    return _with_parts(expression, _by_column)
 
 
 def _window_of(select: queries.Select) -> syntax.Call | None:

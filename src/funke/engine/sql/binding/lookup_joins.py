@@ -54,6 +54,8 @@ class LookupJoin(Relation):
     keys: tuple[LookupKey, ...]
     condition: BoundExpression | None = None
     keeps_all: bool = False
+    # Whether the keys hold the table's primary key, so that no row meets two.
+    is_unique: bool = False
 
 
 def is_temporal(source: queries.Relation | None) -> bool:
@@ -125,7 +127,10 @@ def _joined(
         raise TableException(f"the connector of table [{'.'.join(scan.path)}] has no lookup by keys")
     made = tuple(Column(each.name, with_nullable(each.type, each.type._nullable or keeps_all)) for each in scan.columns)
     columns = (*left.columns, *made)
-    join = LookupJoin(columns, left, looked_up, scan.path, tuple(keys), _together(rest, written), keeps_all)
+    names = {scan.columns[each.column].name for each in keys}
+    is_unique = bool(scan.primary_key) and names >= {*scan.primary_key}
+    together = _together(rest, written)
+    join = LookupJoin(columns, left, looked_up, scan.path, tuple(keys), together, keeps_all, is_unique)
     same = [BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(left.columns)]
     expressions = (*same, *(moved_right(each, width) for each in computed))
     return Calculation((*left.columns, *shown), join, expressions)

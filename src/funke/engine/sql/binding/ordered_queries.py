@@ -11,7 +11,7 @@ from funke.engine.sql.binding.scope import refused
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 
-__all__ = ["bind_ordered", "is_ordered", "sort_key"]
+__all__ = ["bind_ordered", "is_ordered", "limited", "sort_key"]
 
 Ordered = queries.Select | queries.SetOperation
 
@@ -40,6 +40,19 @@ def bind_ordered(query: Ordered, bind: Callable[[queries.Query], Relation]) -> R
     keys = tuple(sort_key(index, item) for index, item in zip(indexes, query.order_by))
     ordered = Sort(relation.columns, relation, keys, query.offset, query.limit)
     return _first_columns(ordered, shown) if hidden else ordered
+
+
+def limited(relation: Relation, offset: int, limit: int | None) -> Relation:
+    """The first rows of a relation behind some that are left out: by its order, if it has one."""
+    if isinstance(relation, Sort | Limit) and relation.limit is None:
+        return replace(relation, offset=relation.offset + offset, limit=limit)
+    if isinstance(relation, Calculation) and _has_hidden(relation.input):
+        return replace(relation, input=limited(relation.input, offset, limit))
+    return Limit(relation.columns, relation, offset, limit)
+
+
+def _has_hidden(relation: Relation) -> bool:
+    return isinstance(relation, Sort) and relation.columns[-1].name.startswith(_HIDDEN)
 
 
 def _place(item: syntax.OrderItem, columns: Sequence[Column]) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from funke.engine.errors import SqlValidationError, TypeMismatchError, UnsupportedFeatureError
@@ -30,7 +30,7 @@ from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.types.logical.atomic_types import BigIntType
 
-__all__ = ["OverBinder", "has_over"]
+__all__ = ["RESULTS", "OverBinder", "has_over"]
 
 _RANKING = {function.name: function for function in RANKING}
 _NOT_IN_STREAMS = ("lead", "ntile", "cume_dist", "percent_rank")
@@ -39,7 +39,7 @@ _SEVERAL_WINDOWS = (
     "please re-check the over window statement."
 )
 # Results stand behind all columns of the input, whose number is known once everything is bound.
-_RESULTS = 1 << 40
+RESULTS = 1 << 40
 
 
 def has_over(select: queries.Select) -> bool:
@@ -88,9 +88,7 @@ class OverBinder(ExpressionBinder):
 
     def relation(self, source: Relation, where: BoundExpression | None) -> Relation:
         """The rows with all aggregates that were bound."""
-        added = [Column(f"${place}", each.type) for place, each in enumerate(self._computed)]
-        own = [BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(source.columns)]
-        computed = Calculation((*source.columns, *added), source, (*own, *self._computed), where)
+        computed = self._with_computed(source, where)
         if self._numbering is not None:
             return NumberedRows((*computed.columns, Column("over$0", BigIntType(False))), computed, *self._numbering)
         assert self._frame is not None
@@ -106,10 +104,19 @@ class OverBinder(ExpressionBinder):
             tuple(self._aggregates),
         )
 
+    def _with_computed(self, source: Relation, where: BoundExpression | None) -> Relation:
+        """The rows with everything that windows need."""
+        added = [Column(f"${place}", each.type, time_of(each)) for place, each in enumerate(self._computed)]
+        own = [BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(source.columns)]
+        return Calculation((*source.columns, *added), source, (*own, *self._computed), where)
+
+    def _place_of_result(self, number: int) -> int:
+        return self._first + len(self._computed) + number
+
     def placed(self, expression: BoundExpression) -> BoundExpression:
         """An expression that was bound, over the columns of the relation."""
-        if isinstance(expression, BoundColumn) and expression.index >= _RESULTS:
-            return replace(expression, index=expression.index - _RESULTS + self._first + len(self._computed))
+        if isinstance(expression, BoundColumn) and expression.index >= RESULTS:
+            return replace(expression, index=self._place_of_result(expression.index - RESULTS))
         if isinstance(expression, BoundFunction):
             return replace(expression, arguments=tuple(map(self.placed, expression.arguments)))
         return expression
@@ -127,17 +134,17 @@ class OverBinder(ExpressionBinder):
         if self._frame not in (None, frame) or self._numbering is not None:
             raise UnsupportedFeatureError(_SEVERAL_WINDOWS)
         self._frame = frame
-        made = self._aggregate(function, call, frame)
+        is_by_rank = function.name in ("rank", "dense_rank")
+        made = self._aggregate(function, call, [frame.time] if is_by_rank else self._arguments(call))
         if made not in self._aggregates:
             self._aggregates.append(made)
         number = self._aggregates.index(made)
-        return BoundColumn(made.call.result, _RESULTS + number, f"over${number}")
+        return BoundColumn(made.call.result, RESULTS + number, f"over${number}")
 
     def _is_by_time(self, window: syntax.OverWindow) -> bool:
         if len(window.order_by) != 1 or not window.order_by[0].is_ascending:
             return not window.order_by
-        time = self._plain.bind(window.order_by[0].operand)
-        return isinstance(time, BoundColumn) and time_of(time) is not None
+        return time_of(self._plain.bind(window.order_by[0].operand)) is not None
 
     def _bind_number(self, window: syntax.OverWindow) -> BoundExpression:
         """The number of a row by an order; whoever reads it asks for the first rows."""
@@ -146,7 +153,7 @@ class OverBinder(ExpressionBinder):
         if self._frame is not None or self._numbering not in (None, (keys, order)):
             raise UnsupportedFeatureError(_SEVERAL_WINDOWS)
         self._numbering = keys, order
-        return BoundColumn(BigIntType(False), _RESULTS, "over$0")
+        return BoundColumn(BigIntType(False), RESULTS, "over$0")
 
     def _function(self, call: syntax.Call) -> AggregateFunction:
         if call.name in _NOT_IN_STREAMS:
@@ -156,13 +163,17 @@ class OverBinder(ExpressionBinder):
             raise refused(f"No match found for function signature {call.name.upper()}", call.position)
         return function
 
-    def _aggregate(self, function: AggregateFunction, call: syntax.Call, frame: _Frame) -> BoundAggregate:
-        given = call.arguments
-        if [type(each) for each in given] == [syntax.Star]:
-            given = ()
-        arguments = [self._plain.bind_argument(each) for each in given]
-        if function.name in ("rank", "dense_rank"):
-            arguments = [frame.time]
+    def _arguments(self, call: syntax.Call) -> list[BoundExpression]:
+        is_star = [type(each) for each in call.arguments] == [syntax.Star]
+        return [] if is_star else [self._plain.bind_argument(each) for each in call.arguments]
+
+    def _aggregate(
+        self,
+        function: AggregateFunction,
+        call: syntax.Call,
+        arguments: Sequence[BoundExpression],
+        may_be_empty: bool = False,
+    ) -> BoundAggregate:
         condition = None
         if call.condition is not None:
             condition = self._place(self._plain.bind_condition(call.condition, "FILTER"))
@@ -170,7 +181,7 @@ class OverBinder(ExpressionBinder):
             made = bind_aggregate(
                 function,
                 [each.as_argument() for each in arguments],
-                may_be_empty=condition is not None,
+                may_be_empty=may_be_empty or condition is not None,
                 is_distinct=call.is_distinct and not function.ignores_repeats,
                 session=self._session,
             )
@@ -209,13 +220,19 @@ class OverBinder(ExpressionBinder):
         if not order.is_ascending:
             raise SqlValidationError("The window can only be ordered in ASCENDING mode.")
         preceding = self._preceding(window, call)
-        time = self._plain.bind(order.operand)
-        if not isinstance(time, BoundColumn) or time_of(time) is None:
+        bound = self._plain.bind(order.operand)
+        if time_of(bound) is None:
             if preceding is not None:
                 raise SqlValidationError("Non-time attribute sort is not supported for bounded OVER window.")
             raise UnsupportedFeatureError("OVER with an ORDER BY that is no time attribute")
         partition_by = tuple(self._place(self._plain.bind(each)) for each in window.partition_by)
-        return _Frame(partition_by, time, window.is_rows, preceding)
+        return _Frame(partition_by, self._time_column(bound), window.is_rows, preceding)
+
+    def _time_column(self, time: BoundExpression) -> BoundColumn:
+        if isinstance(time, BoundColumn):
+            return time
+        place = self._place(time)
+        return BoundColumn(time.type, place, f"${place - self._first}", time_of(time))
 
     def _preceding(self, window: syntax.OverWindow, call: syntax.Call) -> int | None:
         upper, lower = window.upper, window.lower

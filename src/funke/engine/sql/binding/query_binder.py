@@ -9,7 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.binding.batch_over_queries import BatchOverBinder
 from funke.engine.sql.binding.changelog_functions import bind_changelog_function
+from funke.engine.sql.binding.constant_queries import constant_rows
 from funke.engine.sql.binding.correlations import (
     TableFunctionFinder,
     bind_correlation,
@@ -68,6 +70,8 @@ class QueryBinder:
     find_function: Callable[[str], Function | None] = find_function
     find_aggregate: AggregateFinder = plain_aggregate
     find_table_function: TableFunctionFinder = plain_table_function
+    # Whether rows come without an end, so that what needs all of them has another meaning, or none.
+    is_streaming: bool = True
 
     def bind(self, query: queries.Query) -> Relation:
         """The meaning of a query."""
@@ -97,6 +101,8 @@ class QueryBinder:
         if table_aggregate is not None:
             relation: Relation = bind_table_aggregation(select, table_aggregate, source, binder, condition)
         elif is_grouped(select, self.find_aggregate):
+            if not self.is_streaming and has_over(select):
+                raise UnsupportedFeatureError("OVER and GROUP BY in one SELECT", "group in an inner query")
             groups = self._bind_groups(select, source, scope, binder, condition)
             relation = with_row_windows(with_windows(groups))
         elif has_over(select):
@@ -122,7 +128,8 @@ class QueryBinder:
     def _bind_over(
         self, select: queries.Select, source: Relation, scope: Scope, where: BoundExpression | None
     ) -> Relation:
-        binder = OverBinder(scope, self.session, self.find_function, self.find_aggregate, dict(select.windows))
+        kind = OverBinder if self.is_streaming else BatchOverBinder
+        binder = kind(scope, self.session, self.find_function, self.find_aggregate, dict(select.windows))
         names, bound = self._bind_items(select.items, scope, binder)
         relation = binder.relation(source, where)
         return Calculation(_columns(names, bound), relation, tuple(map(binder.placed, bound)))
@@ -230,7 +237,17 @@ class QueryBinder:
             ]
             typed = tuple(self._as_types(each, columns) for each in each_row)
             return typed[0] if len(typed) == 1 else UnionAll(columns, typed)
-        return Constants(columns, tuple(tuple(map(_constant, row)) for row in rows))
+        return Constants(columns, tuple(self._constant_row(row, columns) for row in rows))
+
+    def _constant_row(self, row: list[BoundExpression], columns: tuple[Column, ...]) -> tuple[Any, ...]:
+        """The values of a row, as the columns have them: rows may be of other types, such as 0.1 beside 1e0."""
+        values = tuple(map(_constant, row))
+        is_same = [type(each.type) is type(column.type) for each, column in zip(row, columns)]
+        if all(same or value is None or isinstance(value, str | bytes) for same, value in zip(is_same, values)):
+            return values
+        own = Constants(_columns([column.name for column in columns], row), (values,))
+        (typed,) = constant_rows(self._as_types(own, columns))
+        return typed
 
     def _bind_set_operation(self, query: queries.SetOperation) -> Relation:
         words = words_of(query)

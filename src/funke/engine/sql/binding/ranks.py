@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from funke.engine.sql.binding.relations import Relation, SortKey
+from funke.engine.sql.binding.window_relations import WindowTime
 
-__all__ = ["Deduplication", "Normalization", "NumberedRows", "Rank", "RankStrategy"]
+__all__ = ["Deduplication", "Normalization", "NumberedRows", "Rank", "RankStrategy", "WindowRank"]
 
 
 class RankStrategy(Enum):
@@ -68,6 +69,32 @@ class Deduplication(Relation):
     keeps_last: bool
     sends_before: bool = True
     ttl_ms: int = 0
+
+
+@dataclass(frozen=True)
+class WindowRank(Relation):
+    """The rows whose number among those of their key and window is within `first` … `last`, once the window has ended.
+
+    The columns are those of the input, then the number if `has_number`.
+    """
+
+    input: Relation
+    # Without the bounds of windows.
+    keys: tuple[int, ...]
+    # window_start and window_end.
+    window_columns: tuple[int, int]
+    time: WindowTime
+    order: tuple[SortKey, ...]
+    first: int
+    last: int
+    has_number: bool = False
+    # The one row that is the first or the last by time: of rows with the same time the last one is the last.
+    is_deduplication: bool = False
+
+    @property
+    def keeps_last(self) -> bool:
+        """Whether a deduplication is about the last row."""
+        return self.is_deduplication and not self.order[0].is_ascending
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from funke.engine.sql.binding.expressions import (
     BoundSymbol,
     time_of,
 )
+from funke.engine.sql.binding.ranks import WindowRank
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Calculation, Column, Expansion, Relation
 from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable
 
@@ -28,6 +29,12 @@ class WindowColumns:
     start: frozenset[int]
     end: frozenset[int]
     time: frozenset[int]
+
+    @property
+    def maker(self) -> WindowTable | WindowAggregation:
+        """What has made the windows, which others carry."""
+        inner = window_columns(self.table.input) if self.table.windows is None else None
+        return self.table if inner is None else inner.maker
 
     def through(self, lists: Sequence[Sequence[BoundExpression]]) -> WindowColumns:
         """The same columns behind a calculation, or behind several whose rows follow each other."""
@@ -47,6 +54,8 @@ def window_columns(relation: Relation) -> WindowColumns | None:
     if isinstance(relation, (WindowTable, WindowAggregation)):
         start, end, time = range(len(relation.columns) - 3, len(relation.columns))
         return WindowColumns(relation, frozenset({start}), frozenset({end}), frozenset({time}))
+    if isinstance(relation, WindowRank):
+        return window_columns(relation.input)
     if isinstance(relation, Calculation):
         found = window_columns(relation.input)
         return None if found is None else found.through([relation.expressions])

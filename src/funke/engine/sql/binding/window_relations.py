@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from funke.engine.sql.binding.relations import BoundAggregate, Relation
+from funke.engine.sql.binding.relations import BoundAggregate, Relation, SortKey
 
-__all__ = ["Firing", "OverAggregation", "RowWindowTable", "WindowAggregation", "WindowTable", "WindowTime", "Windows"]
+__all__ = [
+    "Firing",
+    "Frame",
+    "OverAggregation",
+    "OverCall",
+    "PartitionAggregation",
+    "RowWindowTable",
+    "WindowAggregation",
+    "WindowTable",
+    "WindowTime",
+    "Windows",
+]
 
 
 @dataclass(frozen=True)
@@ -106,3 +117,41 @@ class OverAggregation(Relation):
     aggregates: tuple[BoundAggregate, ...]
     # How long a key without new rows is remembered; 0 is forever.
     ttl_ms: int = 0
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The rows of a partition that a function sees: from `lower` to `upper`, both with the current row as 0.
+
+    They are numbers of rows, or distances between values of the order (RANGE; milliseconds between times), below 0 in
+    front of the current row; None is no bound. By values, rows that are equal see each other.
+    """
+
+    is_rows: bool = False
+    lower: Any = None
+    upper: Any = 0
+
+
+@dataclass(frozen=True)
+class OverCall:
+    """A function of the rows of a frame, or of the place of a row among those of its partition."""
+
+    aggregate: BoundAggregate
+    frame: Frame
+
+
+@dataclass(frozen=True)
+class PartitionAggregation(Relation):
+    """The rows of the input, each with functions of the rows of its partition in an order; all of them are there.
+
+    Without an order all rows of a partition are equal.
+    """
+
+    input: Relation
+    partition_by: tuple[int, ...]
+    order: tuple[SortKey, ...]
+    calls: tuple[OverCall, ...]
+
+    @property
+    def aggregates(self) -> tuple[BoundAggregate, ...]:
+        return tuple(each.aggregate for each in self.calls)

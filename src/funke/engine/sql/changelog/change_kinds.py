@@ -1,4 +1,4 @@
-"""The kinds of changes that a relation emits, and the columns by which its rows are told apart."""
+"""The kinds of changes that a relation emits."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
-from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.final_rows import FinalRows
-from funke.engine.sql.binding.not_nulls import NotNulls
-from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank
-from funke.engine.sql.binding.relations import Aggregation, Calculation, Limit, Relation, Scan, Sort, inputs_of
+from funke.engine.sql.binding.materialization import Materialization
+from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank, WindowRank
+from funke.engine.sql.binding.relations import Aggregation, Relation, Scan, inputs_of
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
-from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
 from funke.engine.types.row import RowKind
 
-__all__ = ["ALL_KINDS", "INSERTS", "has_retractions", "kinds_of", "upsert_key_of"]
+__all__ = ["ALL_KINDS", "INSERTS", "has_retractions", "kinds_of"]
 
 Kinds = frozenset[RowKind]
 
@@ -35,48 +33,6 @@ def kinds_of(relation: Relation) -> Kinds:
 def has_retractions(relation: Relation) -> bool:
     """Whether rows of a relation may be taken back."""
     return bool(kinds_of(relation) & _RETRACTIONS)
-
-
-def upsert_key_of(relation: Relation) -> tuple[int, ...] | None:
-    """The columns whose values are different in all rows, so that an update says which row it replaces.
-
-    None if there are none; of a relation with one row only, they are no columns.
-    """
-    if isinstance(relation, Aggregation):
-        return tuple(range(len(relation.keys)))
-    if isinstance(relation, WindowAggregation):
-        start = len(relation.columns) - 3
-        return (*range(len(relation.keys)), start, start + 1)
-    if isinstance(relation, Rank):
-        return _of_first_rows(relation)
-    if isinstance(relation, (Deduplication, Normalization)):
-        return relation.keys
-    if isinstance(relation, Calculation):
-        return _through(relation, upsert_key_of(relation.input))
-    if isinstance(relation, (FinalRows, Limit, NotNulls, Sort, WatermarkAssigner)):
-        return upsert_key_of(relation.input)
-    if isinstance(relation, Scan) and relation.primary_key:
-        names = [column.name for column in relation.columns]
-        return tuple(map(names.index, relation.primary_key)) if {*relation.primary_key} <= {*names} else None
-    return None
-
-
-def _through(calculation: Calculation, key: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """The places of a key among the columns of a calculation, if all of its columns are there."""
-    if key is None:
-        return None
-    places: dict[int, int] = {}
-    for place, expression in enumerate(calculation.expressions):
-        if isinstance(expression, BoundColumn):
-            places.setdefault(expression.index, place)
-    return tuple(places[column] for column in key) if all(column in places for column in key) else None
-
-
-def _of_first_rows(rank: Rank) -> tuple[int, ...] | None:
-    """One row of each key, or a number of each key, or what tells rows of the input apart."""
-    if rank.first == rank.last:
-        return rank.keys
-    return (*rank.keys, len(rank.columns) - 1) if rank.has_number else upsert_key_of(rank.input)
 
 
 def _of_updates(relation: Rank | Deduplication | Normalization, *more: RowKind) -> Kinds:
@@ -110,7 +66,10 @@ _KINDS: dict[type[Relation], Callable[[Any], Kinds]] = {
     TableAggregation: lambda relation: frozenset({RowKind.INSERT, RowKind.DELETE}),
     Rank: lambda rank: _of_updates(rank, RowKind.DELETE),
     Deduplication: _of_deduplication,
+    WindowRank: lambda relation: INSERTS,
     Normalization: lambda relation: _of_updates(relation, RowKind.DELETE),
+    # What a row before was is not told: its key says it.
+    Materialization: lambda relation: ALL_KINDS - {RowKind.UPDATE_BEFORE},
     WindowAggregation: _of_windows,
     OverAggregation: lambda relation: INSERTS,
     # Those of the left side, whose rows it sends on.

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
-from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column, Relation
-from funke.engine.sql.binding.window_relations import Firing, OverAggregation, WindowAggregation, Windows, WindowTable
+from funke.engine.sql.binding.ranks import WindowRank
+from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column, Relation, SortKey
+from funke.engine.sql.binding.window_grouping import window_columns
+from funke.engine.sql.binding.window_relations import (
+    Firing,
+    Frame,
+    OverAggregation,
+    PartitionAggregation,
+    WindowAggregation,
+    Windows,
+    WindowTable,
+)
 
 __all__ = ["node_text"]
 
@@ -19,6 +32,10 @@ def node_text(relation: Relation) -> str:
         return _window_aggregation(relation)
     if isinstance(relation, OverAggregation):
         return _over_aggregation(relation)
+    if isinstance(relation, PartitionAggregation):
+        return _partition_aggregation(relation)
+    if isinstance(relation, WindowRank):
+        return _window_rank(relation)
     if isinstance(relation, (ToChangelog, FromChangelog)):
         return _changelog_function(relation)
     return f"{type(relation).__name__}({', '.join(map(_name, relation.columns))})"
@@ -66,14 +83,48 @@ def _windows(relation: WindowTable | WindowAggregation) -> str:
     if isinstance(relation, WindowAggregation) and relation.window_columns is not None:
         start, end = (_name(inputs[place]) for place in relation.window_columns)
         return f"WINDOW(win_start=[{start}], win_end=[{end}])"
-    windows = relation.windows
+    keys = relation.partition_by if isinstance(relation, WindowTable) else ()
+    time = f"time_col=[{_name(inputs[relation.time.column])}]"
+    return _windows_at(time, relation, [inputs[place] for place in keys or ()])
+
+
+def _windows_at(place: str, maker: WindowTable | WindowAggregation, keys: Sequence[Column]) -> str:
+    windows = maker.windows
     assert windows is not None
-    parts = [f"time_col=[{_name(inputs[relation.time.column])}]"]
-    parts += [f"{name}=[{_duration(value)}]" for name, value in _sizes(windows) if value]
-    if isinstance(relation, WindowTable) and relation.partition_by:
-        keys = ", ".join(_name(inputs[place]) for place in relation.partition_by)
-        parts.append(f"partition keys=[{keys}]")
+    parts = [place, *(f"{name}=[{_duration(value)}]" for name, value in _sizes(windows) if value)]
+    if keys:
+        parts.append(f"partition keys=[{', '.join(map(_name, keys))}]")
     return f"{windows.kind.upper()}({', '.join(parts)})"
+
+
+def _window_rank(rank: WindowRank) -> str:
+    found = window_columns(rank.input)
+    assert found is not None
+    start, end = (_name(rank.columns[place]) for place in rank.window_columns)
+    window = _windows_at(f"win_start=[{start}], win_end=[{end}]", found.maker, _session_keys(found.maker))
+    keys = ", ".join(_name(rank.columns[place]) for place in rank.keys)
+    if rank.is_deduplication:
+        keep, order = "LastRow" if rank.keeps_last else "FirstRow", _name(rank.columns[rank.order[0].index])
+        return (
+            f"WindowDeduplicate(window=[{window}], keep=[{keep}], partitionKeys=[{keys}], orderKey=[{order}], "
+            "order=[ROWTIME])"
+        )
+    shown = [*map(_name, rank.input.columns), *(["w0$o0"] if rank.has_number else [])]
+    order = ", ".join(
+        f"{_name(rank.columns[each.index])} {'ASC' if each.is_ascending else 'DESC'}" for each in rank.order
+    )
+    return (
+        f"WindowRank(window=[{window}], rankType=[ROW_NUMBER], rankRange=[rankStart={rank.first}, "
+        f"rankEnd={rank.last}], partitionBy=[{keys}], orderBy=[{order}], "
+        f"select=[{', '.join(shown)}])"
+    )
+
+
+def _session_keys(maker: WindowTable | WindowAggregation) -> Sequence[Column]:
+    if maker.windows is None or maker.windows.kind != "session":
+        return ()
+    places = maker.keys if isinstance(maker, WindowAggregation) else maker.partition_by or ()
+    return [maker.input.columns[place] for place in places]
 
 
 def _sizes(windows: Windows) -> list[tuple[str, int]]:
@@ -100,6 +151,37 @@ def _over_aggregation(over: OverAggregation) -> str:
         f"OverAggregate({partition_by}orderBy=[{_name(inputs[over.time.column])} ASC], window=[{frame}], "
         f"select=[{', '.join([*map(_name, inputs), *calls])}])"
     )
+
+
+def _partition_aggregation(over: PartitionAggregation) -> str:
+    """As Flink's plans have it, with a frame for each call."""
+    inputs = over.input.columns
+    keys = ", ".join(_name(inputs[place]) for place in over.partition_by)
+    order = ", ".join(_order(key, inputs) for key in over.order)
+    windows: dict[str, list[str]] = {}
+    for number, each in enumerate(over.calls):
+        windows.setdefault(_frame(each.frame), []).append(f"{_call(each.aggregate, inputs)} AS w0$o{number}")
+    parts = [f"partitionBy=[{keys}]"] if keys else []
+    parts += [f"orderBy=[{order}]"] if order else []
+    parts += [f"window#{place}=[{', '.join(calls)}{frame}]" for place, (frame, calls) in enumerate(windows.items())]
+    select = ", ".join([*map(_name, inputs), *(f"w0$o{number}" for number in range(len(over.calls)))])
+    return f"OverAggregate({', '.join([*parts, f'select=[{select}]'])})"
+
+
+def _order(key: SortKey, inputs: tuple[Column, ...]) -> str:
+    return f"{_name(inputs[key.index])} {'ASC' if key.is_ascending else 'DESC'}"
+
+
+def _frame(frame: Frame) -> str:
+    lower = "UNBOUNDED PRECEDING" if frame.lower is None else _bound(frame.lower)
+    upper = "UNBOUNDED FOLLOWING" if frame.upper is None else _bound(frame.upper)
+    return f" {'ROWS' if frame.is_rows else 'RANGE'} BETWEEN {lower} AND {upper}"
+
+
+def _bound(distance: Any) -> str:
+    if not distance:
+        return "CURRENT ROW"
+    return f"{abs(distance)} {'PRECEDING' if distance < 0 else 'FOLLOWING'}"
 
 
 def _call(aggregate: BoundAggregate, inputs: tuple[Column, ...]) -> str:

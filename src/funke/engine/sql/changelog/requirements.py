@@ -22,8 +22,9 @@ from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
-from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of, upsert_key_of
+from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
 from funke.engine.sql.changelog.node_text import node_text
+from funke.engine.sql.changelog.upsert_keys import primary_key_of
 from funke.engine.types.row import RowKind
 
 __all__ = ["ChangeSettings", "for_consumer", "require_kinds"]
@@ -90,7 +91,7 @@ def _scan(scan: Scan, needs_before: bool, settings: ChangeSettings) -> Relation:
     """The rows before updates are remembered for a source that does not tell them."""
     if not needs_before or scan.kinds & _UPDATES != {RowKind.UPDATE_AFTER}:
         return scan
-    key = upsert_key_of(scan)
+    key = primary_key_of(scan)
     if key is None:
         raise TableException(
             f"Table '{'.'.join(scan.path)}' produces a changelog stream that contains UPDATE_AFTER but no "

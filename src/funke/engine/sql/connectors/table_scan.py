@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
@@ -131,8 +132,9 @@ def with_event_time(
             f"[{', '.join(names)}]"
         )
     rowtime = names.index(column)
-    bound = make(_scope_of(relation)).bind(expression)
     _check_time_type(relation.columns[rowtime].type, "time field")
+    relation = _in_milliseconds(relation, rowtime, make)
+    bound = make(_scope_of(relation)).bind(expression)
     _check_time_type(bound.type, "expression")
     columns = tuple(
         Column(each.name, each.type, TimeAttribute.ROWTIME) if place == rowtime else each
@@ -147,6 +149,19 @@ def with_event_time(
         (timeout.to_millis() if timeout is not None else idle_timeout_ms) or None,
         options[EMIT_GAP] if options[EMIT_STRATEGY] == "on-event" else None,
     )
+
+
+def _in_milliseconds(relation: Relation, rowtime: int, make: BinderFactory) -> Relation:
+    """As in Flink: event time has milliseconds, whatever its column was declared with."""
+    given = relation.columns[rowtime]
+    if not isinstance(given.type, (TimestampType, LocalZonedTimestampType)) or given.type.precision == 3:
+        return relation
+    wanted = type(given.type)(3, given.type._nullable)
+    bind = make(_scope_of(relation)).bind
+    names = [syntax.Name((each.name,)) for each in relation.columns]
+    bound = tuple(bind(syntax.Cast(name, wanted) if place == rowtime else name) for place, name in enumerate(names))
+    columns = [replace(each, type=wanted) if each is given else each for each in relation.columns]
+    return Calculation(tuple(columns), relation, bound)
 
 
 def _refuse_alignment(options: OptionValues) -> None:

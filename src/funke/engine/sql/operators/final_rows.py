@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from funke.engine.operators.operator import Operator, TaskInfo
 from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.operators.gathering_operator import GatheringOperator
 from funke.engine.sql.table_rows import to_batches
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
@@ -32,35 +33,21 @@ class KeepFinalRows:
         return _FinalRowsOperator(self)
 
 
-class _FinalRowsOperator(Operator):
-    takes_rows = False
-    takes_columns = True
-
+class _FinalRowsOperator(GatheringOperator):
     def __init__(self, made: KeepFinalRows) -> None:
+        super().__init__()
         self._made = made
-        self._batches: list[ColumnBatch] = []
 
-    def process_columns(self, batch: ColumnBatch) -> None:
-        self.records_in += len(batch)
-        self._batches.append(batch)
-
-    def end_input(self) -> None:
+    def results(self, rows: ColumnBatch | None) -> ColumnBatch | None:
         """What was added and not taken back, in the order in which it came."""
-        changes = ColumnBatch.concat(self._batches) if self._batches else None
-        self._batches = []
-        if changes is not None and changes.kinds is not None:
-            changes = changes.take(pa.array(_left(changes)))
-        if changes is not None and len(changes):
-            self.output.emit_columns(ColumnBatch(changes.data, changes.timestamps))
-        elif self._made.otherwise is not None:
-            (row,) = to_batches(self._made.columns, [self._made.otherwise])
-            self.output.emit_columns(row)
-
-    def snapshot(self) -> Any:
-        return self._batches or None
-
-    def restore(self, state: Any) -> None:
-        self._batches = list(state)
+        if rows is not None and rows.kinds is not None:
+            rows = rows.take(pa.array(_left(rows)))
+        if rows is not None and len(rows):
+            return ColumnBatch(rows.data, rows.timestamps)
+        if self._made.otherwise is None:
+            return None
+        (row,) = to_batches(self._made.columns, [self._made.otherwise])
+        return row
 
 
 def _left(changes: ColumnBatch) -> Any:

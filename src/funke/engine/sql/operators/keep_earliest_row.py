@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +14,10 @@ from funke.engine.sql.binding.ranks import Deduplication
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.operators.waiting_rows_operator import WaitingRowsOperator
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
 from funke.engine.sql.state.keyed_columns import ColumnLayout
-from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.state.operator_state import OperatorStateSnapshot
-from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["KeepEarliestRow"]
@@ -44,7 +42,7 @@ class KeepEarliestRow:
         return KeepEarliestRowOperator(self)
 
 
-class KeepEarliestRowOperator(KeyedColumnsOperator):
+class KeepEarliestRowOperator(WaitingRowsOperator):
     """Rows wait in memory; state knows the keys whose row was sent. As in Flink late rows are left out."""
 
     def __init__(self, spec: KeepEarliestRow) -> None:
@@ -103,23 +101,6 @@ class KeepEarliestRowOperator(KeyedColumnsOperator):
 
     def restore(self, state: OperatorStateSnapshot) -> None:
         self._watermark = min(state.unions["watermark"])
-
-    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
-        yield from super().snapshot_keyed()
-        yield from self.snapshot_timers()
-
-    def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
-        """The rows, which are never in the files of a backend."""
-        yield from self._waiting.snapshot_parts(self.context.task.max_parallelism)
-
-    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        every = list(parts)
-        self._waiting.restore(every)
-        own = self.layout().name
-        super().restore_keyed(
-            (group, GroupPart({name: table for name, table in part.tables.items() if name.name == own}, [], []))
-            for group, part in every
-        )
 
     def metrics(self) -> dict[str, Any]:
         return {**super().metrics(), "numLateRecordsDropped": self._late}

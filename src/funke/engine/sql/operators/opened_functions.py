@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from funke.engine.operators.functions.table_functions import FunctionContext, UserDefinedFunction
-from funke.engine.operators.operator import Operator, OperatorContext
+from funke.engine.operators.operator import Operator, OperatorContext, Output, TaskInfo
 from funke.engine.operators.runtime_context import StreamingRuntimeContext
 from funke.engine.sql.binding.expressions import BoundExpression, BoundFunction
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
@@ -55,6 +56,15 @@ class OpenedFunctions:
     def close(self) -> None:
         while self._opened:
             self._opened.pop().close()
+
+    @contextmanager
+    def within(self, task: TaskInfo) -> Iterator[None]:
+        """Open as long as steps of a task run that are no operator."""
+        try:
+            self.open(OperatorContext(task, task.task_name, task.task_name, Output()))
+            yield
+        finally:
+            self.close()
 
     def metrics(self) -> dict[str, Any]:
         """What functions count."""

@@ -24,6 +24,7 @@ from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.keep_earliest_row import KeepEarliestRow
 from funke.engine.sql.operators.keep_one_row import KeepOneRow
 from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.operators.plain_rows import column_of, plain_values, row_lists
 from funke.engine.sql.operators.stream_orders import KeepTopRows
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
@@ -36,8 +37,6 @@ __all__ = ["RankRows", "RankRowsOperator", "first_rows", "one_of_each"]
 _INSERT, _BEFORE, _AFTER, _DELETE = (
     kind.value for kind in (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
 )
-# Stands for NaN, which is not equal to itself.
-_NAN = "NaN"
 
 # What rows of a key are sorted by, and their values.
 Entry = tuple[tuple[Any, ...], tuple[Any, ...]]
@@ -139,7 +138,7 @@ class RankRowsOperator(KeyedColumnsOperator):
         self._take_in = takes_in[spec.strategy]
 
     def layout(self) -> ColumnLayout:
-        return ColumnLayout("ranked-rows", _create, self._spec.ttl_ms)
+        return ColumnLayout("ranked-rows", row_lists, self._spec.ttl_ms)
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Takes rows in, or back, and sends what changes."""
@@ -160,7 +159,7 @@ class RankRowsOperator(KeyedColumnsOperator):
         self._send(batch, changes)
 
     def _entries(self, data: Any) -> Iterator[Entry]:
-        columns = [_plain_values(column) for column in data.columns]
+        columns = [plain_values(column) for column in data.columns]
         return zip(_sort_tuples(data, self._spec.order), zip(*columns))
 
     # Rows that come
@@ -237,33 +236,11 @@ class RankRowsOperator(KeyedColumnsOperator):
         if not changes.rows:
             return
         schema = self._output_schema
-        columns = [_column_of(values, each.type) for values, each in zip(zip(*changes.rows), schema)]
+        columns = [column_of(values, each.type) for values, each in zip(zip(*changes.rows), schema)]
         timestamps = None if batch.timestamps is None else batch.timestamps[changes.sources]
         kinds = np.array(changes.kinds, np.int8)
         data = pa.RecordBatch.from_arrays(columns, schema=schema)
         self.output.emit_columns(ColumnBatch(data, timestamps, kinds if kinds.any() else None))
-
-
-def _create(count: int) -> tuple[Any, ...]:
-    return (np.fromiter(([] for _ in range(count)), object, count),)
-
-
-def _plain_values(column: Any) -> list[Any]:
-    """Values that are equal if those of the column are."""
-    values: list[Any] = to_plain(column).to_pylist()
-    return (
-        [_NAN if each is not None and isnan(each) else each for each in values]
-        if pa.types.is_floating(column.type)
-        else values
-    )
-
-
-def _column_of(values: tuple[Any, ...], kind: Any) -> Any:
-    if pa.types.is_floating(kind):
-        return pa.array([None if each is None else float(each) for each in values], kind)
-    if not pa.types.is_temporal(kind):
-        return pa.array(values, kind)
-    return pa.array(values, pa.int32() if kind.bit_width == 32 else pa.int64()).cast(kind)
 
 
 def _sort_tuples(data: Any, order: tuple[SortKey, ...]) -> list[tuple[Any, ...]]:

@@ -13,6 +13,7 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.operators.operator import Operator, TaskInfo
 from funke.engine.sql.binding.relations import Column, SortKey
 from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.sql.operators.gathering_operator import GatheringOperator
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["LimitRows", "SortRows", "order_of"]
@@ -43,35 +44,23 @@ class LimitRows:
         return _LimitOperator(self)
 
 
-class _SortOperator(Operator):
-    takes_rows = False
-    takes_columns = True
-
+class _SortOperator(GatheringOperator):
     def __init__(self, sort: SortRows) -> None:
+        super().__init__()
         self._sort = sort
         self._schema = schema_of(sort.columns)
-        self._batches: list[ColumnBatch] = []
 
-    def process_columns(self, batch: ColumnBatch) -> None:
-        self.records_in += len(batch)
+    def taken(self, batch: ColumnBatch) -> ColumnBatch:
         require_inserts(batch, "ORDER BY")
-        self._batches.append(batch.with_data(_of_schema(batch.data, self._schema)))
+        return batch.with_data(_of_schema(batch.data, self._schema))
 
-    def end_input(self) -> None:
+    def results(self, rows: ColumnBatch | None) -> ColumnBatch | None:
         """Everything has come: now it has an order."""
-        if not self._batches:
-            return
-        rows = ColumnBatch.concat(self._batches)
-        self._batches = []
+        if rows is None:
+            return None
         order = order_of(rows.data, self._sort.keys)
         end = None if self._sort.limit is None else self._sort.offset + self._sort.limit
-        self.output.emit_columns(rows.take(order[self._sort.offset : end]))
-
-    def snapshot(self) -> Any:
-        return self._batches or None
-
-    def restore(self, state: Any) -> None:
-        self._batches = list(state)
+        return rows.take(order[self._sort.offset : end])
 
 
 class _LimitOperator(Operator):
@@ -113,13 +102,19 @@ def _of_schema(data: Any, schema: Any) -> Any:
 
 def order_of(data: Any, keys: tuple[SortKey, ...]) -> Any:
     """The positions of rows in their order; rows that are equal keep theirs."""
-    columns, orders = [], []
-    for place, key in enumerate(keys):
-        column = data.column(key.index)
+    columns: list[Any] = []
+    directions = []
+    for key in keys:
+        column, direction = data.column(key.index), _DIRECTIONS[key.is_ascending]
         # Where NULLs go is a key of its own: 0 stands first.
         has_value = column.is_valid() if key.nulls_first else column.is_null()
         columns += [has_value.cast(pa.int8()), column]
-        orders += [(f"{2 * place}", "ascending"), (f"{2 * place + 1}", _DIRECTIONS[key.is_ascending])]
+        directions += ["ascending", direction]
+        if pa.types.is_floating(column.type):
+            # NaN is more than any number, which Arrow has last in both directions.
+            columns.insert(-1, pc.is_nan(column).cast(pa.int8()))
+            directions.append(direction)
+    orders = [(str(place), direction) for place, direction in enumerate(directions)]
     table = pa.RecordBatch.from_arrays(columns, names=[name for name, _ in orders])
     return np.asarray(pc.sort_indices(table, sort_keys=orders))
 

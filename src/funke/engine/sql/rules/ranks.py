@@ -17,12 +17,23 @@ from funke.engine.sql.binding.expressions import (
     with_columns,
 )
 from funke.engine.sql.binding.merged_calculations import merged_pair
-from funke.engine.sql.binding.ranks import Deduplication, NumberedRows, Rank, RankStrategy
-from funke.engine.sql.binding.relations import Calculation, Column, Relation, SortKey, inputs_of, with_inputs
+from funke.engine.sql.binding.ranks import Deduplication, NumberedRows, Rank, RankStrategy, WindowRank
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    Calculation,
+    Column,
+    Expansion,
+    Relation,
+    SortKey,
+    inputs_of,
+    with_inputs,
+)
 from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.window_grouping import window_columns, with_windows
 from funke.engine.sql.binding.window_relations import OverAggregation
-from funke.engine.sql.changelog.change_kinds import INSERTS, kinds_of, upsert_key_of
+from funke.engine.sql.changelog.change_kinds import INSERTS, kinds_of
 from funke.engine.sql.changelog.monotonicity import Direction, directions_of
+from funke.engine.sql.changelog.upsert_keys import smallest_key, upsert_keys_of
 
 __all__ = ["ranked", "with_ranks"]
 
@@ -30,34 +41,48 @@ _NO_END = "Rank end is not specified. Currently rank only support TopN, which me
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
-def with_ranks(relation: Relation, of_time: bool = True) -> Relation:
-    """The relation with ranks and deduplications, also by numbers in the order of time; refuses unlimited numbers."""
-    changed = _with_ranks(relation, of_time)
-    _refuse_numbers(changed)
+def with_ranks(relation: Relation, is_stream: bool = True) -> Relation:
+    """The relation with ranks and deduplications; in streams refuses unlimited numbers, which batches can tell.
+
+    In streams also by numbers in the order of time, and of windows, which are known when these end.
+    """
+    changed = _with_ranks(relation, is_stream)
+    if is_stream:
+        _refuse_numbers(changed)
     return changed
 
 
-def _with_ranks(relation: Relation, of_time: bool) -> Relation:
-    changed: Relation = with_inputs(relation, lambda each: _with_ranks(each, of_time))
+def _with_ranks(relation: Relation, is_stream: bool) -> Relation:
+    changed: Relation = with_inputs(relation, lambda each: _with_ranks(each, is_stream))
     if not isinstance(changed, Calculation):
         return changed
+    if isinstance(changed.input, Aggregation):
+        # What it groups may have got its windows only now.
+        return with_windows(changed) if _is_window_rank(changed.input.input) else changed
     whole: Calculation = changed
     while isinstance(whole.input, Calculation) and (pair := merged_pair(whole, whole.input)) is not None:
         whole = pair
-    numbered = _numbered(whole.input, of_time)
+    numbered = _numbered(whole.input, is_stream)
     if numbered is None:
         return changed
-    found = _limited(whole, numbered)
-    if found is None and isinstance(whole.input, NumberedRows) and whole.condition is not None:
+    found = _limited(whole, numbered, is_stream)
+    is_unlimited = found is None and isinstance(whole.input, NumberedRows) and whole.condition is not None
+    if is_stream and is_unlimited:
         raise TableException(_NO_END)
     return found or changed
 
 
-def _numbered(relation: Relation, of_time: bool) -> NumberedRows | None:
+def _is_window_rank(relation: Relation) -> bool:
+    while isinstance(relation, Calculation | Expansion):
+        relation = relation.input
+    return isinstance(relation, WindowRank)
+
+
+def _numbered(relation: Relation, is_stream: bool) -> NumberedRows | None:
     """Rows with their numbers, also those that are numbered as time goes on."""
     if isinstance(relation, NumberedRows):
         return relation
-    if not of_time or not isinstance(relation, OverAggregation) or relation.preceding is not None:
+    if not is_stream or not isinstance(relation, OverAggregation) or relation.preceding is not None:
         return None
     if [each.call.function.name for each in relation.aggregates] != ["row_number"]:
         return None
@@ -88,7 +113,7 @@ class _Range:
         return _Range(max(low, self.first), last)
 
 
-def _limited(calculation: Calculation, numbered: NumberedRows) -> Relation | None:
+def _limited(calculation: Calculation, numbered: NumberedRows, is_stream: bool) -> Relation | None:
     if calculation.condition is None:
         return None
     number = len(numbered.columns) - 1
@@ -104,7 +129,9 @@ def _limited(calculation: Calculation, numbered: NumberedRows) -> Relation | Non
         return None
     used = number in columns_in([*calculation.expressions, *rest])
     is_one = wanted.first == wanted.last
-    relation = _ranked_rows(numbered, wanted.first, wanted.last, used and not is_one)
+    number_columns = numbered.columns[number:] if used and not is_one else ()
+    in_windows = _window_rank(numbered, wanted.first, wanted.last, number_columns) if is_stream else None
+    relation = in_windows or _ranked_rows(numbered, wanted.first, wanted.last, number_columns)
 
     def placed(expression: BoundExpression) -> BoundExpression:
         constant = BoundConstant(numbered.columns[number].type, wanted.first)
@@ -154,7 +181,37 @@ def _filtered(relation: Relation, condition: BoundExpression) -> Calculation:
     return Calculation(relation.columns, relation, tuple(same), condition)
 
 
-def _ranked_rows(numbered: NumberedRows, first: int, last: int, has_number: bool) -> Relation:
+def _window_rank(numbered: NumberedRows, first: int, last: int, number: Sequence[Column]) -> WindowRank | None:
+    """The first rows of each window; None if keys are no windows of event time, or rows do not stay.
+
+    As in Flink windows are those of table functions.
+    """
+    source, keys = numbered.input, {*numbered.keys}
+    found = window_columns(source)
+    if found is None or not found.start & keys or not found.end & keys:
+        return None
+    windows = found.maker.windows
+    if windows is None or not windows.is_table_function:
+        return None
+    if not found.table.time.is_event_time or kinds_of(source) != INSERTS:
+        return None
+    bounds = found.start | found.end | found.time
+    time = source.columns[numbered.order[0].index].time if len(numbered.order) == 1 else None
+    return WindowRank(
+        (*source.columns, *number),
+        source,
+        tuple(key for key in numbered.keys if key not in bounds),
+        (min(found.start & keys), min(found.end & keys)),
+        found.table.time,
+        numbered.order,
+        first,
+        last,
+        bool(number),
+        is_deduplication=first == last == 1 and time is not None,
+    )
+
+
+def _ranked_rows(numbered: NumberedRows, first: int, last: int, number: Sequence[Column]) -> Relation:
     source = numbered.input
     time = source.columns[numbered.order[0].index].time if len(numbered.order) == 1 else None
     if first == last == 1 and time is not None and kinds_of(source) == INSERTS:
@@ -162,7 +219,6 @@ def _ranked_rows(numbered: NumberedRows, first: int, last: int, has_number: bool
         return Deduplication(
             source.columns, source, numbered.keys, rowtime, keeps_last=not numbered.order[0].is_ascending
         )
-    number = (numbered.columns[-1],) if has_number else ()
     return ranked(source, numbered.keys, numbered.order, first, last, number)
 
 
@@ -186,8 +242,8 @@ def _strategy(
 ) -> tuple[RankStrategy, tuple[int, ...]]:
     if kinds_of(source) == INSERTS:
         return RankStrategy.APPEND, ()
-    row_key = upsert_key_of(source)
-    if not row_key or not order or not set(keys) <= set(row_key):
+    row_key = smallest_key(frozenset(each for each in upsert_keys_of(source) if each >= {*keys}))
+    if not row_key or not order:
         return RankStrategy.RETRACT, ()
     directions = directions_of(source)
     never_worse = all(

@@ -10,12 +10,12 @@ from funke.engine.sql.changelog.node_text import node_text
 from funke.engine.sql.changelog.requirements import require_kinds
 from funke.engine.sql.functions.user_aggregates import UserAggregate
 
-__all__ = ["refuse_in_batches", "refuse_in_streams"]
+__all__ = ["has_pandas", "refuse_in_batches", "refuse_in_streams"]
 
 
 def refuse_in_streams(relation: Relation) -> None:
     """Refuses a relation of which some part needs an end of the input, or what there is not."""
-    if isinstance(relation, Aggregation) and _has_pandas(relation):
+    if isinstance(relation, Aggregation) and has_pandas(relation):
         # It wants all rows of a group at once.
         raise TableException("Pandas UDAFs are not supported in streaming mode currently.")
     if isinstance(relation, FromChangelog):
@@ -32,6 +32,7 @@ def refuse_in_batches(relation: Relation) -> None:
         refuse_in_batches(each)
 
 
-def _has_pandas(aggregation: Aggregation) -> bool:
+def has_pandas(aggregation: Aggregation) -> bool:
+    """Whether a function of pandas is among the aggregates, which wants all rows of a group at once."""
     functions = [each.call.function for each in aggregation.aggregates]
     return any(isinstance(each, UserAggregate) and each.user is not None and each.user.is_pandas for each in functions)

@@ -10,7 +10,7 @@ from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.relations import Calculation, Relation, inputs_of
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
-from funke.engine.sql.changelog.change_kinds import upsert_key_of
+from funke.engine.sql.changelog.upsert_keys import upsert_key_of
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.sql_text import to_sql_text
 

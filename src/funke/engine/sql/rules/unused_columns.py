@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from funke.engine.sql.binding.expressions import BoundColumn, columns_in, moved
-from funke.engine.sql.binding.ranks import Deduplication, Rank, RankStrategy
+from funke.engine.sql.binding.ranks import Deduplication, Rank, RankStrategy, WindowRank
 from funke.engine.sql.binding.relations import (
     Aggregation,
     BoundAggregate,
@@ -20,7 +20,12 @@ from funke.engine.sql.binding.relations import (
     Relation,
     UnionAll,
 )
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.binding.window_relations import (
+    OverAggregation,
+    PartitionAggregation,
+    WindowAggregation,
+    WindowTable,
+)
 
 __all__ = ["without_unused"]
 
@@ -55,6 +60,8 @@ def _pruned(relation: Relation, needed: frozenset[int]) -> tuple[Relation, Place
         return _expansion(relation, needed)
     if isinstance(relation, Rank):
         return _rank(relation, needed)
+    if isinstance(relation, WindowRank):
+        return _window_rank(relation, needed)
     if isinstance(relation, Deduplication):
         return _deduplication(relation, needed)
     if isinstance(relation, WindowTable):
@@ -63,6 +70,8 @@ def _pruned(relation: Relation, needed: frozenset[int]) -> tuple[Relation, Place
         return _window_aggregation(relation, needed)
     if isinstance(relation, OverAggregation):
         return _over_aggregation(relation, needed)
+    if isinstance(relation, PartitionAggregation):
+        return _partition_aggregation(relation, needed)
     return relation, _same(relation)
 
 
@@ -150,6 +159,23 @@ def _rank(rank: Rank, needed: frozenset[int]) -> tuple[Relation, Places]:
     return made, {each: places[each] for each in used} | ({width: len(source.columns)} if rank.has_number else {})
 
 
+def _window_rank(rank: WindowRank, needed: frozenset[int]) -> tuple[Relation, Places]:
+    width = len(rank.input.columns)
+    start, end = rank.window_columns
+    own = {place for place in needed if place < width}
+    used = own | {*rank.keys, start, end} | {key.index for key in rank.order}
+    source, places = _pruned(rank.input, frozenset(used))
+    made = replace(
+        rank,
+        columns=(*source.columns, *rank.columns[width:]),
+        input=source,
+        keys=tuple(places[key] for key in rank.keys),
+        window_columns=(places[start], places[end]),
+        order=tuple(replace(key, index=places[key.index]) for key in rank.order),
+    )
+    return made, {each: places[each] for each in used} | ({width: len(source.columns)} if rank.has_number else {})
+
+
 def _deduplication(relation: Deduplication, needed: frozenset[int]) -> tuple[Relation, Places]:
     used = {*needed, *relation.keys} | (set() if relation.rowtime is None else {relation.rowtime})
     source, places = _pruned(relation.input, frozenset(used))
@@ -219,6 +245,25 @@ def _over_aggregation(over: OverAggregation, needed: frozenset[int]) -> tuple[Re
         partition_by=tuple(places[each] for each in over.partition_by),
         time=replace(over.time, column=places.get(over.time.column, 0)),
         aggregates=tuple(_moved_aggregate(each, places) for each in aggregates),
+    )
+    results = {first + number: len(source.columns) + place for place, number in enumerate(kept)}
+    return made, {each: places[each] for each in used} | results
+
+
+def _partition_aggregation(relation: PartitionAggregation, needed: frozenset[int]) -> tuple[Relation, Places]:
+    first = len(relation.input.columns)
+    kept = [number for number in range(len(relation.calls)) if first + number in needed]
+    calls = [relation.calls[number] for number in kept]
+    used = {place for place in needed if place < first} | _used_by(each.aggregate for each in calls)
+    used |= {*relation.partition_by} | {key.index for key in relation.order}
+    source, places = _pruned(relation.input, frozenset(_kept(frozenset(used))))
+    made = replace(
+        relation,
+        columns=(*source.columns, *(relation.columns[first + number] for number in kept)),
+        input=source,
+        partition_by=tuple(places[each] for each in relation.partition_by),
+        order=tuple(replace(key, index=places[key.index]) for key in relation.order),
+        calls=tuple(replace(each, aggregate=_moved_aggregate(each.aggregate, places)) for each in calls),
     )
     results = {first + number: len(source.columns) + place for place, number in enumerate(kept)}
     return made, {each: places[each] for each in used} | results

@@ -16,7 +16,7 @@ from funke.engine.sql.binding.expressions import calls_in
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.lookup_joins import LookupJoin
 from funke.engine.sql.binding.not_nulls import NotNulls
-from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank
+from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank, WindowRank
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -33,7 +33,14 @@ from funke.engine.sql.binding.stream_orders import TemporalSort
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.binding.window_grouping import window_columns
+from funke.engine.sql.binding.window_relations import (
+    OverAggregation,
+    PartitionAggregation,
+    WindowAggregation,
+    Windows,
+    WindowTable,
+)
 from funke.engine.sql.functions.surroundings import CURRENT_WATERMARK
 
 __all__ = ["with_watermark_steps"]
@@ -52,6 +59,7 @@ _PASSING = (
     LookupJoin,
     Normalization,
     NotNulls,
+    PartitionAggregation,
     Rank,
     Scan,
     Sort,
@@ -66,7 +74,7 @@ def with_watermark_steps(relation: Relation, step: WatermarkStep | None) -> Rela
     """The relation for somebody who needs watermarks that finely; None looks at none."""
     if isinstance(relation, WatermarkAssigner):
         return replace(relation, input=with_watermark_steps(relation.input, None), step=step)
-    if isinstance(relation, WindowAggregation | WindowTable | OverAggregation):
+    if isinstance(relation, WindowAggregation | WindowTable | OverAggregation | WindowRank):
         step = _both(step, _step_of(relation))
     elif isinstance(relation, TemporalJoin | TemporalSort) or _waits_for_time(relation):
         step = _both(step, _FOR_LATE_ROWS)
@@ -84,12 +92,12 @@ def _tells_watermark(relation: Relation) -> bool:
     return any(call.call.function.name == CURRENT_WATERMARK for each in expressions for call in calls_in(each))
 
 
-def _step_of(relation: WindowAggregation | WindowTable | OverAggregation) -> WatermarkStep | None:
+def _step_of(relation: WindowAggregation | WindowTable | OverAggregation | WindowRank) -> WatermarkStep | None:
     if not relation.time.is_event_time:
         return None
     if isinstance(relation, OverAggregation):
         return _FOR_LATE_ROWS
-    windows = relation.windows
+    windows = _windows_of(relation) if isinstance(relation, WindowRank) else relation.windows
     is_session = windows is not None and windows.kind == "session"
     if isinstance(relation, WindowTable) and not is_session:
         # Rows get their windows as they come.
@@ -104,6 +112,11 @@ def _step_of(relation: WindowAggregation | WindowTable | OverAggregation) -> Wat
         # Their bounds are nobody's multiples.
         return _FOR_LATE_ROWS
     return WatermarkStep(math.gcd(windows.size_ms, windows.slide_ms), windows.offset_ms, is_for_late_rows=True)
+
+
+def _windows_of(rank: WindowRank) -> Windows | None:
+    found = window_columns(rank.input)
+    return None if found is None else found.maker.windows
 
 
 def _both(one: WatermarkStep | None, other: WatermarkStep | None) -> WatermarkStep | None:

@@ -29,7 +29,12 @@ from funke.engine.sql.binding.relations import (
 from funke.engine.sql.binding.spark_rows import SparkRows
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.binding.window_relations import (
+    OverAggregation,
+    PartitionAggregation,
+    WindowAggregation,
+    WindowTable,
+)
 from funke.engine.sql.changelog.change_kinds import INSERTS
 from funke.engine.sql.connectors.spark_connector import SparkTableSource
 from funke.engine.sql.connectors.table_source import TableSource
@@ -42,7 +47,7 @@ __all__ = ["PlanChoice", "exchanges_in", "spark_parts"]
 
 _MODES = ("auto", "spark", "slots")
 # Steps that make rows meet; all others look at one row after the other.
-_EXCHANGING = (Sort, Aggregation, TableAggregation, WindowAggregation, OverAggregation)
+_EXCHANGING = (Sort, Aggregation, TableAggregation, WindowAggregation, OverAggregation, PartitionAggregation)
 
 
 @dataclass(frozen=True)
@@ -132,7 +137,7 @@ def _is_chosen_from_spark(relation: Relation) -> bool:
 
 def _calls_functions(relation: Any) -> bool:
     inner = relation.input if isinstance(relation, FinalRows) else relation
-    if isinstance(inner, (Aggregation, WindowAggregation, OverAggregation)):
+    if isinstance(inner, (Aggregation, WindowAggregation, OverAggregation, PartitionAggregation)):
         return any(isinstance(each.call.function, UserAggregate) for each in inner.aggregates)
     if isinstance(inner, Correlation):
         return inner.function is not None or any(any(functions_in(each)) for each in inner.arguments)
@@ -194,6 +199,12 @@ def _of_windows(relation: WindowTable | WindowAggregation | OverAggregation) -> 
     yield from _keys_of(relation.input.columns[place] for place in keys)
 
 
+def _of_partitions(relation: PartitionAggregation) -> Iterator[str]:
+    columns = relation.input.columns
+    yield from _keys_of(columns[place] for place in relation.partition_by)
+    yield from _of_order(columns, relation.order)
+
+
 def _nothing(relation: Relation) -> Iterator[str]:
     return iter(())
 
@@ -213,4 +224,5 @@ _RULES: dict[type[Relation], Callable[[Any], Iterator[str]]] = {
     WindowTable: _of_windows,
     WindowAggregation: _of_windows,
     OverAggregation: _of_windows,
+    PartitionAggregation: _of_partitions,
 }

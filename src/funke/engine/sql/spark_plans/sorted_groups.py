@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.operators.operator import OperatorContext, Output, TaskInfo
+from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import BoundAggregate, Column
-from funke.engine.sql.functions.aggregates.catalog import create_kernel
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
+from funke.engine.sql.operators.windows.gathered_rows import group_kernel
 from funke.engine.sql.table_rows import to_batches
 from funke.engine.types.columns.column_batch import ColumnBatch
 
@@ -39,12 +39,8 @@ class FoldGroups:
     otherwise: tuple[Any, ...] | None = None
 
     def run(self, batches: Iterator[ColumnBatch], task: TaskInfo) -> Iterator[ColumnBatch]:
-        functions = OpenedFunctions((), [each.call.function for each in self.aggregates])
-        try:
-            functions.open(OperatorContext(task, task.task_name, task.task_name, Output()))
+        with OpenedFunctions((), [each.call.function for each in self.aggregates]).within(task):
             yield from self._folded(batches)
-        finally:
-            functions.close()
 
     def _folded(self, batches: Iterator[ColumnBatch]) -> Iterator[ColumnBatch]:
         groups = _SortedGroups(self)
@@ -72,7 +68,7 @@ class _SortedGroups:
         self._spec = spec
         self._schema = schema_of(spec.columns)
         self._keys = KeyColumns(spec.keys, [spec.inputs[place].type for place in spec.keys])
-        self._kernels = [create_kernel(each.call) for each in spec.aggregates]
+        self._kernels = [group_kernel(each.call) for each in spec.aggregates]
         self._open: _Group | None = None
 
     def take(self, data: Any) -> Iterator[ColumnBatch]:

@@ -38,16 +38,23 @@ from funke.engine.sql.binding.relations import (
     UnionAll,
 )
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.binding.window_relations import (
+    OverAggregation,
+    PartitionAggregation,
+    WindowAggregation,
+    WindowTable,
+)
 from funke.engine.sql.connectors.spark_connector import SparkTableSource
 from funke.engine.sql.operators.calculate import Calculate
 from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
+from funke.engine.sql.operators.windows.partition_aggregate import PartitionAggregate
 from funke.engine.sql.operators.windows.window_table import AddWindows
 from funke.engine.sql.spark_plans.carried_columns import carried_schema, to_carried
 from funke.engine.sql.spark_plans.sorted_groups import FoldGroups
+from funke.engine.sql.spark_plans.sorted_partitions import FoldPartitions
 from funke.engine.sql.spark_plans.spark_aggregates import has_twin, twin
 from funke.engine.sql.spark_plans.spark_columns import carried_input, written_output
 from funke.engine.sql.spark_plans.spark_expressions import expression_twin
@@ -293,6 +300,13 @@ class _Frames:
         make = replace(OverAggregate.of(over), ttl_ms=0)
         return in_order.then(InTimeOrder(make, over.time.column), over.columns)
 
+    def partitions(self, relation: PartitionAggregation) -> _Rows:
+        rows = self.of(relation.input)
+        by, order = rows.all_at(relation.partition_by), _orders(rows, relation.order)
+        apart = rows.frame.repartition(*by) if by else rows.frame.repartition(1)
+        in_order = apart.sortWithinPartitions(*by, *order) if by or order else apart
+        return replace(rows, frame=in_order).then(FoldPartitions(PartitionAggregate.of(relation)), relation.columns)
+
     def window_table(self, table: WindowTable) -> _Rows:
         if table.windows.kind == "session":
             return self._sessions(self._rows(table.input), table.partition_by or (), table.windows.size_ms, table)
@@ -380,6 +394,7 @@ _BUILDERS: dict[type[Relation], Callable[[_Frames, Any], _Rows]] = {
     Limit: _Frames.limit,
     FinalRows: _Frames.final_rows,
     OverAggregation: _Frames.over,
+    PartitionAggregation: _Frames.partitions,
     WindowTable: _Frames.window_table,
     WindowAggregation: _Frames.window_aggregation,
 }

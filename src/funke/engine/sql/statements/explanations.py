@@ -17,7 +17,8 @@ from funke.engine.sql.binding.expressions import (
     BoundSymbol,
 )
 from funke.engine.sql.binding.final_rows import FinalRows
-from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank
+from funke.engine.sql.binding.materialization import Materialization
+from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank, WindowRank
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -33,7 +34,12 @@ from funke.engine.sql.binding.relations import (
 )
 from funke.engine.sql.binding.stream_orders import TemporalSort
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.binding.window_relations import (
+    OverAggregation,
+    PartitionAggregation,
+    WindowAggregation,
+    WindowTable,
+)
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
 from funke.engine.sql.changelog.node_text import node_text
 from funke.engine.sql.operators.local_aggregate import can_be_local
@@ -147,20 +153,36 @@ def _trees(plans: Sequence[_Plan], style: _Style) -> str:
 
 
 def _tree(plan: _Plan, style: _Style) -> list[str]:
+    # Columns of windows have names that no query can write.
+    return [line.replace("\x00window_", "w$").replace("\x00", "") for line in _with_sink(plan, style)]
+
+
+def _with_sink(plan: _Plan, style: _Style) -> list[str]:
     if plan.sink is None:
         return _lines(plan.relation, style)
     fields = ", ".join(each.name for each in plan.relation.columns)
     name = "LogicalSink" if style.is_logical else "Sink"
     kinds = ", changelogMode=[NONE]" if style.has_kinds else ""
-    line = f"{name}(table=[{plan.sink.name}], fields=[{fields}]{kinds})"
-    return [line, *_below([_lines(plan.relation, style)])]
+    conflicts = "" if style.is_logical else _conflicts_text(plan.relation, plan.sink)
+    line = f"{name}(table=[{plan.sink.name}], fields=[{fields}]{conflicts}{kinds})"
+    relation = plan.relation.input if isinstance(plan.relation, Materialization) else plan.relation
+    return [line, *_below([_lines(relation, style)])]
+
+
+def _conflicts_text(relation: Relation, sink: InsertPlan) -> str:
+    """As in Flink's plans a sink says it, not a node of its own."""
+    materialized = ", upsertMaterialize=[true]" if isinstance(relation, Materialization) else ""
+    strategy = "" if sink.on_conflict is None else f", conflictStrategy=[{sink.on_conflict.upper()}]"
+    return materialized + strategy
 
 
 def _lines(relation: Relation, style: _Style) -> list[str]:
     """The lines of a relation and of everything that it reads."""
     titles = _TITLES.get(type(relation), _plain_titles)(relation, style)
     if style.has_kinds:
-        titles = [f"{each[:-1]}, changelogMode=[{_kinds_text(kinds_of(relation))}])" for each in titles]
+        # What stands before the node itself, such as an exchange, has what the node reads.
+        sources = [relation, *(inputs_of(relation)[:1] * (len(titles) - 1))]
+        titles = [f"{each[:-1]}, changelogMode=[{_kinds_text(kinds_of(of))}])" for each, of in zip(titles, sources)]
     lines = _below([_lines(each, style) for each in inputs_of(relation)])
     for title in reversed(titles):
         lines = [title, *lines] if title is titles[-1] else [title, *_below([lines])]
@@ -186,9 +208,9 @@ def _plain_titles(relation: Relation, style: _Style) -> list[str]:
         if isinstance(relation, Aggregation) and can_be_local(relation):
             text = node_text(relation)
             return [f"Global{text}", _exchange(relation.input, relation.keys), f"Local{text}"]
-        if isinstance(relation, (Aggregation, WindowAggregation)):
+        if isinstance(relation, (Aggregation, WindowAggregation, WindowRank)):
             return [node_text(relation), _exchange(relation.input, relation.keys)]
-        if isinstance(relation, OverAggregation):
+        if isinstance(relation, OverAggregation | PartitionAggregation):
             return [node_text(relation), _exchange(relation.input, relation.partition_by)]
         if isinstance(relation, WindowTable) and relation.windows.kind == "session":
             return [node_text(relation), _exchange(relation.input, relation.partition_by or ())]

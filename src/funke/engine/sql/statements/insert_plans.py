@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import BoundColumn, BoundConstant, BoundExpression
@@ -31,8 +30,6 @@ __all__ = ["cast_rows", "plan_insert", "plan_rows"]
 
 def plan_insert(session: TableSession, statement: syntax.Insert) -> InsertPlan:
     """Plan INSERT INTO … query."""
-    if statement.on_conflict is not None:
-        raise UnsupportedFeatureError("INSERT … ON CONFLICT")
     identifier, table = _target(session, statement.path)
     relation = session.bind(statement.query)
     names = _target_names(session, table, statement, len(relation.columns))
@@ -40,7 +37,7 @@ def plan_insert(session: TableSession, statement: syntax.Insert) -> InsertPlan:
     plan = plan_rows(
         session, identifier, table, relation, names, partition, statement.is_overwrite, dict(statement.options)
     )
-    return replace(plan, text=statement.written)
+    return replace(plan, text=statement.written, on_conflict=statement.on_conflict)
 
 
 def plan_rows(

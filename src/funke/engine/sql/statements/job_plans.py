@@ -9,6 +9,7 @@ from funke.engine.config import flink_options as options
 from funke.engine.config.option_values import parse_boolean, parse_duration, parse_integer
 from funke.engine.errors import ConfigurationError
 from funke.engine.sql.binding.final_rows import FinalRows
+from funke.engine.sql.binding.materialization import Materialization
 from funke.engine.sql.binding.merged_calculations import merged
 from funke.engine.sql.binding.not_nulls import NotNulls
 from funke.engine.sql.binding.ranks import Deduplication, Rank
@@ -19,21 +20,22 @@ from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer
 from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.rules.needless_groups import without_needless_groups
 from funke.engine.sql.rules.ranks import with_ranks
+from funke.engine.sql.rules.row_numbers import with_row_numbers
 from funke.engine.sql.rules.stream_orders import with_stream_orders
-from funke.engine.sql.rules.stream_refusals import refuse_in_batches, refuse_in_streams
+from funke.engine.sql.rules.stream_refusals import has_pandas, refuse_in_batches, refuse_in_streams
 from funke.engine.sql.rules.temporal_joins import check_versions
 from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.rules.watermark_steps import with_watermark_steps
 from funke.engine.sql.rules.window_firing import with_firing
 from funke.engine.sql.spark_plans.plan_choice import PlanChoice
+from funke.engine.sql.statements.conflicts import Target, choice_of, conflict_of
+from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.statements.outcome import InsertPlan
     from funke.engine.sql.statements.table_session import SessionSettings, TableSession
 
-__all__ = ["plan_choice", "planned_insert", "planned_rows"]
-
-_PHASES = "table.optimizer.agg-phase-strategy"
+__all__ = ["plan_choice", "planned_insert", "planned_rows", "planned_stream"]
 
 
 def planned_rows(
@@ -69,13 +71,44 @@ def plan_choice(session: TableSession) -> PlanChoice:
 
 def planned_insert(session: TableSession, plan: InsertPlan) -> InsertPlan:
     """Rows for a table, with the changes that its sink takes."""
-    accepted = plan.sink.accepted_kinds(kinds_of(_for_mode(session, plan.relation)))
+    target = Target(plan.name, plan.primary_key, plan.sink.accepted_kinds, plan.on_conflict)
     step = EVERY_WATERMARK if plan.sink.needs_watermarks else None
-    planned = _planned(session, plan.relation, accepted, f"Table sink '{plan.name}'", step)
-    planned = _with_not_nulls(session, planned, plan.not_null)
+    planned = _planned_for(session, plan.relation, target, step, plan.not_null)
     if not session.is_streaming and step is None:
         planned = plan_choice(session).applied(planned, plan.sink.takes_frames)
-    return replace(plan, relation=planned)
+    shuffle = choice_of(session.settings, "table.exec.sink.keyed-shuffle", ("AUTO", "NONE", "FORCE"))
+    return replace(plan, relation=planned, keyed_shuffle=shuffle)
+
+
+def planned_stream(session: TableSession, relation: Relation, target: Target) -> Relation:
+    """Rows for a stream, which may have a primary key as a table has one, with watermarks."""
+    return _planned_for(session, relation, target, EVERY_WATERMARK)
+
+
+def _planned_for(
+    session: TableSession,
+    relation: Relation,
+    target: Target,
+    step: WatermarkStep | None,
+    not_null: tuple[int, ...] = (),
+) -> Relation:
+    source = _for_mode(session, relation)
+    # Who takes what there is gets updates with the rows before, also of a source that does not tell them.
+    kinds = kinds_of(source)
+    accepted = target.accepts(kinds | {RowKind.UPDATE_BEFORE} if RowKind.UPDATE_AFTER in kinds else kinds)
+    consumer = f"Table sink '{target.name}'"
+    require_kinds(source, accepted, consumer)
+    conflict = conflict_of(session, source, target)
+    if conflict.needs_before:
+        accepted |= {RowKind.UPDATE_BEFORE}
+    strategy = target.on_conflict or "deduplicate"
+    if conflict.is_materialized and strategy != "deduplicate":
+        step = EVERY_WATERMARK
+    planned = _with_not_nulls(session, _planned(session, relation, accepted, consumer, step), not_null)
+    if not conflict.is_materialized:
+        return planned
+    ttl_ms = _change_settings(session, relation).ttl_ms
+    return Materialization(planned.columns, planned, target.primary_key, conflict.upsert_key, ttl_ms, strategy)
 
 
 def _for_mode(session: TableSession, relation: Relation) -> Relation:
@@ -85,8 +118,8 @@ def _for_mode(session: TableSession, relation: Relation) -> Relation:
         changed = with_stream_orders(with_ranks(with_firing(relation, session.settings)))
         check_versions(changed)
         return changed
-    final: Relation = _with_final_ranks(with_ranks(_with_final_rows(relation), of_time=False))
-    return final
+    final: Relation = _with_final_ranks(with_ranks(_with_final_rows(relation), is_stream=False))
+    return with_row_numbers(final)
 
 
 def _with_not_nulls(session: TableSession, relation: Relation, indexes: tuple[int, ...]) -> Relation:
@@ -99,14 +132,12 @@ def _with_not_nulls(session: TableSession, relation: Relation, indexes: tuple[in
 def _change_settings(session: TableSession, relation: Relation) -> ChangeSettings:
     settings = session.settings
     ttl_ms = parse_duration(settings.get("table.exec.state.ttl", "0 ms")).to_millis()
-    strategy = settings.get(_PHASES, "AUTO")
-    if strategy.upper() not in ("AUTO", "ONE_PHASE", "TWO_PHASE"):
-        raise ConfigurationError(f"Could not parse value '{strategy}' for key '{_PHASES}'.")
+    strategy = choice_of(settings, "table.optimizer.agg-phase-strategy", ("AUTO", "ONE_PHASE", "TWO_PHASE"))
     if not session.is_streaming:
         return ChangeSettings(True, ttl_ms)
     mini_batch = _mini_batch(settings, relation)
     is_folded = mini_batch is not None
-    return ChangeSettings(is_folded, ttl_ms, mini_batch, is_folded and strategy.upper() != "ONE_PHASE")
+    return ChangeSettings(is_folded, ttl_ms, mini_batch, is_folded and strategy != "ONE_PHASE")
 
 
 def _mini_batch(settings: SessionSettings, relation: Relation) -> MiniBatch | None:
@@ -131,7 +162,9 @@ def _with_final_rows(relation: Any) -> Any:
     changed = with_inputs(relation, _with_final_rows)
     if not isinstance(changed, Aggregation):
         return changed
-    return FinalRows(changed.columns, changed, None if changed.keys else _without_rows(changed))
+    # As in Flink a function of pandas has no result without rows.
+    is_nothing = changed.keys or has_pandas(changed)
+    return FinalRows(changed.columns, changed, None if is_nothing else _without_rows(changed))
 
 
 def _with_final_ranks(relation: Any) -> Any:

@@ -47,6 +47,11 @@ class InsertPlan:
     not_null: tuple[int, ...] = ()
     # The statement as it was written, if it was one.
     text: str = ""
+    # What is done with rows of the same primary key that the query tells apart, if that is said: deduplicate, …
+    on_conflict: str | None = None
+    # When rows of the same primary key are sent to the same subtask: with another number of subtasks than those that
+    # make them (AUTO), always (FORCE), never (NONE).
+    keyed_shuffle: str = "AUTO"
 
     @property
     def name(self) -> str:

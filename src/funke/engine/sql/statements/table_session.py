@@ -85,7 +85,12 @@ class TableSession:
         now = datetime.datetime.now(datetime.timezone.utc)
         session = Session(self.zone, now, self.catalogs.current_database)
         return QueryBinder(
-            self.find_relation, session, self.find_function, self.find_aggregate, self.find_table_function
+            self.find_relation,
+            session,
+            self.find_function,
+            self.find_aggregate,
+            self.find_table_function,
+            self.is_streaming,
         )
 
     def expression_type(self, expression: Expression, columns: Sequence[Column]) -> DataType:

@@ -35,6 +35,7 @@ from funke.engine.types.logical.families import (
     PREDEFINED,
     TIMESTAMP,
     Kinds,
+    with_nullable,
 )
 from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
 from funke.engine.types.logical.row_type import RowType
@@ -46,7 +47,7 @@ from funke.engine.types.logical.time_types import (
     ZonedTimestampType,
 )
 
-__all__ = ["are_comparable", "can_cast", "can_cast_implicitly"]
+__all__ = ["are_comparable", "can_cast", "can_cast_implicitly", "is_injective_cast"]
 
 _MOMENTS: Kinds = (TimestampType, LocalZonedTimestampType)
 
@@ -77,6 +78,23 @@ _RULES: dict[type[DataType], tuple[Kinds, Kinds]] = {
 }
 
 
+_UNLIMITED = 2**31 - 1
+# How long the text of a value may be.
+_TEXT_LENGTHS: dict[type[DataType], int] = {
+    BooleanType: 5,
+    TinyIntType: 4,
+    SmallIntType: 6,
+    IntType: 11,
+    BigIntType: 20,
+    FloatType: 15,
+    DoubleType: 24,
+    DateType: 10,
+    TimeType: 18,
+    TimestampType: 29,
+    LocalZonedTimestampType: 29,
+}
+
+
 def can_cast_implicitly(source: DataType, target: DataType) -> bool:
     """Tell whether a value is taken for one of the target type without a CAST, because nothing is lost."""
     if source._nullable and not target._nullable:
@@ -87,6 +105,24 @@ def can_cast_implicitly(source: DataType, target: DataType) -> bool:
 def can_cast(source: DataType, target: DataType) -> bool:
     """Tell whether CAST turns a value into one of the target type."""
     return _can_cast(source, target, True)
+
+
+def is_injective_cast(source: DataType, target: DataType) -> bool:
+    """Tell whether CAST makes different values of different ones, as Flink counts: of decimals, for instance, not."""
+    if with_nullable(source, True) == with_nullable(target, True):
+        return True
+    if isinstance(target, INTEGRAL):
+        return isinstance(source, INTEGRAL) and INTEGRAL.index(type(source)) < INTEGRAL.index(type(target))
+    is_text = isinstance(source, (CharType, VarCharType))
+    if isinstance(target, (CharType, VarCharType)) and not is_text:
+        return type(source) in _TEXT_LENGTHS and target.length >= _TEXT_LENGTHS[type(source)]
+    if isinstance(target, VarCharType):
+        return isinstance(source, (CharType, VarCharType)) and target.length >= source.length
+    if isinstance(target, VarBinaryType):
+        is_bytes = isinstance(source, (BinaryType, VarBinaryType)) and target.length >= source.length
+        return is_bytes or (is_text and target.length == _UNLIMITED)
+    times = (TimestampType, LocalZonedTimestampType)
+    return isinstance(source, times) and isinstance(target, times) and source.precision == target.precision
 
 
 def are_comparable(left: DataType, right: DataType) -> bool:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
 from funke.engine.sql.functions.aggregates.counting import COUNT
-from funke.engine.sql.functions.function import Argument
-from funke.engine.types.logical.atomic_types import BigIntType
+from funke.engine.sql.functions.function import Argument, TypeRule
+from funke.engine.types.logical.atomic_types import BigIntType, DoubleType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import with_nullable
 
-__all__ = ["RANKING", "ROW_NUMBER"]
+__all__ = ["PLACES", "RANKING", "ROW_NUMBER"]
 
 
 class _LagBody(AggregateBody):
@@ -77,6 +78,14 @@ def _rank_body(call: AggregateCall) -> AggregateBody:
     return _RankBody(call.function.name == "dense_rank")
 
 
+def _no_body(call: AggregateCall) -> AggregateBody:
+    raise UnsupportedFeatureError(f"{call.function.name.upper()} without all rows of its partition")
+
+
+def _share(arguments: Sequence[Argument]) -> DataType:
+    return DoubleType(False)
+
+
 def _number(arguments: Sequence[Argument]) -> DataType:
     return BigIntType(False)
 
@@ -100,4 +109,21 @@ RANKING: tuple[AggregateFunction, ...] = (
         ("dense_rank",), "any", _number, _rank_body, has_value_when_empty=True, purpose="The number of the time."
     ),
     AggregateFunction(("lag",), "any, integer?, any?", _lag_type, _lag_body, purpose="The value some rows before."),
+)
+
+
+def _place(name: str, forms: str, result: TypeRule, purpose: str) -> AggregateFunction:
+    return AggregateFunction((name,), forms, result, _no_body, has_value_when_empty=True, purpose=purpose)
+
+
+# Where all rows of a partition are there, these are known from the places of rows; nothing is accumulated.
+PLACES: tuple[AggregateFunction, ...] = (
+    ROW_NUMBER,
+    _place("rank", "", _number, "One more than the rows before."),
+    _place("dense_rank", "", _number, "The number of the value among those of the order."),
+    _place("percent_rank", "", _share, "The part of the other rows that stands before."),
+    _place("cume_dist", "", _share, "The part of all rows up to the row."),
+    _place("ntile", "integer", _number, "The number of one of so many parts of about the same size."),
+    _place("lag", "any, integer?, any?", _lag_type, "The value some rows before."),
+    _place("lead", "any, integer?, any?", _lag_type, "The value some rows behind."),
 )

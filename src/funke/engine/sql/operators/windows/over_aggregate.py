@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,15 +19,14 @@ from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.key_watch import KeyWatch
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
+from funke.engine.sql.operators.waiting_rows_operator import WaitingRowsOperator
 from funke.engine.sql.operators.windows.frames import frame_events, last_peers
 from funke.engine.sql.operators.windows.gathered_rows import window_kernel
 from funke.engine.sql.operators.windows.local_time import LocalTime
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
 from funke.engine.sql.operators.windows.time_column import with_times
 from funke.engine.sql.state.keyed_columns import ColumnLayout
-from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.state.operator_state import OperatorStateSnapshot
-from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["OverAggregate", "OverOperator"]
@@ -65,7 +63,7 @@ class OverAggregate:
         return OverOperator(self)
 
 
-class OverOperator(FunctionsOperator, KeyedColumnsOperator):
+class OverOperator(FunctionsOperator, WaitingRowsOperator):
     """Rows wait for the watermark, and are processed in the order of their times; by the clock, as they come."""
 
     def __init__(self, spec: OverAggregate) -> None:
@@ -234,31 +232,16 @@ class OverOperator(FunctionsOperator, KeyedColumnsOperator):
 
     # Snapshots
 
+    @property
+    def buffers(self) -> tuple[RowBuffer, ...]:
+        return self._waiting, self._inside
+
     def snapshot(self) -> OperatorStateSnapshot:
         """How far event time is: what is late stays late after a restart."""
         return OperatorStateSnapshot(unions={"watermark": [self._watermark]})
 
     def restore(self, state: OperatorStateSnapshot) -> None:
         self._watermark = min(state.unions["watermark"])
-
-    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
-        yield from super().snapshot_keyed()
-        yield from self.snapshot_timers()
-
-    def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
-        """The rows, which are never in the files of a backend."""
-        for buffer in (self._waiting, self._inside):
-            yield from buffer.snapshot_parts(self.context.task.max_parallelism)
-
-    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        every = list(parts)
-        for buffer in (self._waiting, self._inside):
-            buffer.restore(every)
-        own = self.layout().name
-        super().restore_keyed(
-            (group, GroupPart({name: table for name, table in part.tables.items() if name.name == own}, [], []))
-            for group, part in every
-        )
 
     def metrics(self) -> dict[str, Any]:
         dropped = {"numLateRecordsDropped": self._late, "numNullRowTimeRecordsDropped": self._without_time}

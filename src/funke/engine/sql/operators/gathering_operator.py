@@ -1,0 +1,56 @@
+"""The base of operators that have to see all rows: in batches they send what comes of them at the end of the input."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from funke.engine.operators.operator import Operator
+from funke.engine.types.columns.column_batch import ColumnBatch
+
+__all__ = ["GatheringOperator"]
+
+
+class GatheringOperator(Operator):
+    """Rows wait, and watermarks too: behind the last one, what is sent at the end would come too late."""
+
+    takes_rows = False
+    takes_columns = True
+
+    def __init__(self) -> None:
+        self._batches: list[ColumnBatch] = []
+        self._watermark: int | None = None
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Lets rows wait."""
+        self.records_in += len(batch)
+        self._batches.append(self.taken(batch))
+
+    def process_watermark(self, watermark: int) -> None:
+        """Lets it wait."""
+        self._watermark = watermark
+
+    def end_input(self) -> None:
+        """Sends what comes of all rows."""
+        rows, self._batches = ColumnBatch.concat(self._batches) if self._batches else None, []
+        made = self.results(rows)
+        if made is not None:
+            self.output.emit_columns(made)
+        if self._watermark is not None:
+            self.output.emit_watermark(self._watermark)
+
+    def taken(self, batch: ColumnBatch) -> ColumnBatch:
+        """What is kept of a batch."""
+        return batch
+
+    @abstractmethod
+    def results(self, rows: ColumnBatch | None) -> ColumnBatch | None:
+        """What comes of all rows; None for nothing."""
+
+    def snapshot(self) -> Any:
+        """The rows that wait."""
+        return self._batches or None
+
+    def restore(self, state: Any) -> None:
+        """Lets rows of before wait."""
+        self._batches = list(state)

@@ -1,0 +1,48 @@
+"""Rows as tuples of plain values, for operators that keep lists of them and look at one row after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.sql.state.stored_rows import to_plain
+
+__all__ = ["Values", "column_of", "place_of", "plain_values", "row_lists"]
+
+Values = tuple[Any, ...]
+# Stands for NaN, which is not equal to itself.
+_NAN = "NaN"
+
+
+def row_lists(count: int) -> tuple[Any, ...]:
+    """A column of state: an empty list for each key."""
+    return (np.fromiter(([] for _ in range(count)), object, count),)
+
+
+def plain_values(column: Any) -> list[Any]:
+    """Values that are equal if those of the column are."""
+    values: list[Any] = to_plain(column).to_pylist()
+    return (
+        [_NAN if each is not None and isnan(each) else each for each in values]
+        if pa.types.is_floating(column.type)
+        else values
+    )
+
+
+def column_of(values: tuple[Any, ...], kind: Any) -> Any:
+    """The column of plain values."""
+    if pa.types.is_floating(kind):
+        return pa.array([None if each is None else float(each) for each in values], kind)
+    if not pa.types.is_temporal(kind):
+        return pa.array(values, kind)
+    return pa.array(values, pa.int32() if kind.bit_width == 32 else pa.int64()).cast(kind)
+
+
+def place_of(row: Values, rows: Sequence[Values], columns: Sequence[int]) -> int | None:
+    """Where the first of some rows stands that has the same values in these columns."""
+    wanted = [row[column] for column in columns]
+    return next((at for at, each in enumerate(rows) if [each[column] for column in columns] == wanted), None)
