@@ -21,6 +21,7 @@ demo: venv
 	@$(RUN)/funke run examples/demo.py
 
 test: venv
+	@tools/test-packages
 	@$(RUN)/python -m pytest -q -n 2 --dist worksteal
 
 check: venv

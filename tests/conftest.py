@@ -21,6 +21,8 @@ from tests.harness.postgres_server import PostgresServer, find_binaries, running
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from funke.engine.graph.stream_graph import StreamGraph
+    from funke.engine.jobs.job import SubmittedJob
     from tests.harness.kafka_broker import KafkaBroker
     from tests.harness.mariadb_server import MariaDbServer
 
@@ -69,6 +71,27 @@ def spark() -> Iterator[SparkSession]:
     session = spark_session({})
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def no_job_outlives_its_test(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a failed test has left running would meet the faults that the next one plans."""
+    if request.node.get_closest_marker("spark") is None:
+        yield
+        return
+    from funke.datastream import StreamExecutionEnvironment
+
+    submit, jobs = StreamExecutionEnvironment._submit, []
+
+    def noted(env: StreamExecutionEnvironment, graph: StreamGraph) -> SubmittedJob:
+        jobs.append(submit(env, graph))
+        return jobs[-1]
+
+    monkeypatch.setattr(StreamExecutionEnvironment, "_submit", noted)
+    yield
+    for job in jobs:
+        if not job.result_future.done():
+            job.cancel().result(60)
 
 
 @pytest.fixture(scope="session")

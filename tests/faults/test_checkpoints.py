@@ -117,12 +117,14 @@ class Growing(PythonSource):
     is_bounded = False
     discovery_interval_ms = 100
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, gate: Path | None = None) -> None:
         self.known = 0
         self.most = most
+        self.gate = gate  # the last split is found only when this file is there
 
     def enumerate_splits(self) -> Any:
-        self.known = min(self.known + 1, self.most)
+        is_open = self.gate is None or self.gate.exists()
+        self.known = min(self.known + 1, self.most if is_open else self.most - 1)
         return range(self.known)
 
     def read_split(self, split: int) -> Any:
@@ -131,9 +133,13 @@ class Growing(PythonSource):
 
 
 def start(
-    env: StreamExecutionEnvironment, out: Path, function: KeyedProcessFunction, splits: int = SPLITS
+    env: StreamExecutionEnvironment,
+    out: Path,
+    function: KeyedProcessFunction,
+    splits: int = SPLITS,
+    gate: Path | None = None,
 ) -> JobClient:
-    stream = env.from_source(Growing(splits), WatermarkStrategy.no_watermarks(), "growing", Types.LONG())
+    stream = env.from_source(Growing(splits, gate), WatermarkStrategy.no_watermarks(), "growing", Types.LONG())
     stream.key_by(lambda number: number % KEYS).process(function, Types.STRING()).sink_to(sink(out))
     return env.execute_async("count")
 
@@ -256,6 +262,17 @@ def test_a_sink_that_fails_to_commit_twice(spark: Any, tmp_path: Path) -> None:
     assert committed(tmp_path / "out") == expected()
 
 
+def newest_of_all(folder: Path) -> Path:
+    """The checkpoint after which there will be none: a slot is held, but one may still have been on its way."""
+    found, since = None, time.monotonic()
+    while found is None or time.monotonic() < since + 1:
+        newest = max((path.parent for path in folder.glob("*/chk-*/_metadata")), key=lambda path: int(path.name[4:]))
+        if newest != found:
+            found, since = newest, time.monotonic()
+        time.sleep(0.05)
+    return found
+
+
 IN_ROCKSDB = {"state__backend__type": "rocksdb", "execution__checkpointing__incremental": "true"}
 
 
@@ -273,12 +290,11 @@ def test_a_damaged_checkpoint_is_passed_over(
 ) -> None:
     """The newest checkpoint is damaged, then the job fails: it starts from the one before it."""
     env = new_environment(tmp_path / "checkpoints", state__checkpoints__num_retained="2", **options)
-    client = start(env, tmp_path / "out", Counting(folder=tmp_path))
+    client = start(env, tmp_path / "out", Counting(folder=tmp_path), gate=tmp_path / "hold")
     wait_for_checkpoints(client, 2)
     (tmp_path / "hold").touch()
     wait_until((tmp_path / "held").exists)
-    complete = [path.parent for path in (tmp_path / "checkpoints").glob("*/chk-*/_metadata")]
-    newest = max(complete, key=lambda path: int(path.name[4:]))
+    newest = newest_of_all(tmp_path / "checkpoints")
     assert list(newest.glob(files))
     for path in newest.glob(files):
         content = path.read_bytes()

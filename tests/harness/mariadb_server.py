@@ -1,9 +1,8 @@
-"""A MariaDB server of the tests' own, on loopback: of the package that the distribution has, installed if it may be."""
+"""A MariaDB server of the tests' own, on loopback: of the package that the distribution has."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import signal
@@ -17,8 +16,6 @@ from typing import Any
 from tests.harness.own_servers import await_answer, free_port, own_account, started_server
 
 USER, PASSWORD, DATABASE = "funke", "a 'secret", "shop"
-# The server alone, without a service that the system would start.
-_PACKAGE = "mariadb-server-core"
 # Changes can be read from the log, whose files are short, so that one ends now and then.
 _LOGGED = ("--server-id=1", "--log-bin=binlog", "--binlog-format=ROW", "--sync-binlog=0", "--max-binlog-size=256K")
 # Its data are little, and thrown away.
@@ -68,7 +65,9 @@ class MariaDbServer:
 @contextlib.contextmanager
 def running_mariadb() -> Iterator[MariaDbServer]:
     """Starts a server with a new, empty database, and ends it."""
-    server = _find() or _installed_once()
+    server = shutil.which("mariadbd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/libexec")
+    if server is None:
+        raise ServerUnavailableError("no MariaDB for the tests of databases: tools/test-packages installs it")
     folder = Path(tempfile.mkdtemp(prefix="funke-mariadb-"))
     try:
         account = own_account(folder)
@@ -77,32 +76,6 @@ def running_mariadb() -> Iterator[MariaDbServer]:
             yield found
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _find() -> str | None:
-    return shutil.which("mariadbd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/libexec")
-
-
-def _installed_once() -> str:
-    """The processes of a run do not get into each other's way: a package manager serves one at a time."""
-    with open(os.path.join(os.environ["FUNKE_TESTS_FOLDER"], "mariadb-installation"), "wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        return _find() or _installed()
-
-
-def _installed() -> str:
-    apt, root = shutil.which("apt-get"), [] if os.geteuid() == 0 else ["sudo", "-n"]
-    if apt is None or (root and shutil.which("sudo") is None):
-        raise ServerUnavailableError(f"no MariaDB for the tests of databases: install {_PACKAGE}")
-    environment = ["env", "DEBIAN_FRONTEND=noninteractive"]
-    for command in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", _PACKAGE]):
-        done = subprocess.run([*root, *environment, apt, *command], capture_output=True, text=True, check=False)
-        if done.returncode:
-            told = done.stderr.strip().splitlines()[-1:]
-            raise ServerUnavailableError(f"no MariaDB for the tests of databases, apt-get install {_PACKAGE}: {told}")
-    found = _find()
-    assert found is not None
-    return found
 
 
 def _initialise(server: str, folder: Path, account: dict[str, Any]) -> None:

@@ -125,7 +125,7 @@ def started_browser(profile: Path) -> Iterator[Browser]:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     chromedriver = shutil.which("chromedriver")
     if chromium is None or chromedriver is None:
-        pytest.skip("no browser for the dashboard's tests: apt-get install chromium chromium-driver")
+        pytest.skip("no browser for the dashboard's tests: tools/test-packages installs it")
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     for flag in (*_FLAGS, f"--user-data-dir={profile}"):
