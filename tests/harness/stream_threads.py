@@ -172,6 +172,7 @@ def run_stream(
     store = CheckpointStore(tempfile.mkdtemp(), settings.retained)
     store.make_folders()
     keeper = CheckpointKeeper("job", settings, store)
+    keeper.fingerprint = plan.fingerprint
     collected: list[Any] = []
     commits = JobCommits(job_graph, lambda: None, 0)  # type: ignore[arg-type,return-value]
     if start is not None:

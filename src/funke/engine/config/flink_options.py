@@ -16,7 +16,6 @@ from funke.engine.config.config_option import (
 )
 
 _NO_JAVA = "records are Python objects, which Java's serializers never see"
-_ALIGNED = "barriers do not overtake records; a checkpoint waits until they have come through"
 _FLINK_1 = "Flink 1.x used it for batch programs; Spark schedules the stages here"
 
 _SECOND_MS = 1000
@@ -166,26 +165,22 @@ EXTERNALIZED_CHECKPOINT_RETENTION = choice_option(
     ("NO_EXTERNALIZED_CHECKPOINTS", "DELETE_ON_CANCELLATION", "RETAIN_ON_CANCELLATION"),
     "What becomes of checkpoints when the job ends.",
 )
-UNALIGNED_CHECKPOINTS = without_effect(
-    boolean_option(
-        "execution.checkpointing.unaligned.enabled",
-        False,
-        "Whether checkpoints overtake records.",
-        "execution.checkpointing.unaligned",
-    ),
-    _ALIGNED,
+UNALIGNED_CHECKPOINTS = boolean_option(
+    "execution.checkpointing.unaligned.enabled",
+    False,
+    "Whether barriers overtake records, which become part of the checkpoint; only one is under way then. Savepoints "
+    "are aligned in any case.",
+    "execution.checkpointing.unaligned",
 )
 FORCE_UNALIGNED_CHECKPOINTS = without_effect(
-    boolean_option("execution.checkpointing.unaligned.forced", False, "Whether they do so in any case."), _ALIGNED
+    boolean_option("execution.checkpointing.unaligned.forced", False, "Whether they do so in iterations too."),
+    "they do so in any job",
 )
-ALIGNED_CHECKPOINT_TIMEOUT = without_effect(
-    duration_option(
-        "execution.checkpointing.aligned-checkpoint-timeout",
-        0,
-        "When they begin to.",
-        "execution.checkpointing.alignment-timeout",
-    ),
-    _ALIGNED,
+ALIGNED_CHECKPOINT_TIMEOUT = duration_option(
+    "execution.checkpointing.aligned-checkpoint-timeout",
+    0,
+    "How long barriers wait in line before they overtake: then the checkpoint is begun again.",
+    "execution.checkpointing.alignment-timeout",
 )
 CHECKPOINTS_AFTER_TASKS_FINISH = without_effect(
     boolean_option(

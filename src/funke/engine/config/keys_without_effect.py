@@ -48,7 +48,7 @@ _REASONS = {
     "events.reporters": "there are no events",
     "execution.": UNKNOWN,
     "execution.batch.": "Spark runs the stages of a batch job, each with the parallelism of its operators",
-    "execution.checkpointing.unaligned.": "barriers do not overtake records; no checkpoint is unaligned",
+    "execution.checkpointing.unaligned.": "each slot keeps what barriers overtake in one file, for the same channels",
     "external-resource": "Spark hands out resources: spark.task.resource.…",
     "flink.yarn.": "Spark runs on YARN by settings of its own: spark.master and spark.yarn.…",
     "fs.allowed-fallback-filesystems": "pyarrow and Hadoop's clients of Spark reach file systems",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -57,38 +58,50 @@ class InputGate:
         """The subtask's event time."""
         return self._current
 
-    def receive(self, exchange_id: int, upstream: int, parts: Iterable[Part]) -> None:
-        """Processes the parts of one block in order."""
+    def receive(self, exchange_id: int, upstream: int, parts: list[Part], until: float = math.inf) -> list[Part]:
+        """Processes the parts of one block in order, as long as there is time; what is left of them."""
         before, turn.cell[0] = turn.cell[0], self._number
+        left: list[Part] = []
         try:
-            for part in parts:
-                self._receive_part(exchange_id, upstream, part)
+            for number, part in enumerate(parts):
+                rest = self._receive_part(exchange_id, upstream, part, until)
+                if rest is not None:
+                    left = [rest, *parts[number + 1 :]]
+                    break
         except OperatorFailure:
             raise
         except BaseException as cause:
             raise OperatorFailure(self._place) from cause
         turn.cell[0] = before
+        return left
 
-    def _receive_part(self, exchange_id: int, upstream: int, part: Part) -> None:
-        kind = part[0]
+    def _receive_part(self, exchange_id: int, upstream: int, part: Part, until: float) -> Part | None:
+        kind, done = part[0], 0
         if kind == "r":
-            self.records_in += len(part[1])
             handle = self._handlers[exchange_id]
-            for values, timestamps in self._pacer.slices(part[1], part[2]):
+            for values, timestamps in self._pacer.slices(part[1], part[2], until):
                 handle(values, timestamps)
                 self._between_slices()
+                done += len(values)
+            self.records_in += done
+            if done < len(part[1]):
+                return "r", part[1][done:], None if part[2] is None else part[2][done:]
         elif kind == "w":
             self._on_watermark((exchange_id, upstream), part[1])
         elif kind == "c":
-            self.records_in += len(part[1])
             handle_columns = self._columns_handlers[exchange_id]
-            for batch in self._pacer.column_slices(part[1]):
+            for batch in self._pacer.column_slices(part[1], until):
                 handle_columns(batch)
                 self._between_slices()
+                done += len(batch)
+            self.records_in += done
+            if done < len(part[1]):
+                return "c", part[1].slice(done)
         elif kind == "s":
             self._on_status((exchange_id, upstream), part[1])
         else:
             raise ValueError(f"a block with a part of unknown kind {kind!r}")
+        return None
 
     def _on_watermark(self, channel: tuple[int, int], watermark: int) -> None:
         self._watermarks[channel] = max(self._watermarks[channel], watermark)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import resource
 import time
 from collections.abc import Iterator
@@ -33,10 +34,13 @@ class SlicePacer:
         self._began = (0.0, 0.0, 0)
         self._took_s: float | None = None
 
-    def slices(self, values: list[Any], timestamps: list[int] | None) -> Iterator[tuple[list[Any], list[int] | None]]:
+    def slices(
+        self, values: list[Any], timestamps: list[int] | None, until: float = math.inf
+    ) -> Iterator[tuple[list[Any], list[int] | None]]:
         """The batch in pieces; the time until the next piece is asked for is taken as the time of the last.
 
-        So slices are short, too, where whoever takes the results is slow: less is on its way.
+        So slices are short, too, where whoever takes the results is slow: less is on its way. There are no more when
+        the performance counter has come to `until`.
         """
         start = 0
         while start < len(values):
@@ -46,10 +50,11 @@ class SlicePacer:
                 yield values, timestamps
             else:
                 yield values[start:end], None if timestamps is None else timestamps[start:end]
-            self._learn(min(end, len(values)) - start, time.perf_counter() - began)
-            start = end
+            now = time.perf_counter()
+            self._learn(min(end, len(values)) - start, now - began)
+            start = len(values) if now > until else end
 
-    def column_slices(self, batch: ColumnBatch) -> Iterator[ColumnBatch]:
+    def column_slices(self, batch: ColumnBatch, until: float = math.inf) -> Iterator[ColumnBatch]:
         """The same for a batch of columns, whose pieces cost as much for few rows as for many.
 
         Only the time that the thread itself needs counts, until `done` or until the next piece is asked for.
@@ -61,7 +66,7 @@ class SlicePacer:
             self._began = time.perf_counter(), time.thread_time(), _waits()
             yield batch if length == len(batch) else batch.slice(start, length)
             self._learn(length, self.done())
-            start += length
+            start = len(batch) if time.perf_counter() > until else start + length
 
     def done(self) -> float:
         """The last piece of columns has been processed, and something else may come before the next."""

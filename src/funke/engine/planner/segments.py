@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,19 @@ class Plan:
             return exchange.tag.type_info
         senders = self.by_id[exchange.source_segment].operators
         return next(sender.output_type for sender in senders if sender.node_id == exchange.source_node)
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for plans with the same channels between the same operators."""
+        shapes = [
+            (segment.id, segment.parallelism, segment.first_slot, [each.operator_id for each in segment.operators])
+            for segment in self.segments
+        ]
+        exchanges = [
+            (each.id, each.source_segment, each.target_segment, each.input_index, type(each.partitioner).__name__)
+            for each in self.exchanges
+        ]
+        return hashlib.sha256(repr((shapes, exchanges)).encode()).hexdigest()
 
     def inputs_of(self, segment_id: int) -> list[Exchange]:
         """The exchanges that arrive at a segment."""

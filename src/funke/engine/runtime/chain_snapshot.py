@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from funke.engine.connectors.named_file import open_to_write, sync
 from funke.engine.errors import StateError
@@ -18,10 +18,12 @@ from funke.engine.state.snapshot.file_format import GroupPart, SnapshotWriter
 from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.state.snapshot.state_sizes import StateSizes
 
-__all__ = ["SHARED", "ChainSnapshot"]
+__all__ = ["IN_FLIGHT", "SHARED", "ChainSnapshot", "write_in_flight"]
 
 # Beside the folders of checkpoints.
 SHARED = "../shared/"
+# Stands in place of an operator, for what was on its way.
+IN_FLIGHT = "in flight"
 
 
 @dataclass
@@ -96,6 +98,16 @@ class ChainSnapshot:
             self.new_bytes += size
         known = self.known.get(target)
         return NativeFile(target, file.name, size, checksum_of(file.path) if known is None else known)
+
+
+def write_in_flight(order: CheckpointOrder, folder: str, name: str, slot: int, content: Any) -> SnapshotHandle:
+    """Writes what is on its way from and to the subtasks of a slot; no operator owns it."""
+    out = _SnapshotOutput(os.path.join(folder, name), order.inline_bytes, order.buffer_bytes)
+    with contextlib.closing(out):
+        writer = SnapshotWriter(cast(BinaryIO, out), order.compress)
+        writer.write_own(IN_FLIGHT, content)
+        size = writer.finish()
+        return SnapshotHandle((), slot, 1, name, size, inline=out.finish())
 
 
 class _SnapshotOutput:

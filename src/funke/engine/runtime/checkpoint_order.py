@@ -28,6 +28,8 @@ class CheckpointOrder:
     # State up to this size travels in the acknowledgement and needs no file.
     inline_bytes: int = 0
     buffer_bytes: int = 1 << 20
+    # Barriers overtake what is on its way, which becomes part of the checkpoint.
+    is_unaligned: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class SnapshotAck:
     folder: str = ""
     # What it holds, by operator and name.
     states: tuple[StateSize, ...] = ()
+    # How much of it was on its way between subtasks.
+    in_flight_bytes: int = 0
 
     def shared_files(self) -> Iterator[NativeFile]:
         """Files that later checkpoints may refer to, with full paths."""

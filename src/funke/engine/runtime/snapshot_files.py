@@ -55,7 +55,8 @@ class NativeFile:
 class SnapshotHandle:
     """Where the state of a subtask is, and whose it is. Paths are relative to the checkpoint's folder.
 
-    A small one has its content with it; then there is no file, and the path is only its name.
+    A small one has its content with it; then there is no file, and the path is only its name. One that no operator owns
+    has what was on its way in a slot, whose number stands in place of the subtask.
     """
 
     operator_ids: tuple[str, ...]

@@ -37,6 +37,8 @@ class WrittenSnapshots(NamedTuple):
     handles: tuple[SnapshotHandle, ...]
     new_bytes: int
     states: tuple[StateSize, ...] = ()
+    # How much of it was on its way between subtasks.
+    in_flight_bytes: int = 0
 
 
 # Writes everything into a local folder.

@@ -13,13 +13,14 @@ from typing import Any
 from funke.engine.errors import StateError, StorageUnavailableError
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.operator import Operator
+from funke.engine.runtime.chain_snapshot import IN_FLIGHT
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.local_copies import LocalCopies
 from funke.engine.runtime.snapshot_files import SnapshotHandle, fetch_native, open_snapshot_file
 from funke.engine.state.operator_state import OperatorStateSnapshot, redistribute
 from funke.engine.state.snapshot.file_format import GroupPart, SnapshotReader
 
-__all__ = ["Place", "RestoreFailure", "restore_chain"]
+__all__ = ["Place", "RestoreFailure", "read_in_flight", "restore_chain"]
 
 
 class RestoreFailure(StateError):
@@ -65,19 +66,31 @@ def restore_chain(
     useful = [handle for handle in handles if not wanted.keys().isdisjoint(handle.operator_ids)]
     if useful:
         reach("restore")
+    with _unreadable_told_apart(), ExitStack() as closing:
+        opened = [(handle, _open(handle, closing, copies)) for handle in useful]
+        for operator_id, operator in wanted.items():
+            found = [(handle, reader) for handle, reader in opened if operator_id in handle.operator_ids]
+            _restore_own(operator, {h.subtask: (h.parallelism, r.own(operator_id)) for h, r in found}, place)
+            _restore_native(operator, operator_id, [handle for handle, _ in found], place, scratch, copies)
+            operator.restore_keyed(_keyed(operator_id, [reader for _, reader in found], place))
+    return bool(useful)
+
+
+def read_in_flight(handles: Iterable[SnapshotHandle], slot: int, copies: LocalCopies | None = None) -> list[Any]:
+    """What was on its way in a slot when a checkpoint overtook it."""
+    with _unreadable_told_apart(), ExitStack() as closing:
+        own = [handle for handle in handles if not handle.operator_ids and handle.subtask == slot]
+        return [_open(handle, closing, copies).own(IN_FLIGHT) for handle in own]
+
+
+@contextlib.contextmanager
+def _unreadable_told_apart() -> Iterator[None]:
     try:
-        with ExitStack() as closing:
-            opened = [(handle, _open(handle, closing, copies)) for handle in useful]
-            for operator_id, operator in wanted.items():
-                found = [(handle, reader) for handle, reader in opened if operator_id in handle.operator_ids]
-                _restore_own(operator, {h.subtask: (h.parallelism, r.own(operator_id)) for h, r in found}, place)
-                _restore_native(operator, operator_id, [handle for handle, _ in found], place, scratch, copies)
-                operator.restore_keyed(_keyed(operator_id, [reader for _, reader in found], place))
+        yield
     except StorageUnavailableError:
         raise
     except StateError as error:
         raise RestoreFailure(str(error)) from error
-    return bool(useful)
 
 
 def _restore_native(

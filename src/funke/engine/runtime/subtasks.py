@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.clock import SystemClock
@@ -13,7 +14,7 @@ from funke.engine.operators.input_gate import InputGate
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.operators.source import SourceOperator
 from funke.engine.planner.segments import Plan, Segment
-from funke.engine.runtime.chain_snapshot import ChainSnapshot
+from funke.engine.runtime.chain_snapshot import ChainSnapshot, write_in_flight
 from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder
 from funke.engine.runtime.counter_rates import CounterRates
 from funke.engine.runtime.exits import Carrier, make_exits
@@ -22,12 +23,15 @@ from funke.engine.runtime.local_copies import LocalCopies
 from funke.engine.runtime.results import SubtaskReport
 from funke.engine.runtime.router import Router, senders_to
 from funke.engine.runtime.snapshot_taking import SnapshotTaker, WrittenSnapshots
-from funke.engine.runtime.state_restore import Place, restore_chain
+from funke.engine.runtime.state_restore import Place, read_in_flight, restore_chain
 from funke.engine.runtime.worker_setup import JobPackage
 from funke.engine.state.snapshot.state_sizes import StateSizes
 from funke.engine.types.driver_messages import DriverMessage
 
-__all__ = ["Subtask", "Subtasks"]
+__all__ = ["InFlight", "Subtask", "Subtasks"]
+
+# What is on its way between subtasks, in the form in which it is written, and how many bytes that is.
+InFlight = Callable[[], tuple[Any, int]]
 
 
 @dataclass
@@ -176,7 +180,13 @@ class Subtasks:
         chain.on_processing_time(now - 1)
         return True
 
-    def write(self, order: CheckpointOrder, known: dict[str, int | None], folder: str) -> WrittenSnapshots:
+    def read_in_flight(self) -> list[Any]:
+        """What was on its way here when the checkpoint was taken that this attempt starts from."""
+        return read_in_flight(self._package.restore, self._slot, self._copies)
+
+    def write(
+        self, order: CheckpointOrder, known: dict[str, int | None], in_flight: InFlight | None, folder: str
+    ) -> WrittenSnapshots:
         """Writes the state of all subtasks into a folder; runs in a process of its own."""
         handles, new_bytes, states = [], 0, StateSizes()
         # Savepoints are not kept where checkpoints are.
@@ -192,13 +202,18 @@ class Subtasks:
             if handle is not None:
                 handles.append(handle)
                 new_bytes += snapshot.new_bytes
-        return WrittenSnapshots(tuple(handles), new_bytes, states.all())
+        content, in_flight_bytes = (None, 0) if in_flight is None else in_flight()
+        if content is not None:
+            name = f"in-flight-{self._slot}-{self._package.attempt}"
+            handles.append(write_in_flight(order, folder, name, self._slot, content))
+            new_bytes += handles[-1].size
+        return WrittenSnapshots(tuple(handles), new_bytes, states.all(), in_flight_bytes)
 
-    def snapshot(self, order: CheckpointOrder, stall_ms: float) -> None:
+    def snapshot(self, order: CheckpointOrder, stall_ms: float, in_flight: InFlight | None = None) -> None:
         """Writes the state of all subtasks, as it is now, beside what follows."""
         reach("before-snapshot")
         known = self.snapshots.known_files(order.folder)
-        self.snapshots.start(order, partial(self.write, order, known), stall_ms)
+        self.snapshots.start(order, partial(self.write, order, known, in_flight), stall_ms)
         if not self._package.backend.is_asynchronous:
             self.snapshots.await_written(order.checkpoint_id)
         reach("after-snapshot")

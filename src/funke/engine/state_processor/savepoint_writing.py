@@ -51,6 +51,11 @@ def refuse_existing(folder: str) -> None:
 
 def copy_orders(folder: str, base: Savepoint, changes: Changes) -> list[CopyOrder]:
     """What is to be copied of an earlier savepoint, file by file."""
+    if base.checkpoint.channels_of:
+        raise StateError(
+            f"the barriers of the checkpoint '{base.path}' have overtaken records, which would be lost; take a "
+            "savepoint of the job, and change that"
+        )
     orders = []
     for number, handle in enumerate(base.snapshots):
         new_ids = {old: new for old in handle.operator_ids if (new := changes.id_of(old)) is not None}

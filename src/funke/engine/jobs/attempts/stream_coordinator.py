@@ -153,8 +153,9 @@ class StreamCoordinator:
         if poll_ms is not None and self._ending is None:
             wait_s = min(wait_s, poll_ms / 1000)
         due_ms = None if self._cutting is not None else self._keeper.ms_until_due()
-        if due_ms is not None:
-            wait_s = min(wait_s, due_ms / 1000)
+        for ms in (due_ms, self._keeper.ms_until_overtaking()):
+            if ms is not None:
+                wait_s = min(wait_s, ms / 1000)
         return max(0.0, wait_s)
 
     # What slots say
@@ -249,6 +250,7 @@ class StreamCoordinator:
             self._begin_checkpoint(order)
 
     def _take_captured(self, slot: int, message: Captured) -> None:
+        self._keeper.capture(message.checkpoint_id, slot)
         order = self._cutting
         if order is not None and message.checkpoint_id == order.checkpoint_id:
             self._circulation.capture(slot)

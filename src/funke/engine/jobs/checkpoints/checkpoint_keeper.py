@@ -52,12 +52,26 @@ class _Pending:
     epoch: int = 0
     sources: dict[str, bytes] = field(default_factory=dict)
     waiting: set[int] = field(default_factory=set)
+    # Slots through which the barriers have come.
+    captured: set[int] = field(default_factory=set)
     acks: list[SnapshotAck] = field(default_factory=list)
 
     @property
     def handles(self) -> tuple[SnapshotHandle, ...]:
-        """All state that was written."""
-        return tuple(handle for ack in self.acks for handle in ack.handles)
+        """All state that was written; if nothing was on its way, how far event time had come there is not needed."""
+        found = (handle for ack in self.acks for handle in ack.handles)
+        return tuple(handle for handle in found if handle.operator_ids or self.in_flight_bytes)
+
+    @property
+    def in_flight_bytes(self) -> int:
+        """How much was on its way when barriers overtook it."""
+        return sum(ack.in_flight_bytes for ack in self.acks)
+
+    @property
+    def is_aligning(self) -> bool:
+        """Whether barriers are on their way that may still have to overtake what is before them."""
+        is_on_its_way = not self.has_run or bool(self.waiting - self.captured)
+        return self.order.kind == "checkpoint" and not self.order.is_unaligned and is_on_its_way
 
     def to_view(self, now: float, **settings: Any) -> CheckpointView:
         """What there is to see of it when it has ended."""
@@ -101,12 +115,16 @@ class CheckpointKeeper:
         self.last_savepoint: Checkpoint | None = None
         self._last_request: SavepointRequest | None = None
         self.operators = operators or {}
+        # The plan whose channels checkpoints refer to.
+        self.fingerprint = ""
         self._guard = guard
         self._clock = clock
         self._last_id = store.highest_id()
         self._last_started = clock()
         self._last_ended = -1e9
         self._failures = 0
+        # One that took too long with its barriers in line, and is begun again.
+        self._overtaken: _Pending | None = None
         self._pending: dict[int, _Pending] = {}
         self._uncommitted: list[tuple[int, str, list[Any]]] = []
         # Tells slots and sources what is new, if they can be told at any time.
@@ -158,7 +176,7 @@ class CheckpointKeeper:
         """Less than zero for one that has been due for a while."""
         if self._checkpoints_under_way() >= self.settings.max_concurrent:
             return None
-        if self._asked:
+        if self._asked or self._overtaken is not None:
             return 0.0
         interval_ms = self._interval_ms()
         if interval_ms is None:
@@ -197,12 +215,14 @@ class CheckpointKeeper:
         if order is None:
             return None
         # From now on: whatever becomes of the epoch, whoever asked for it hears of it.
-        self._pending[order.checkpoint_id] = _Pending(order, self._clock(), request, asked)
+        pending = self._pending[order.checkpoint_id] = _Pending(order, self._clock(), request, asked)
+        if order.kind == "checkpoint" and self._overtaken is not None:
+            pending.started, self._overtaken = self._overtaken.started, None
         return order, request
 
     def _take_asked(self) -> list[CheckpointRequest]:
         """All who wait for a checkpoint get the same one."""
-        found = []
+        found = [] if self._overtaken is None else list(self._overtaken.asked)
         while (request := self._asked.take()) is not None:
             found.append(request)
         return found
@@ -216,7 +236,10 @@ class CheckpointKeeper:
         target = folder or self.store.folder_of(self._last_id)
         settings = self.settings
         sizes = settings.inline_bytes, settings.buffer_bytes
-        return CheckpointOrder(self._last_id, target, kind, settings.compress, is_incremental, *sizes)
+        # Savepoints can be started from in any way, so that nothing is on its way in them.
+        overtakes = self._overtaken is not None or settings.alignment_ms == 0
+        is_unaligned = settings.is_unaligned and kind == "checkpoint" and overtakes
+        return CheckpointOrder(self._last_id, target, kind, settings.compress, is_incremental, *sizes, is_unaligned)
 
     def begin(self, order: CheckpointOrder, epoch: int, sources: dict[str, bytes], slots: Iterable[int]) -> None:
         """The epoch has run; now the slots write, in vain if the checkpoint was given up meanwhile."""
@@ -246,6 +269,19 @@ class CheckpointKeeper:
         """A sink has prepared something for a checkpoint, or for the next one."""
         self._uncommitted.append((self._last_id + 1 if checkpoint_id is None else checkpoint_id, operator_id, items))
 
+    def capture(self, checkpoint_id: int, slot: int) -> None:
+        """The barriers of a checkpoint have come through a slot."""
+        if checkpoint_id in self._pending:
+            self._pending[checkpoint_id].captured.add(slot)
+
+    def ms_until_overtaking(self) -> float | None:
+        """When barriers that are on their way begin to overtake; None if none will."""
+        if not self.settings.is_unaligned:
+            return None
+        now = self._clock()
+        waits = [each.started - now for each in self._pending.values() if each.is_aligning]
+        return max(0.0, min(waits) * 1000 + self.settings.alignment_ms) if waits else None
+
     def is_pending(self, order: CheckpointOrder) -> bool:
         """Whether a checkpoint is still wanted."""
         return order.checkpoint_id in self._pending
@@ -272,6 +308,14 @@ class CheckpointKeeper:
             if pending.has_run and not pending.waiting and pending.order.checkpoint_id in self._pending:
                 self._complete(pending, commit)
         self._expire_pending(held)
+        if self.ms_until_overtaking() == 0.0:
+            self._overtake()
+
+    def _overtake(self) -> None:
+        """One whose barriers take too long is begun again, with barriers that do not wait in line."""
+        pending = next(each for each in self._pending.values() if each.is_aligning)
+        self._drop(pending)
+        self._overtaken = pending
 
     def expire(self, holders: Callable[[], str]) -> None:
         """While an epoch runs: gives up what takes too long; `holders` tells whom the epoch waits for.
@@ -324,6 +368,7 @@ class CheckpointKeeper:
             self.operators,
             self.attempt,
             is_drained=request is not None and request.is_draining,
+            channels_of=self.fingerprint if pending.in_flight_bytes else "",
         )
         try:
             reach("before-metadata")
@@ -479,8 +524,13 @@ class CheckpointKeeper:
 
     def end_attempt(self, reason: FunkeError) -> None:
         """The slots are gone: nothing that was begun will be completed."""
-        for pending in list(self._pending.values()):
+        ended = list(self._pending.values())
+        for pending in ended:
             self._drop(pending)
+        if self._overtaken is not None:
+            ended.append(self._overtaken)
+            self._overtaken = None
+        for pending in ended:
             if pending.request is not None:
                 pending.request.fail(StateError(f"the savepoint failed: the job did ({reason})"))
             for asked in pending.asked:

@@ -36,6 +36,9 @@ class CheckpointSettings:
     # Up to which size the state of a subtask needs no file; and how much is gathered for one.
     inline_bytes: int = 0
     buffer_bytes: int = 1 << 20
+    # Whether barriers may overtake what is on its way, and how long they wait before they do.
+    is_unaligned: bool = False
+    alignment_ms: int = 0
 
     @staticmethod
     def of(settings: Settings, default_folder: str | None = None) -> CheckpointSettings:
@@ -49,13 +52,14 @@ class CheckpointSettings:
         min_pause_ms = settings.get(options.CHECKPOINTING_MIN_PAUSE).to_millis()
         backlog_interval = settings.get(options.CHECKPOINTING_INTERVAL_DURING_BACKLOG)
         retention = str(settings.get(options.EXTERNALIZED_CHECKPOINT_RETENTION)).upper()
+        is_unaligned = settings.get(options.UNALIGNED_CHECKPOINTS)
         inline_bytes = min(settings.get(options.INLINE_THRESHOLD), _MOST_INLINE_BYTES)
         return CheckpointSettings(
             interval_ms,
             settings.get(options.CHECKPOINTING_TIMEOUT).to_millis(),
             min_pause_ms,
-            # A pause after a checkpoint only makes sense if no other one is under way.
-            1 if min_pause_ms > 0 else max(1, settings.get(options.MAX_CONCURRENT_CHECKPOINTS)),
+            # A pause after a checkpoint only makes sense if no other one is under way, and so does overtaking.
+            1 if min_pause_ms > 0 or is_unaligned else max(1, settings.get(options.MAX_CONCURRENT_CHECKPOINTS)),
             settings.get(options.TOLERABLE_FAILED_CHECKPOINTS),
             (folder or "").rstrip("/"),
             is_temporary,
@@ -68,6 +72,8 @@ class CheckpointSettings:
             None if backlog_interval is None else backlog_interval.to_millis(),
             inline_bytes,
             max(settings.get(options.WRITE_BUFFER_SIZE) or _BUFFER_BYTES, inline_bytes),
+            is_unaligned,
+            settings.get(options.ALIGNED_CHECKPOINT_TIMEOUT).to_millis(),
         )
 
 

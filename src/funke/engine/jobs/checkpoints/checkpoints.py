@@ -78,6 +78,8 @@ class Checkpoint:
     created_ms: int = field(default_factory=lambda: int(time.time() * 1000))
     # All event-time timers have fired and the input was declared over.
     is_drained: bool = False
+    # The plan whose channels had what some of the snapshots hold, if any was on its way; see `Plan.fingerprint`.
+    channels_of: str = ""
     # The folder it was read from; not part of what is written.
     path: str = ""
 

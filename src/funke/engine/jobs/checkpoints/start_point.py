@@ -11,7 +11,7 @@ from funke.engine.graph.operations import AssignTimestamps
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry
 
-__all__ = ["matched_graph", "operator_entries"]
+__all__ = ["matched_graph", "operator_entries", "require_same_channels"]
 
 
 def operator_entries(graph: JobGraph) -> dict[str, OperatorEntry]:
@@ -43,6 +43,15 @@ def matched_graph(
         _require_all_claimed(graph, checkpoint)
     vertices = tuple(_matched_vertex(vertex, stream_graph, checkpoint) for vertex in graph.vertices)
     return replace(graph, vertices=vertices)
+
+
+def require_same_channels(checkpoint: Checkpoint, fingerprint: str | None) -> None:
+    """StateError when records were on their way in the checkpoint for which there are no channels now."""
+    if checkpoint.channels_of and checkpoint.channels_of != fingerprint:
+        raise StateError(
+            f"the barriers of the checkpoint '{checkpoint.path}' have overtaken records, which belong to channels that "
+            "this job does not have: start the job as it was (operators, parallelism), and change it with a savepoint"
+        )
 
 
 def _require_all_claimed(graph: JobGraph, checkpoint: Checkpoint) -> None:

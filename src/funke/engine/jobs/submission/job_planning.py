@@ -15,7 +15,7 @@ from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, read_checkpoint, verify_files
-from funke.engine.jobs.checkpoints.start_point import matched_graph, operator_entries
+from funke.engine.jobs.checkpoints.start_point import matched_graph, operator_entries, require_same_channels
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.submission.ignored_settings import warn_of_ignored
 from funke.engine.jobs.submission.job_code import pack_job
@@ -71,6 +71,11 @@ def plan_job(graph: StreamGraph, settings: JobSettings) -> PlannedJob:
         keeper.operators = operator_entries(job_graph)
         plan = to_plan(job_graph)
         mode = exchange_mode(job_graph, configured.get(options.EXCHANGE))
+        keeper.fingerprint = plan.fingerprint
+        if not mode.is_pipelined:  # nothing is on its way between two epochs
+            keeper.settings = replace(keeper.settings, is_unaligned=False)
+        if start is not None:
+            require_same_channels(start, plan.fingerprint if mode.is_pipelined else None)
         dependencies = stage(
             settings.python_files, settings.python_archives, settings.python_requirements, settings.cached_files
         )

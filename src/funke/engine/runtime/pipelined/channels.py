@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from funke.engine.operators.input_gate import Part
 from funke.engine.operators.record_copy import ResultGuard, copies_of
 from funke.engine.runtime.block_codec import decode, encode
-from funke.engine.runtime.pipelined.connection import BLOCK, CREDIT, Connection
+from funke.engine.runtime.pipelined.connection import BLOCK, CREDIT, REST, Connection
 
 __all__ = ["BufferPool", "InChannel", "LocalOut", "OutChannel", "RemoteOut"]
 
@@ -141,6 +142,8 @@ class InChannel:
     def take(self) -> tuple[int, Any]:
         """The next block; its buffer is free."""
         kind, content, size = self.queue.popleft()
+        if kind == REST:
+            return BLOCK, content
         self.taken_bytes += size
         if self._connection is not None:
             if kind == BLOCK:
@@ -149,6 +152,23 @@ class InChannel:
         elif self.on_taken is not None:
             self.on_taken()
         return kind, content
+
+    def put_back(self, parts: list[Part]) -> None:
+        """What is left of a block is taken next; it takes no buffer any more."""
+        self.queue.appendleft((REST, parts, 0))
+        if len(self.queue) == 1 and not self.is_blocked:
+            self.on_ready(self)
+
+    def restore(self, blocks: list[bytes]) -> None:
+        """What a checkpoint has overtaken here comes before everything else."""
+        for block in reversed(blocks):
+            self.put_back(decode(block))
+
+    def waiting_blocks(self, entries: int | None = None) -> Iterator[bytes]:
+        """The blocks among the first entries of the queue, encoded."""
+        for kind, content, _ in islice(self.queue, entries):
+            if kind in (BLOCK, REST):
+                yield content if isinstance(content, bytes) else encode(content)
 
     def borrow(self) -> None:
         """Takes buffers from the pool for what the sender has waiting."""
@@ -281,6 +301,15 @@ class RemoteOut(OutChannel):
 
     def send_mark(self, kind: int, payload: bytes) -> None:
         self._put(kind, payload)
+
+    def waiting_blocks(self) -> list[bytes]:
+        """The blocks for which the receiver has no room yet."""
+        return [payload for kind, payload in self.queue if kind == BLOCK]
+
+    def restore(self, blocks: list[bytes]) -> None:
+        """What a checkpoint has overtaken here is sent before everything else."""
+        for block in blocks:
+            self._put(BLOCK, block)
 
     def grant(self, credit: int, size: bytes = b"") -> None:
         """The receiver can take more, in blocks of a new size if it says one."""

@@ -12,11 +12,26 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 if TYPE_CHECKING:
     from funke.engine.trust.tls_socket import TlsSocket
 
-__all__ = ["BARRIER", "BLOCK", "CREDIT", "END", "MESSAGE", "PROBE", "Connection", "Packet", "head_of", "size_of"]
+__all__ = [
+    "BARRIER",
+    "BLOCK",
+    "CREDIT",
+    "END",
+    "MESSAGE",
+    "OVERTAKING",
+    "PROBE",
+    "REST",
+    "Connection",
+    "Packet",
+    "head_of",
+    "size_of",
+]
 
 # Kind, backlog of the sender (or credit that is granted), channel, size of the payload.
 _HEAD = struct.Struct("!BHII")
-BLOCK, BARRIER, END, CREDIT, MESSAGE, PROBE = range(6)
+# A barrier that overtakes concerns all channels of its connection. A rest is what is left of a block, or comes from a
+# checkpoint: it is never sent.
+BLOCK, BARRIER, END, CREDIT, MESSAGE, PROBE, OVERTAKING, REST = range(8)
 _READ_BYTES = 1 << 18
 # What one call of the system takes.
 _MOST_BUFFERS = 256

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import pickle
 import select
 import socket
 import time
@@ -25,7 +26,15 @@ from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.checkpoint_order import CheckpointNews
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.pipelined.channels import InChannel, LocalOut, OutChannel, RemoteOut
-from funke.engine.runtime.pipelined.connection import BARRIER, BLOCK, CREDIT, MESSAGE, PROBE, Connection
+from funke.engine.runtime.pipelined.connection import (
+    BARRIER,
+    BLOCK,
+    CREDIT,
+    MESSAGE,
+    OVERTAKING,
+    PROBE,
+    Connection,
+)
 from funke.engine.runtime.pipelined.messages import (
     Captured,
     Cut,
@@ -42,11 +51,12 @@ from funke.engine.runtime.pipelined.messages import (
     TakeCheckpoint,
 )
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
+from funke.engine.runtime.pipelined.overtaking import Overtaking, put_back
 from funke.engine.runtime.pipelined.stack_samples import StackSamples
 from funke.engine.runtime.pipelined.task import Task
 from funke.engine.runtime.results import to_failure
 from funke.engine.runtime.router import Router, senders_to
-from funke.engine.runtime.subtasks import Subtask, Subtasks
+from funke.engine.runtime.subtasks import InFlight, Subtask, Subtasks
 from funke.engine.runtime.worker_logs import worker_logs
 from funke.engine.runtime.worker_setup import JobPackage
 from funke.engine.types.driver_messages import DriverMessage, LoggedLines, PreparedCommits
@@ -57,6 +67,8 @@ _REPORT_S = 1.0
 _SHORTEST_TICK_S = 0.05
 # However busy a slot is, the timers of its quiet subtasks do not wait longer than that for their turn.
 _TIMERS_S = 0.002
+# A block that takes longer is laid aside between two records, for orders and barriers that have come.
+_TURN_S = 0.05
 _MOST_RESULT_BYTES = 1 << 20
 _LONGEST_WAIT_S = 1.0
 
@@ -98,6 +110,10 @@ class SlotLoop:
         self._outputs: dict[int, OutChannel] = {}
         self._driver: Connection | None = None
         self._peers: dict[int, Connection] = {}
+        # The channels that come from each of them.
+        self._inputs_from: dict[int, list[InChannel]] = {}
+        # What a checkpoint had overtaken here, until there are channels.
+        self._in_flight: list[Any] = []
         # Not epoll, which macOS does not have: a slot has few connections.
         self._poll = select.poll()
         self._by_descriptor: dict[int, Callable[[], None]] = {}
@@ -105,6 +121,9 @@ class SlotLoop:
         self._aborted: set[int] = set()
         # Checkpoints that begin when the one before them is captured.
         self._ordered: deque[TakeCheckpoint] = deque()
+        # The checkpoint whose barrier has overtaken everything here, and the last one that did.
+        self._overtaking: Overtaking | None = None
+        self._last_overtaking = -1
         self._preparing: int | None = None
         self._prepare_s = 0.0
         # How many subtasks have passed the probe on.
@@ -126,6 +145,7 @@ class SlotLoop:
     def open(self) -> None:
         """Builds and opens all subtasks that belong to this slot."""
         self._subtasks.open()
+        self._in_flight = self._subtasks.read_in_flight()
         for subtask in self._subtasks.all:
             task = Task(subtask, self._network)
             self._tasks.append(task)
@@ -149,8 +169,9 @@ class SlotLoop:
     def connect(self, peers: dict[int, socket.socket]) -> None:
         """Takes the connections to all other slots, and makes the channels over them."""
         self._peers = {slot: Connection(own) for slot, own in peers.items()}
-        for connection in self._peers.values():
-            self._watch(connection, self._on_peer(connection))
+        self._inputs_from = {slot: [] for slot in peers}
+        for slot, connection in self._peers.items():
+            self._watch(connection, self._on_peer(slot, connection))
         for task in self._tasks:
             exchanges = self._plan.outputs_of(task.subtask.segment.id)
             for exchange, router in zip(exchanges, task.subtask.routers, strict=True):
@@ -159,7 +180,11 @@ class SlotLoop:
             sender = self._plan.by_id[self._exchange(channel.exchange_id).source_segment].first_slot + channel.upstream
             if sender != self.number:
                 channel.connect(self._peers[sender])
+                self._inputs_from[sender].append(channel)
                 self._inputs[number][1].send_credit()
+        for content in self._in_flight:
+            put_back(content, self._inputs, self._outputs)
+        self._in_flight.clear()
 
     def _exchange(self, exchange_id: int) -> Exchange:
         return next(exchange for exchange in self._plan.exchanges if exchange.id == exchange_id)
@@ -208,13 +233,15 @@ class SlotLoop:
         self._poll.register(connection.fileno(), select.POLLIN)
         self._by_descriptor[connection.fileno()] = on_input
 
-    def _on_peer(self, connection: Connection) -> Callable[[], None]:
+    def _on_peer(self, slot: int, connection: Connection) -> Callable[[], None]:
         def take() -> None:
             for packet in connection.receive():
                 if packet.kind == CREDIT:
                     channel = self._outputs[packet.channel]
                     assert isinstance(channel, RemoteOut)
                     channel.grant(packet.number, packet.payload)
+                elif packet.kind == OVERTAKING:
+                    self._on_overtaking(slot, pickle.loads(packet.payload))
                 else:
                     self._inputs[packet.channel][1].put(packet.kind, packet.payload, len(packet.payload), packet.number)
 
@@ -259,7 +286,9 @@ class SlotLoop:
         self._current = task
         started = time.perf_counter()
         if kind == BLOCK:
-            task.subtask.gate.receive(channel.exchange_id, channel.upstream, content)
+            rest = task.subtask.gate.receive(channel.exchange_id, channel.upstream, content, started + _TURN_S)
+            if rest:
+                channel.put_back(rest)
             task.is_dirty = task.has_news = True
             reach("between-blocks")
         elif kind == BARRIER:
@@ -428,7 +457,9 @@ class SlotLoop:
         """
         while self._ordered and not any(task.is_held for task in self._sources):
             taking = self._ordered.popleft()
-            if taking.order.checkpoint_id not in self._aborted:
+            if taking.order.is_unaligned:
+                self._overtake(taking)
+            elif taking.order.checkpoint_id not in self._aborted:
                 self._begin(taking)
 
     def _begin(self, taking: TakeCheckpoint) -> None:
@@ -436,14 +467,24 @@ class SlotLoop:
         for task in self._sources:
             task.begin(taking)
             self._align(task, taking)
-            source = task.subtask.source
-            assert source is not None
-            segment, index = task.subtask.segment, task.subtask.index
-            self._tell(Cut(taking.order.checkpoint_id, segment.id, index, source.report()))
+            self._tell_cut(task, taking)
         self._capture_if_aligned(taking)
+
+    def _tell_cut(self, task: Task, taking: TakeCheckpoint) -> None:
+        """What a source has read before its barrier."""
+        source = task.subtask.source
+        assert source is not None
+        segment, index = task.subtask.segment, task.subtask.index
+        self._tell(Cut(taking.order.checkpoint_id, segment.id, index, source.report()))
 
     def _align(self, task: Task, taking: TakeCheckpoint) -> None:
         """All barriers have come: what is before them is settled, and the barrier goes on."""
+        self._prepare(task, taking)
+        task.send_barrier(taking)
+        reach("after-barrier")
+        self._capture_if_aligned(taking)
+
+    def _prepare(self, task: Task, taking: TakeCheckpoint) -> None:
         chain = task.subtask.chain
         self._preparing = taking.order.checkpoint_id
         if taking.is_draining:
@@ -453,20 +494,57 @@ class SlotLoop:
         chain.prepare_snapshot(taking.order.checkpoint_id)
         self._preparing = None
         self._prepare_s += time.perf_counter() - started
-        task.send_barrier(taking)
-        reach("after-barrier")
-        self._capture_if_aligned(taking)
 
     def _capture_if_aligned(self, taking: TakeCheckpoint) -> None:
         """Once all subtasks have their barriers, the state of the slot is written beside what follows."""
-        if not all(task.is_held and task.aligning == taking for task in self._tasks):
-            return
+        if all(task.is_held and task.aligning == taking for task in self._tasks):
+            self._capture(taking, self._prepare_s)
+
+    def _capture(self, taking: TakeCheckpoint, stall_s: float, in_flight: InFlight | None = None) -> None:
+        self._prepare_s = 0.0
         self._release_results()
-        stall_ms, self._prepare_s = self._prepare_s * 1000, 0.0
-        self._subtasks.snapshot(taking.order, stall_ms)
-        self._tell(Captured(taking.order.checkpoint_id))
+        if not any(task.has_ended for task in self._tasks):  # else the last checkpoint takes its place
+            self._subtasks.snapshot(taking.order, stall_s * 1000, in_flight)
+            self._tell(Captured(taking.order.checkpoint_id))
         for task in self._tasks:
             task.release()
+
+    def _on_overtaking(self, slot: int, taking: TakeCheckpoint) -> None:
+        """The barrier of another slot, which may be heard before the driver's order."""
+        self._overtake(taking)
+        overtaking = self._overtaking
+        if overtaking is not None and overtaking.number == taking.order.checkpoint_id:
+            overtaking.hear(slot, self._inputs_from[slot])
+            self._capture_if_overtaken(overtaking)
+
+    def _overtake(self, taking: TakeCheckpoint) -> None:
+        """Everything stands still, and the barrier leaves before what waits; unless it has already."""
+        number = taking.order.checkpoint_id
+        if number <= self._last_overtaking or number in self._aborted:
+            return
+        self._last_overtaking = number
+        for task in self._tasks:
+            if task.aligning is not None:
+                task.release()  # of one that was given up, which is not known here yet
+            task.begin(taking)
+            self._prepare(task, taking)
+            task.hold()
+        for task in self._sources:
+            self._tell_cut(task, taking)
+        self._overtaking = Overtaking(taking, self._peers, self._outputs)
+        barrier = pickle.dumps(taking, 5)
+        for connection in self._peers.values():
+            connection.send(OVERTAKING, barrier)
+        reach("after-barrier")
+        self._capture_if_overtaken(self._overtaking)
+
+    def _capture_if_overtaken(self, overtaking: Overtaking) -> None:
+        """Once the barriers of all slots have come, state is written, with what was on its way."""
+        if not overtaking.is_complete:
+            return
+        self._overtaking = None
+        stall_s = self._prepare_s + time.perf_counter() - overtaking.began
+        self._capture(overtaking.taking, stall_s, partial(overtaking.in_flight, list(self._inputs.values())))
 
     def _send_acks(self) -> None:
         for ack in self.snapshots.acks():
@@ -476,6 +554,8 @@ class SlotLoop:
 
     def _learn(self, news: CheckpointNews) -> None:
         self._aborted.update(news.aborted)
+        if self._overtaking is not None and self._overtaking.number in self._aborted:
+            self._overtaking = None
         for task in self._tasks:
             if task.aligning is not None and task.aligning.order.checkpoint_id in self._aborted:
                 task.release()

@@ -164,7 +164,7 @@ class Task:
     # Barriers
 
     def begin(self, taking: TakeCheckpoint) -> None:
-        """A source sends its barrier."""
+        """A source sends its barrier, or one has overtaken everything."""
         self._aligning = taking
 
     def on_barrier(self, channel: InChannel, payload: bytes, aborted: set[int]) -> TakeCheckpoint | None:
@@ -189,13 +189,17 @@ class Task:
         """The checkpoint whose barriers are on their way."""
         return self._aligning
 
+    def hold(self) -> None:
+        """Everything before the barrier is sent; nothing is taken until the slot's state is captured."""
+        self.subtask.flush()
+        self.is_held = True
+
     def send_barrier(self, taking: TakeCheckpoint) -> None:
         """Behind everything that was sent before."""
-        self.subtask.flush()
+        self.hold()
         payload = pickle.dumps(taking, 5)
         for channel in self.outs:
             channel.send_mark(BARRIER, payload)
-        self.is_held = True
 
     def release(self) -> None:
         """The checkpoint is captured, or given up."""
