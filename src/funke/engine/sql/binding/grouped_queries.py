@@ -75,7 +75,8 @@ def is_grouped(select: queries.Select, find: AggregateFinder) -> bool:
     """Whether a query is about groups of rows."""
     if select.group_by is not None or select.having is not None:
         return True
-    return any(aggregate_in(item, find) is not None for item in select.items)
+    windows = (part for _, window in select.windows for part in (*window.partition_by, *window.order_by))
+    return any(aggregate_in(item, find) is not None for item in (*select.items, *windows))
 
 
 def distinct_rows(relation: Relation) -> Relation:

@@ -23,9 +23,11 @@ from funke.engine.sql.binding.relations import (
 from funke.engine.sql.binding.window_relations import (
     OverAggregation,
     PartitionAggregation,
+    SortedAggregation,
     WindowAggregation,
     WindowTable,
 )
+from funke.engine.sql.changelog.change_kinds import has_retractions
 
 __all__ = ["without_unused"]
 
@@ -70,6 +72,8 @@ def _pruned(relation: Relation, needed: frozenset[int]) -> tuple[Relation, Place
         return _window_aggregation(relation, needed)
     if isinstance(relation, OverAggregation):
         return _over_aggregation(relation, needed)
+    if isinstance(relation, SortedAggregation):
+        return _sorted_aggregation(relation, needed)
     if isinstance(relation, PartitionAggregation):
         return _partition_aggregation(relation, needed)
     return relation, _same(relation)
@@ -244,6 +248,27 @@ def _over_aggregation(over: OverAggregation, needed: frozenset[int]) -> tuple[Re
         input=source,
         partition_by=tuple(places[each] for each in over.partition_by),
         time=replace(over.time, column=places.get(over.time.column, 0)),
+        aggregates=tuple(_moved_aggregate(each, places) for each in aggregates),
+    )
+    results = {first + number: len(source.columns) + place for place, number in enumerate(kept)}
+    return made, {each: places[each] for each in used} | results
+
+
+def _sorted_aggregation(over: SortedAggregation, needed: frozenset[int]) -> tuple[Relation, Places]:
+    first = len(over.input.columns)
+    kept = [number for number in range(len(over.aggregates)) if first + number in needed]
+    aggregates = [over.aggregates[number] for number in kept]
+    used = {place for place in needed if place < first} | _used_by(aggregates) | {*over.partition_by, over.order.index}
+    if has_retractions(over.input):
+        # Whole rows tell which one goes.
+        used = {*range(first)}
+    source, places = _pruned(over.input, frozenset(used))
+    made = replace(
+        over,
+        columns=(*source.columns, *(over.columns[first + number] for number in kept)),
+        input=source,
+        partition_by=tuple(places[each] for each in over.partition_by),
+        order=replace(over.order, index=places[over.order.index]),
         aggregates=tuple(_moved_aggregate(each, places) for each in aggregates),
     )
     results = {first + number: len(source.columns) + place for place, number in enumerate(kept)}

@@ -115,7 +115,8 @@ def _for_mode(session: TableSession, relation: Relation) -> Relation:
     """What decides about the kinds of changes: a stream tells of every one, a batch of the last."""
     relation = without_needless_groups(relation)
     if session.is_streaming:
-        changed = with_stream_orders(with_ranks(with_firing(relation, session.settings)))
+        ranked = with_row_numbers(with_ranks(with_firing(relation, session.settings)), is_stream=True)
+        changed = with_stream_orders(ranked)
         check_versions(changed)
         return changed
     final: Relation = _with_final_ranks(with_ranks(_with_final_rows(relation), is_stream=False))
