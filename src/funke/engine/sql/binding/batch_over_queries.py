@@ -151,5 +151,5 @@ def _check_bounds(frame: Frame, call: syntax.Call) -> None:
 
 
 def _may_be_empty(frame: Frame) -> bool:
-    """Whether the current row may be outside of its frame."""
-    return (frame.lower or 0) > 0 or (frame.upper or 0) < 0
+    """As types say it: whether there is a bound besides the current row."""
+    return bool(frame.lower or frame.upper)

@@ -9,7 +9,7 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, with_columns
 from funke.engine.sql.binding.grouped_queries import GroupedBinder
-from funke.engine.sql.binding.over_queries import is_over, over_in
+from funke.engine.sql.binding.over_queries import over_in
 from funke.engine.sql.binding.relations import Calculation, Relation
 from funke.engine.sql.binding.row_windows import with_row_windows
 from funke.engine.sql.binding.syntax_parts import children_of
@@ -33,7 +33,7 @@ def groups_of_windows(
 ) -> Relation:
     """The groups with everything that windows, and what stands beside them, need of them."""
     windows = (part for _, window in select.windows for part in (*window.partition_by, *window.order_by))
-    for each in (part for item in (*select.items, *windows) for part in _parts_of_groups(item)):
+    for each in (part for item in (*select.items, *windows) for part in _parts_of_groups(item, binder)):
         binder.bind(each)
     having = None if select.having is None else binder.bind_condition(select.having, "HAVING")
     groups = binder.aggregation(source, where)
@@ -41,15 +41,16 @@ def groups_of_windows(
     return with_row_windows(with_windows(Calculation(groups.columns, groups, same, having)))
 
 
-def _parts_of_groups(expression: syntax.Expression) -> Iterator[syntax.Expression]:
+def _parts_of_groups(expression: syntax.Expression, binder: GroupedBinder) -> Iterator[syntax.Expression]:
     """What is bound to groups as a whole: all of an expression, but for its windows and their functions."""
     if isinstance(expression, _NO_VALUES):
         return
-    if is_over(expression) or over_in(expression) or isinstance(expression, syntax.OrderItem):
-        for each in children_of(expression):
-            yield from _parts_of_groups(each)
-    else:
+    is_whole = binder.is_aggregate(expression) or not over_in(expression)
+    if is_whole and not isinstance(expression, syntax.OrderItem):
         yield expression
+        return
+    for each in children_of(expression):
+        yield from _parts_of_groups(each, binder)
 
 
 class GroupColumns(ExpressionBinder):

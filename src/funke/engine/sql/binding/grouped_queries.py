@@ -20,6 +20,7 @@ from funke.engine.sql.binding.expressions import (
     BoundSymbol,
     time_of,
 )
+from funke.engine.sql.binding.over_queries import over_in
 from funke.engine.sql.binding.relations import (
     Aggregation,
     BoundAggregate,
@@ -141,6 +142,12 @@ class GroupedBinder(ExpressionBinder):
             return self._of_keys(self._plain.bind(expression), expression)
         return super().bind(expression)
 
+    def is_aggregate(self, expression: syntax.Expression) -> bool:
+        """Whether an expression is an aggregate of the rows of a group."""
+        if not isinstance(expression, syntax.Call) or expression.over is not None:
+            return False
+        return self._find_aggregate(expression) is not None
+
     def _of_keys(self, bound: BoundExpression, origin: syntax.Expression) -> BoundExpression:
         """The same expression over the columns of the aggregation."""
         if bound in self._key_expressions:
@@ -194,7 +201,7 @@ class GroupedBinder(ExpressionBinder):
         if call.within_group:
             raise UnsupportedFeatureError(f"{call.name.upper()} with WITHIN GROUP")
         for argument in call.arguments:
-            if aggregate_in(argument, self._find_aggregate) is not None:
+            if aggregate_in(argument, self._find_aggregate) is not None or over_in(argument):
                 raise refused("Aggregate expressions cannot be nested", call.position)
         if call.condition is not None and aggregate_in(call.condition, self._find_aggregate) is not None:
             raise refused("FILTER must not contain aggregate expression", call.condition.position)

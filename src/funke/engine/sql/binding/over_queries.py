@@ -29,7 +29,7 @@ from funke.engine.sql.functions.function import Session
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 
-__all__ = ["RESULTS", "OverBinder", "check_place", "has_over", "is_over", "over_in", "rising_order"]
+__all__ = ["RESULTS", "OverBinder", "check_place", "has_over", "over_in", "rising_order"]
 
 _RANKING = {function.name: function for function in RANKING}
 _NOT_IN_STREAMS = ("lead", "ntile", "cume_dist", "percent_rank")
@@ -54,12 +54,7 @@ def has_over(select: queries.Select) -> bool:
 
 def over_in(expression: syntax.Expression) -> bool:
     """Whether there are OVER aggregates in an expression."""
-    return any(map(is_over, parts_of(expression)))
-
-
-def is_over(expression: syntax.Expression) -> bool:
-    """Whether an expression is an OVER aggregate."""
-    return isinstance(expression, syntax.Call) and expression.over is not None
+    return any(isinstance(each, syntax.Call) and each.over is not None for each in parts_of(expression))
 
 
 def check_place(function: AggregateFunction, call: syntax.Call, window: syntax.OverWindow) -> None:
@@ -174,7 +169,8 @@ class OverBinder(ExpressionBinder):
         self._frame = frame
         is_by_rank = function.name in ("rank", "dense_rank")
         order = self._order_column(window)
-        made = self._aggregate(function, call, [order] if is_by_rank else self._arguments(call))
+        arguments = [order] if is_by_rank else self._arguments(call)
+        made = self._aggregate(function, call, arguments, frame.preceding not in (None, 0))
         if made not in self._aggregates:
             self._aggregates.append(made)
         number = self._aggregates.index(made)
@@ -246,11 +242,11 @@ class OverBinder(ExpressionBinder):
             # Whether it is a number of all rows shows where it is read.
             return _Frame(keys, order, None, is_rows, None)
         rising_order(order)
-        preceding = self._preceding(window, call)
         column = self._order_column(window)
+        _refuse_following(window)
         if column.time is not None:
-            return _Frame(keys, order, column, is_rows, preceding)
-        if preceding is not None:
+            return _Frame(keys, order, column, is_rows, self._preceding(window, call))
+        if not _is_unbounded(window):
             raise SqlValidationError("Non-time attribute sort is not supported for bounded OVER window.")
         if isinstance(self._plain.bind(window.order_by[0].operand), BoundConstant):
             raise SqlValidationError("The window can only be ordered by a single time column.")
@@ -266,21 +262,28 @@ class OverBinder(ExpressionBinder):
         return BoundColumn(order.type, place, f"${place - self._first}", time_of(order))
 
     def _preceding(self, window: syntax.OverWindow, call: syntax.Call) -> int | None:
-        upper, lower = window.upper, window.lower
-        if upper is not None and not _is_current(upper):
-            raise UnsupportedFeatureError("OVER RANGE FOLLOWING windows are not supported yet.")
-        if lower is None or (lower.is_preceding and lower.distance is None):
+        if _is_unbounded(window):
             return None
-        if _is_current(lower):
+        assert window.lower is not None and window.lower.distance is not None
+        distance = window.lower.distance
+        if _is_current(window.lower):
             return 0
-        assert lower.distance is not None
-        if not lower.is_preceding:
-            raise UnsupportedFeatureError("OVER RANGE FOLLOWING windows are not supported yet.")
         if not window.is_rows:
-            return interval_ms(lower.distance)
-        if isinstance(lower.distance, syntax.Literal) and isinstance(lower.distance.value, int):
-            return lower.distance.value
+            return interval_ms(distance)
+        if isinstance(distance, syntax.Literal) and isinstance(distance.value, int):
+            return distance.value
         raise refused("OVER needs a constant number of rows", call.position)
+
+
+def _is_unbounded(window: syntax.OverWindow) -> bool:
+    return window.lower is None or (window.lower.is_preceding and window.lower.distance is None)
+
+
+def _refuse_following(window: syntax.OverWindow) -> None:
+    is_last = window.upper is None or _is_current(window.upper)
+    is_before = window.lower is None or window.lower.is_preceding or _is_current(window.lower)
+    if not is_last or not is_before:
+        raise UnsupportedFeatureError("OVER RANGE FOLLOWING windows are not supported yet.")
 
 
 def _is_current(bound: syntax.WindowBound) -> bool:

@@ -28,6 +28,7 @@ from funke.engine.sql.binding.window_relations import (
     WindowTable,
 )
 from funke.engine.sql.changelog.change_kinds import has_retractions
+from funke.engine.sql.changelog.upsert_keys import upsert_key_of
 
 __all__ = ["without_unused"]
 
@@ -260,8 +261,8 @@ def _sorted_aggregation(over: SortedAggregation, needed: frozenset[int]) -> tupl
     aggregates = [over.aggregates[number] for number in kept]
     used = {place for place in needed if place < first} | _used_by(aggregates) | {*over.partition_by, over.order.index}
     if has_retractions(over.input):
-        # Whole rows tell which one goes.
-        used = {*range(first)}
+        # Keys tell which row goes; without any, whole rows do.
+        used |= {*(range(first) if (key := upsert_key_of(over.input)) is None else key)}
     source, places = _pruned(over.input, frozenset(used))
     made = replace(
         over,
