@@ -16,8 +16,6 @@ from funke.engine.sql.binding.window_relations import (
     WindowAggregation,
     WindowTable,
 )
-from funke.engine.sql.changelog.change_kinds import INSERTS
-from funke.engine.sql.changelog.requirements import require_kinds
 from funke.engine.sql.operators.windows.firing_windows import FireWindows
 from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
 from funke.engine.sql.operators.windows.partial_aggregate import (
@@ -58,7 +56,6 @@ def window_stream(upstream: DataStream, relation: Windowed) -> DataStream:
         made = upstream._transform(operation, "WindowTableFunction", row_type_of(relation.columns))
         return upstream._keeping_parallelism(made)
     if isinstance(relation, OverAggregation):
-        require_kinds(relation.input, INSERTS, "OverAggregate")
         return _by_key(upstream, relation, relation.partition_by, OverAggregate.of(relation), "OverAggregate")
     if isinstance(relation, SortedAggregation):
         return _by_key(upstream, relation, relation.partition_by, SortedAggregate.of(relation), "OverAggregate")

@@ -57,6 +57,7 @@ _ROWS = " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 _BY_KEY, _BY_ALL = "PARTITION BY k ORDER BY v", "ORDER BY v"
 _SUMS = "(SELECT k, SUM(v) AS s, COUNT(*) AS c FROM t GROUP BY k)"
 _RANKED = "(SELECT k, v, {}() OVER (PARTITION BY k ORDER BY v) AS n FROM t)"
+_OLDER = "TUMBLE_{}(ts, INTERVAL '5' SECOND)"
 _WINDOWS = "TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '5' SECOND))"
 QUERIES = [
     # Rows that stay.
@@ -134,7 +135,18 @@ QUERIES = [
     "GROUP BY k, window_start, window_end, window_time",
     f"SELECT window_time, k, SUM(COUNT(*)) OVER (PARTITION BY k ORDER BY window_time ROWS 1 PRECEDING) FROM {_WINDOWS} "
     "GROUP BY k, window_start, window_end, window_time",
+    "SELECT k, SUM(SUM(v)) OVER (PARTITION BY CASE WHEN COUNT(*) > 2 THEN 1 ELSE 0 END ORDER BY k) FROM t GROUP BY k",
+    f"SELECT k, {_OLDER.format('START')} AS window_start, SUM(COUNT(*)) OVER (PARTITION BY k ORDER BY "
+    f"{_OLDER.format('ROWTIME')}) FROM t GROUP BY k, TUMBLE(ts, INTERVAL '5' SECOND)",
+    f"SELECT k, COUNT(*) OVER w AS c FROM t WHERE k = 'a' GROUP BY k, TUMBLE(ts, INTERVAL '5' SECOND) "
+    f"WINDOW w AS (ORDER BY {_OLDER.format('START')})",
+    # Readers of changes.
+    "SELECT k, v, SUM(v) OVER (PARTITION BY k ORDER BY ts) FROM (SELECT k, v, MAX(ts) AS ts FROM t GROUP BY k, v)",
+    "SELECT k, c FROM (SELECT k, COUNT(*) OVER (PARTITION BY k ORDER BY v) AS c FROM t) GROUP BY k, c",
+    "SELECT k, v, c FROM (SELECT k, v, SUM(v) OVER (PARTITION BY k ORDER BY v) AS c FROM t) ORDER BY c DESC LIMIT 2",
+    "SELECT k, v, SUM(v) OVER (PARTITION BY k ORDER BY v) FROM t UNION ALL SELECT k, v, 0 FROM t WHERE v > 6",
     # What is refused.
+    "SELECT k, SUM(c) OVER (ORDER BY ts) FROM (SELECT *, COUNT(*) OVER (ORDER BY v) AS c FROM t)",
     _of("SUM(v) @", "PARTITION BY k ORDER BY v DESC"),
     _of("SUM(v) @", "PARTITION BY k ORDER BY ts DESC"),
     _of("SUM(v) @", "ORDER BY k, v"),
