@@ -78,11 +78,11 @@ class _Step:
 
     code: int
     kind: int
-    # The first row whose result may change.
+    # The first row whose result may change, and the rows from there on, after the step.
     first: int
+    tail: list[int]
     place: int
     source: int
-    after: list[int]
 
 
 @dataclass
@@ -91,6 +91,30 @@ class _Partition:
 
     entries: list[Any]
     rows: list[int]
+
+
+class _Steps:
+    """Steps that are computed together, and the partitions as they were before them."""
+
+    def __init__(self, has_prefixes: bool) -> None:
+        self._has_prefixes = has_prefixes
+        self.before: dict[int, list[int]] = {}
+        # The rows in front of these are the same in all images of a partition.
+        self.firsts: dict[int, int] = {}
+        self.steps: list[_Step] = []
+        self._counts: dict[int, int] = {}
+        self._sizes: dict[int, int] = {}
+        # How many rows the images have.
+        self.size = 0
+
+    def add(self, step: _Step) -> None:
+        code, first = step.code, step.first if self._has_prefixes else 0
+        self.steps.append(step)
+        self.firsts[code] = first = min(first, self.firsts.get(code, first))
+        self._counts[code] = self._counts.get(code, 0) + 1
+        self.size -= self._sizes.get(code, 0)
+        self._sizes[code] = self._counts[code] * (step.first + len(step.tail) - first)
+        self.size += self._sizes[code]
 
 
 class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
@@ -125,8 +149,8 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         data = self._with_known(known, batch.data)
         partitions = _partitions(known)
         values = None if self._spec.is_rows else self._values.encode(data)[0]
-        for before, steps in self._chunks(batch, codes, partitions, data.num_rows - len(batch)):
-            self._send(batch, *self._images(data, values, before, steps), steps)
+        for steps in self._chunks(batch, codes, partitions, data.num_rows - len(batch)):
+            self._send(batch, *_images(data, values, steps), steps.steps)
         self.state.store(fetched, (known,), np.fromiter(map(bool, known), np.bool_, len(known)))
 
     def _with_known(self, known: Any, data: Any) -> Any:
@@ -137,31 +161,24 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         columns = [column_of(values, each.type) for values, each in zip(zip(*rows), self._input)]
         return pa.concat_batches([pa.RecordBatch.from_arrays(columns, schema=self._input), data])
 
-    def _chunks(
-        self, batch: ColumnBatch, codes: Any, partitions: list[_Partition], first_row: int
-    ) -> Iterator[tuple[dict[int, list[int]], list[_Step]]]:
-        """Steps that are computed together, with the partitions as they were before them."""
-        before: dict[int, list[int]] = {}
-        steps: list[_Step] = []
-        length = 0
+    def _chunks(self, batch: ColumnBatch, codes: Any, partitions: list[_Partition], first_row: int) -> Iterator[_Steps]:
+        steps = _Steps(self._has_prefixes)
         kinds = [_INSERT] * len(batch) if batch.kinds is None else batch.kinds.tolist()
         columns = [plain_values(column) for column in batch.data.columns]
         entries = zip(sort_tuples(batch.data, (self._spec.order,)), zip(*columns))
         # One by one: where a row stands, and which one it takes back, depends on all before it.
         for source, (code, kind, entry) in enumerate(zip(codes.tolist(), kinds, entries)):
             partition = partitions[code]
-            if code not in before:
-                before[code] = partition.rows[:]
+            if code not in steps.before:
+                steps.before[code] = partition.rows[:]
             step = self._step(partition, code, kind, entry, source, first_row + source)
-            if step is None:
-                continue
-            steps.append(step)
-            length += len(step.after)
-            if length > _MOST_ROWS:
-                yield before, steps
-                before, steps, length = {}, [], 0
-        if steps:
-            yield before, steps
+            if step is not None:
+                steps.add(step)
+            if steps.size > _MOST_ROWS:
+                yield steps
+                steps = _Steps(self._has_prefixes)
+        if steps.steps:
+            yield steps
 
     def _step(self, partition: _Partition, code: int, kind: int, entry: Any, source: int, row: int) -> _Step | None:
         start = bisect_left(partition.entries, entry[0], key=_sorted_by)
@@ -178,31 +195,8 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
                 # It was forgotten.
                 return None
             del partition.entries[place], partition.rows[place]
-        return _Step(code, kind, place if self._spec.is_rows else start, place, source, partition.rows[:])
-
-    # Changes
-
-    def _images(
-        self, data: Any, values: Any, before: dict[int, list[int]], steps: list[_Step]
-    ) -> tuple[SortedImages, _Moves]:
-        """The partitions before all steps and after each, and the rows that the steps move."""
-        firsts: dict[int, int] = {}
-        for step in steps:
-            firsts[step.code] = min(step.first, firsts.get(step.code, step.first)) if self._has_prefixes else 0
-        numbers = {code: number for number, code in enumerate(firsts)}
-        owners, lists = list(range(len(numbers))), [before[code][first:] for code, first in firsts.items()]
-        latest = dict(numbers)
-        old, new = [], []
-        for step in steps:
-            old.append(latest[step.code])
-            latest[step.code] = len(lists)
-            new.append(len(lists))
-            owners.append(numbers[step.code])
-            lists.append(step.after[firsts[step.code] :])
-        prefixes = [before[code][:first] for code, first in firsts.items()]
-        images = SortedImages(data, values, prefixes, owners, lists)
-        starts = images.starts - images.prefix_lengths[owners]
-        return images, _Moves.of(steps, starts[old], starts[new])
+        first = place if self._spec.is_rows else start
+        return _Step(code, kind, first, partition.rows[first:], place, source)
 
     def _send(self, batch: ColumnBatch, images: SortedImages, moves: _Moves, steps: list[_Step]) -> None:
         """Sends the row of each step, and those behind it whose results have changed."""
@@ -225,6 +219,25 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         self.output.emit_columns(ColumnBatch(data, timestamps, both if both.any() else None))
 
 
+def _images(data: Any, values: Any, steps: _Steps) -> tuple[SortedImages, _Moves]:
+    """The partitions before all steps and after each, and the rows that the steps move."""
+    numbers = {code: number for number, code in enumerate(steps.firsts)}
+    owners, latest = list(numbers.values()), dict(numbers)
+    lists = [steps.before[code][first:] for code, first in steps.firsts.items()]
+    old, new = [], []
+    for step in steps.steps:
+        before = latest[step.code]
+        latest[step.code] = len(lists)
+        old.append(before)
+        new.append(len(lists))
+        owners.append(numbers[step.code])
+        lists.append(lists[before][: step.first - steps.firsts[step.code]] + step.tail)
+    prefixes = [steps.before[code][:first] for code, first in steps.firsts.items()]
+    images = SortedImages(data, values, prefixes, owners, lists)
+    starts = images.starts - images.prefix_lengths[owners]
+    return images, _Moves.of(steps.steps, starts[old], starts[new])
+
+
 @dataclass(frozen=True)
 class _Moves:
     """The rows that steps tell of, in order: their places in the images before and after the step.
@@ -243,7 +256,7 @@ class _Moves:
         is_in = np.array([each.kind != _DELETE for each in steps])
         first, place = (np.array(each) for each in zip(*((step.first, step.place) for step in steps)))
         # Of what is taken in the image after it has the row, of what is taken back the image before.
-        lengths = np.array([len(each.after) for each in steps]) + ~is_in - first
+        lengths = np.array([len(each.tail) for each in steps]) + ~is_in
         step: Any = np.repeat(np.arange(len(steps)), lengths)
         at = np.arange(len(step)) - np.repeat(np.cumsum(lengths) - lengths - first, lengths)
         behind = at - (at > place[step])
