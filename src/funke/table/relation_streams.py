@@ -37,6 +37,7 @@ from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import (
     OverAggregation,
     PartitionAggregation,
+    SortedAggregation,
     WindowAggregation,
     WindowTable,
 )
@@ -65,7 +66,7 @@ from funke.engine.sql.spark_plans.task_code import PlanSettings
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.table_rows import to_batches
 from funke.table.state_ids import state_ids
-from funke.table.window_streams import window_stream
+from funke.table.window_streams import Windowed, window_stream
 
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
@@ -266,10 +267,7 @@ def _by_key(
     return stream
 
 
-def _windows(
-    env: StreamExecutionEnvironment,
-    relation: WindowTable | WindowAggregation | OverAggregation | PartitionAggregation | WindowRank,
-) -> DataStream:
+def _windows(env: StreamExecutionEnvironment, relation: Windowed) -> DataStream:
     return window_stream(stream_of(env, relation.input), relation)
 
 
@@ -301,5 +299,6 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     WindowAggregation: _windows,
     OverAggregation: _windows,
     PartitionAggregation: _windows,
+    SortedAggregation: _windows,
     WindowRank: _windows,
 }

@@ -12,11 +12,10 @@ from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.binding.window_relations import (
     OverAggregation,
     PartitionAggregation,
+    SortedAggregation,
     WindowAggregation,
     WindowTable,
 )
-from funke.engine.sql.changelog.change_kinds import INSERTS
-from funke.engine.sql.changelog.requirements import require_kinds
 from funke.engine.sql.operators.windows.firing_windows import FireWindows
 from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
 from funke.engine.sql.operators.windows.partial_aggregate import (
@@ -26,6 +25,7 @@ from funke.engine.sql.operators.windows.partial_aggregate import (
 )
 from funke.engine.sql.operators.windows.partition_aggregate import PartitionAggregate
 from funke.engine.sql.operators.windows.session_table import AddSessions
+from funke.engine.sql.operators.windows.sorted_aggregate import SortedAggregate
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
 from funke.engine.sql.operators.windows.window_rank import RankWindows
 from funke.engine.sql.operators.windows.window_table import AddWindows
@@ -35,13 +35,15 @@ from funke.table.state_ids import state_ids
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
 
-__all__ = ["window_stream"]
+__all__ = ["Windowed", "window_stream"]
+
+Windowed = WindowTable | WindowAggregation | OverAggregation | SortedAggregation | PartitionAggregation | WindowRank
+_Create = (
+    AddSessions | FireWindows | WindowAggregate | OverAggregate | SortedAggregate | PartitionAggregate | RankWindows
+)
 
 
-def window_stream(
-    upstream: DataStream,
-    relation: WindowTable | WindowAggregation | OverAggregation | PartitionAggregation | WindowRank,
-) -> DataStream:
+def window_stream(upstream: DataStream, relation: Windowed) -> DataStream:
     """The stream of a relation, from that of its input."""
     if isinstance(relation, WindowRank):
         name = "WindowDeduplicate" if relation.is_deduplication else "WindowRank"
@@ -54,8 +56,9 @@ def window_stream(
         made = upstream._transform(operation, "WindowTableFunction", row_type_of(relation.columns))
         return upstream._keeping_parallelism(made)
     if isinstance(relation, OverAggregation):
-        require_kinds(relation.input, INSERTS, "OverAggregate")
         return _by_key(upstream, relation, relation.partition_by, OverAggregate.of(relation), "OverAggregate")
+    if isinstance(relation, SortedAggregation):
+        return _by_key(upstream, relation, relation.partition_by, SortedAggregate.of(relation), "OverAggregate")
     if isinstance(relation, PartitionAggregation):
         return _by_key(upstream, relation, relation.partition_by, PartitionAggregate.of(relation), "OverAggregate")
     if relation.firing is not None:
@@ -75,24 +78,14 @@ def _in_two_steps(upstream: DataStream, relation: WindowAggregation) -> DataStre
     return _exchanged(upstream._keeping_parallelism(local), names, create, "GlobalWindowAggregate", relation)
 
 
-def _by_key(
-    upstream: DataStream,
-    relation: WindowTable | WindowAggregation | OverAggregation | PartitionAggregation | WindowRank,
-    keys: tuple[int, ...],
-    create: AddSessions | FireWindows | WindowAggregate | OverAggregate | PartitionAggregate | RankWindows,
-    name: str,
-) -> DataStream:
+def _by_key(upstream: DataStream, relation: Windowed, keys: tuple[int, ...], create: _Create, name: str) -> DataStream:
     """What an operator makes of rows that meet by their keys, or all in one subtask if there are none."""
     names = tuple(relation.input.columns[key].name for key in keys)
     return _exchanged(upstream, names, create, name, relation)
 
 
 def _exchanged(
-    upstream: DataStream,
-    names: tuple[str, ...],
-    create: AddSessions | FireWindows | WindowAggregate | OverAggregate | PartitionAggregate | RankWindows,
-    name: str,
-    relation: Relation,
+    upstream: DataStream, names: tuple[str, ...], create: _Create, name: str, relation: Relation
 ) -> DataStream:
     exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
     # One of two steps keeps the same state.

@@ -194,7 +194,7 @@ def test_what_is_refused(text: str, message: str) -> None:
             "SELECT SUM(id) OVER (ORDER BY ts ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) FROM clicks",
             "OVER RANGE FOLLOWING windows are not supported yet.",
         ),
-        ("SELECT SUM(id) OVER (ORDER BY plain) FROM clicks", "ORDER BY that is no time attribute"),
+        ("SELECT LAG(id) OVER (ORDER BY plain) FROM clicks", "LAG by an order that is not that of time"),
     ],
 )
 def test_what_streams_do_not_have(text: str, message: str) -> None:

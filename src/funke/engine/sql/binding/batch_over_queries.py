@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from funke.engine.errors import SqlValidationError
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression
 from funke.engine.sql.binding.ordered_queries import sort_key
-from funke.engine.sql.binding.over_queries import RESULTS, OverBinder
+from funke.engine.sql.binding.over_queries import RESULTS, OverBinder, check_place
 from funke.engine.sql.binding.ranks import NumberedRows
 from funke.engine.sql.binding.relations import Column, Relation, SortKey
 from funke.engine.sql.binding.scope import refused
@@ -23,11 +22,6 @@ from funke.engine.types.logical.families import DATETIME, NUMERIC
 __all__ = ["BatchOverBinder"]
 
 _PLACES = {function.name: function for function in PLACES}
-_RANKS = ("rank", "dense_rank", "percent_rank", "cume_dist")
-_NO_ORDER = (
-    "Over Agg: The window rank function requires order by clause with non-constant fields. "
-    "please re-check the over window statement."
-)
 
 
 @dataclass(frozen=True)
@@ -71,7 +65,7 @@ class BatchOverBinder(OverBinder):
 
     def _bind_over(self, call: syntax.Call) -> BoundExpression:
         function, window = self._function(call), self._window(call)
-        _check_place(function, call, window)
+        check_place(function, call, window)
         frame = self._bounds(call, window)
         made = self._aggregate(function, call, self._arguments(call), _may_be_empty(frame))
         keys = tuple(self._place(self._plain.bind(each)) for each in window.partition_by)
@@ -144,23 +138,6 @@ def _is_by_time(source: Relation, order: tuple[SortKey, ...]) -> bool:
     return len(order) == 1 and order[0].is_ascending and source.columns[order[0].index].time is not None
 
 
-def _check_place(function: AggregateFunction, call: syntax.Call, window: syntax.OverWindow) -> None:
-    """Whether a function of places has what it needs of its window, and nothing else."""
-    name = function.name
-    if name not in _PLACES or name in ("lag", "lead"):
-        return
-    if name in _RANKS and not window.order_by:
-        raise refused("RANK or DENSE_RANK functions require ORDER BY clause in window specification", call.position)
-    if name == "row_number" and not window.order_by:
-        raise SqlValidationError(_NO_ORDER)
-    if window.lower is not None:
-        raise refused("ROW/RANGE not allowed with RANK, DENSE_RANK or ROW_NUMBER functions", call.position)
-    if name == "ntile":
-        parts = call.arguments[0] if call.arguments else None
-        if not isinstance(parts, syntax.Literal) or not isinstance(parts.value, int) or parts.value < 1:
-            raise refused("NTILE needs a constant number of parts, at least 1", call.position)
-
-
 def _check_bounds(frame: Frame, call: syntax.Call) -> None:
     lower, upper = frame.lower, frame.upper
     if lower is None or upper is None:
@@ -174,5 +151,5 @@ def _check_bounds(frame: Frame, call: syntax.Call) -> None:
 
 
 def _may_be_empty(frame: Frame) -> bool:
-    """Whether the current row may be outside of its frame."""
-    return (frame.lower or 0) > 0 or (frame.upper or 0) < 0
+    """As types say it: whether there is a bound besides the current row."""
+    return bool(frame.lower or frame.upper)

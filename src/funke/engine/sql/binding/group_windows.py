@@ -53,7 +53,8 @@ def with_group_window(
     assert select.group_by is not None
     sets = tuple(_group_keys(keys, window) for keys in select.group_by.sets)
     having = None if select.having is None else written.out(select.having)
-    changed = replace(select, items=items, group_by=queries.GroupBy(sets), having=having)
+    windows = tuple((name, _with_parts(each, written.out)) for name, each in select.windows)
+    changed = replace(select, items=items, group_by=queries.GroupBy(sets), having=having, windows=windows)
     return changed, table, Scope((*scope.columns, *bounds))
 
 
@@ -74,6 +75,7 @@ def _with_clock(
         items=tuple(map(_by_column, select.items)),
         group_by=queries.GroupBy(tuple(tuple(map(_by_column, keys)) for keys in select.group_by.sets)),
         having=None if select.having is None else _by_column(select.having),
+        windows=tuple((name, _with_parts(each, _by_column)) for name, each in select.windows),
     )
     return changed, rows, Scope((*scope.columns, ScopeColumn(added.name, added.type, None, added.time)))
 
@@ -208,4 +210,6 @@ def _with_parts(expression: Any, change: Callable[[syntax.Expression], syntax.Ex
 def _changed(value: Any, change: Callable[[syntax.Expression], syntax.Expression]) -> Any:
     if isinstance(value, syntax.Expression):
         return change(value)
+    if isinstance(value, syntax.OverWindow):
+        return _with_parts(value, change)
     return tuple(_changed(each, change) for each in value) if isinstance(value, tuple) else value

@@ -20,6 +20,7 @@ from funke.engine.sql.binding.expressions import (
     BoundSymbol,
     time_of,
 )
+from funke.engine.sql.binding.over_queries import over_in
 from funke.engine.sql.binding.relations import (
     Aggregation,
     BoundAggregate,
@@ -75,7 +76,8 @@ def is_grouped(select: queries.Select, find: AggregateFinder) -> bool:
     """Whether a query is about groups of rows."""
     if select.group_by is not None or select.having is not None:
         return True
-    return any(aggregate_in(item, find) is not None for item in select.items)
+    windows = (part for _, window in select.windows for part in (*window.partition_by, *window.order_by))
+    return any(aggregate_in(item, find) is not None for item in (*select.items, *windows))
 
 
 def distinct_rows(relation: Relation) -> Relation:
@@ -140,6 +142,12 @@ class GroupedBinder(ExpressionBinder):
             return self._of_keys(self._plain.bind(expression), expression)
         return super().bind(expression)
 
+    def is_aggregate(self, expression: syntax.Expression) -> bool:
+        """Whether an expression is an aggregate of the rows of a group."""
+        if not isinstance(expression, syntax.Call) or expression.over is not None:
+            return False
+        return self._find_aggregate(expression) is not None
+
     def _of_keys(self, bound: BoundExpression, origin: syntax.Expression) -> BoundExpression:
         """The same expression over the columns of the aggregation."""
         if bound in self._key_expressions:
@@ -193,7 +201,7 @@ class GroupedBinder(ExpressionBinder):
         if call.within_group:
             raise UnsupportedFeatureError(f"{call.name.upper()} with WITHIN GROUP")
         for argument in call.arguments:
-            if aggregate_in(argument, self._find_aggregate) is not None:
+            if aggregate_in(argument, self._find_aggregate) is not None or over_in(argument):
                 raise refused("Aggregate expressions cannot be nested", call.position)
         if call.condition is not None and aggregate_in(call.condition, self._find_aggregate) is not None:
             raise refused("FILTER must not contain aggregate expression", call.condition.position)

@@ -1,4 +1,4 @@
-"""Gives OVER its meaning: aggregates of the rows before each row, in the order of time."""
+"""Gives OVER its meaning: aggregates of the rows before each row, in the order of time or of a column's values."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from funke.engine.errors import SqlValidationError, TypeMismatchError, UnsupportedFeatureError
-from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
+    BoundConstant,
     BoundExpression,
     BoundFunction,
     BoundSymbol,
@@ -21,16 +21,15 @@ from funke.engine.sql.binding.relations import BoundAggregate, Calculation, Colu
 from funke.engine.sql.binding.scope import Scope, refused
 from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowTime
+from funke.engine.sql.binding.window_relations import OverAggregation, SortedAggregation, WindowTime
 from funke.engine.sql.binding.window_tables import interval_ms
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate
 from funke.engine.sql.functions.aggregates.ranking import RANKING
-from funke.engine.sql.functions.function import Function, Session
+from funke.engine.sql.functions.function import Session
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
-from funke.engine.types.logical.atomic_types import BigIntType
 
-__all__ = ["RESULTS", "OverBinder", "has_over"]
+__all__ = ["RESULTS", "OverBinder", "check_place", "has_over", "over_in", "rising_order"]
 
 _RANKING = {function.name: function for function in RANKING}
 _NOT_IN_STREAMS = ("lead", "ntile", "cume_dist", "percent_rank")
@@ -38,22 +37,59 @@ _SEVERAL_WINDOWS = (
     "Over Agg: Unsupported use of OVER windows. All aggregates must be computed on the same window. "
     "please re-check the over window statement."
 )
+_NO_ORDER = (
+    "Over Agg: The window rank function requires order by clause with non-constant fields. "
+    "please re-check the over window statement."
+)
+_RANKS = ("rank", "dense_rank", "percent_rank", "cume_dist")
+_NUMBERS = ("row_number", "ntile", *_RANKS)
 # Results stand behind all columns of the input, whose number is known once everything is bound.
 RESULTS = 1 << 40
 
 
 def has_over(select: queries.Select) -> bool:
     """Whether a query has OVER aggregates."""
-    parts = (part for item in select.items for part in parts_of(item))
-    return any(isinstance(each, syntax.Call) and each.over is not None for each in parts)
+    return any(map(over_in, select.items))
+
+
+def over_in(expression: syntax.Expression) -> bool:
+    """Whether there are OVER aggregates in an expression."""
+    return any(isinstance(each, syntax.Call) and each.over is not None for each in parts_of(expression))
+
+
+def check_place(function: AggregateFunction, call: syntax.Call, window: syntax.OverWindow) -> None:
+    """Whether a function of places has what it needs of its window, and nothing else."""
+    name = function.name
+    if name not in _NUMBERS:
+        return
+    if name in _RANKS and not window.order_by:
+        raise refused("RANK or DENSE_RANK functions require ORDER BY clause in window specification", call.position)
+    if name == "row_number" and not window.order_by:
+        raise SqlValidationError(_NO_ORDER)
+    if window.lower is not None:
+        raise refused("ROW/RANGE not allowed with RANK, DENSE_RANK or ROW_NUMBER functions", call.position)
+    if name == "ntile":
+        parts = call.arguments[0] if call.arguments else None
+        if not isinstance(parts, syntax.Literal) or not isinstance(parts.value, int) or parts.value < 1:
+            raise refused("NTILE needs a constant number of parts, at least 1", call.position)
+
+
+def rising_order(order: Sequence[SortKey]) -> SortKey:
+    """The one column that a stream can be ordered by, which must rise."""
+    if len(order) != 1:
+        raise SqlValidationError("The window can only be ordered by a single time column.")
+    if not order[0].is_ascending:
+        raise SqlValidationError("The window can only be ordered in ASCENDING mode.")
+    return order[0]
 
 
 @dataclass(frozen=True)
 class _Frame:
-    """The rows that an aggregate sees."""
+    """The rows that an aggregate sees; by time if there is one, else by the values of the order."""
 
     partition_by: tuple[int, ...]
-    time: BoundColumn
+    order: tuple[SortKey, ...]
+    time: BoundColumn | None
     is_rows: bool
     preceding: int | None
 
@@ -65,43 +101,46 @@ class OverBinder(ExpressionBinder):
         self,
         scope: Scope,
         session: Session,
-        find: Callable[[str], Function | None],
+        plain: ExpressionBinder,
+        width: int,
         find_aggregate: Callable[[syntax.Call], AggregateFunction | None],
         windows: Mapping[str, syntax.OverWindow],
     ) -> None:
-        super().__init__(scope, session, find)
-        self._plain = ExpressionBinder(scope, session, find)
+        super().__init__(scope, session, plain.find)
+        # What is in windows, and beside them, is bound to the columns of the source.
+        self._plain = plain
         self._find_aggregate = find_aggregate
         self._windows = windows
         # Expressions that are computed before, behind the columns of the source.
         self._computed: list[BoundExpression] = []
-        self._first = len(scope.columns)
+        self._first = width
         self._frame: _Frame | None = None
         self._aggregates: list[BoundAggregate] = []
-        # The keys and the order of ROW_NUMBER, if that is not the order of time.
-        self._numbering: tuple[tuple[int, ...], tuple[SortKey, ...]] | None = None
 
     def bind(self, expression: syntax.Expression) -> BoundExpression:
         if isinstance(expression, syntax.Call) and expression.over is not None:
             return self._bind_over(expression)
-        return super().bind(expression)
+        return super().bind(expression) if over_in(expression) else self._plain.bind(expression)
+
+    def bind_star(self, columns: Sequence[BoundColumn], star: syntax.Star) -> Sequence[BoundExpression]:
+        return self._plain.bind_star(columns, star)
 
     def relation(self, source: Relation, where: BoundExpression | None) -> Relation:
         """The rows with all aggregates that were bound."""
-        computed = self._with_computed(source, where)
-        if self._numbering is not None:
-            return NumberedRows((*computed.columns, Column("over$0", BigIntType(False))), computed, *self._numbering)
-        assert self._frame is not None
+        computed, frame = self._with_computed(source, where), self._frame
+        assert frame is not None
         results = [Column(f"over${place}", each.call.result) for place, each in enumerate(self._aggregates)]
-        time = WindowTime(self._frame.time.index, self._frame.time.time is TimeAttribute.ROWTIME)
-        return OverAggregation(
-            (*computed.columns, *results),
-            computed,
-            self._frame.partition_by,
-            time,
-            self._frame.is_rows,
-            self._frame.preceding,
-            tuple(self._aggregates),
+        columns, aggregates = (*computed.columns, *results), tuple(self._aggregates)
+        if frame.time is not None:
+            time = WindowTime(frame.time.index, frame.time.time is TimeAttribute.ROWTIME)
+            return OverAggregation(
+                columns, computed, frame.partition_by, time, frame.is_rows, frame.preceding, aggregates
+            )
+        if [each.call.function.name for each in aggregates] == ["row_number"]:
+            # Whoever reads it may ask for the first rows alone.
+            return NumberedRows(columns, computed, frame.partition_by, frame.order)
+        return SortedAggregation(
+            columns, computed, frame.partition_by, rising_order(frame.order), frame.is_rows, aggregates
         )
 
     def _with_computed(self, source: Relation, where: BoundExpression | None) -> Relation:
@@ -122,38 +161,20 @@ class OverBinder(ExpressionBinder):
         return expression
 
     def _bind_over(self, call: syntax.Call) -> BoundExpression:
-        function = self._function(call)
-        window = self._window(call)
-        if function.name == "row_number" and not self._is_by_time(window):
-            return self._bind_number(window)
-        if function.name in ("rank", "dense_rank") and not self._is_by_time(window):
-            raise TableException(f"{function.name.upper()}() on streaming table is not supported currently")
-        frame = self._frame_of(call, window)
-        if function.name == "row_number":
-            frame = replace(frame, is_rows=True)
-        if self._frame not in (None, frame) or self._numbering is not None:
+        function, window = self._function(call), self._window(call)
+        check_place(function, call, window)
+        frame = self._frame_of(function, call, window)
+        if self._frame not in (None, frame):
             raise UnsupportedFeatureError(_SEVERAL_WINDOWS)
         self._frame = frame
         is_by_rank = function.name in ("rank", "dense_rank")
-        made = self._aggregate(function, call, [frame.time] if is_by_rank else self._arguments(call))
+        order = self._order_column(window)
+        arguments = [order] if is_by_rank else self._arguments(call)
+        made = self._aggregate(function, call, arguments, frame.preceding not in (None, 0))
         if made not in self._aggregates:
             self._aggregates.append(made)
         number = self._aggregates.index(made)
         return BoundColumn(made.call.result, RESULTS + number, f"over${number}")
-
-    def _is_by_time(self, window: syntax.OverWindow) -> bool:
-        if len(window.order_by) != 1 or not window.order_by[0].is_ascending:
-            return not window.order_by
-        return time_of(self._plain.bind(window.order_by[0].operand)) is not None
-
-    def _bind_number(self, window: syntax.OverWindow) -> BoundExpression:
-        """The number of a row by an order; whoever reads it asks for the first rows."""
-        keys = tuple(self._place(self._plain.bind(each)) for each in window.partition_by)
-        order = tuple(sort_key(self._place(self._plain.bind(each.operand)), each) for each in window.order_by)
-        if self._frame is not None or self._numbering not in (None, (keys, order)):
-            raise UnsupportedFeatureError(_SEVERAL_WINDOWS)
-        self._numbering = keys, order
-        return BoundColumn(BigIntType(False), RESULTS, "over$0")
 
     def _function(self, call: syntax.Call) -> AggregateFunction:
         if call.name in _NOT_IN_STREAMS:
@@ -213,43 +234,56 @@ class OverBinder(ExpressionBinder):
             raise refused(f"Window '{name}' not found", call.position)
         return self._windows[name]
 
-    def _frame_of(self, call: syntax.Call, window: syntax.OverWindow) -> _Frame:
-        if len(window.order_by) != 1:
+    def _frame_of(self, function: AggregateFunction, call: syntax.Call, window: syntax.OverWindow) -> _Frame:
+        is_rows = window.is_rows or function.name == "row_number"
+        keys = tuple(self._place(self._plain.bind(each)) for each in window.partition_by)
+        order = tuple(sort_key(self._place(self._plain.bind(each.operand)), each) for each in window.order_by)
+        if function.name == "row_number" and (len(order) > 1 or not order[0].is_ascending):
+            # Whether it is a number of all rows shows where it is read.
+            return _Frame(keys, order, None, is_rows, None)
+        rising_order(order)
+        column = self._order_column(window)
+        _refuse_following(window)
+        if column.time is not None:
+            return _Frame(keys, order, column, is_rows, self._preceding(window, call))
+        if not _is_unbounded(window):
+            raise SqlValidationError("Non-time attribute sort is not supported for bounded OVER window.")
+        if isinstance(self._plain.bind(window.order_by[0].operand), BoundConstant):
             raise SqlValidationError("The window can only be ordered by a single time column.")
-        (order,) = window.order_by
-        if not order.is_ascending:
-            raise SqlValidationError("The window can only be ordered in ASCENDING mode.")
-        preceding = self._preceding(window, call)
-        bound = self._plain.bind(order.operand)
-        if time_of(bound) is None:
-            if preceding is not None:
-                raise SqlValidationError("Non-time attribute sort is not supported for bounded OVER window.")
-            raise UnsupportedFeatureError("OVER with an ORDER BY that is no time attribute")
-        partition_by = tuple(self._place(self._plain.bind(each)) for each in window.partition_by)
-        return _Frame(partition_by, self._time_column(bound), window.is_rows, preceding)
+        if function.name == "lag":
+            raise UnsupportedFeatureError("LAG by an order that is not that of time")
+        return _Frame(keys, order, None, is_rows, None)
 
-    def _time_column(self, time: BoundExpression) -> BoundColumn:
-        if isinstance(time, BoundColumn):
-            return time
-        place = self._place(time)
-        return BoundColumn(time.type, place, f"${place - self._first}", time_of(time))
+    def _order_column(self, window: syntax.OverWindow) -> BoundColumn:
+        order = self._plain.bind(window.order_by[0].operand)
+        if isinstance(order, BoundColumn):
+            return order
+        place = self._place(order)
+        return BoundColumn(order.type, place, f"${place - self._first}", time_of(order))
 
     def _preceding(self, window: syntax.OverWindow, call: syntax.Call) -> int | None:
-        upper, lower = window.upper, window.lower
-        if upper is not None and not _is_current(upper):
-            raise UnsupportedFeatureError("OVER RANGE FOLLOWING windows are not supported yet.")
-        if lower is None or (lower.is_preceding and lower.distance is None):
+        if _is_unbounded(window):
             return None
-        if _is_current(lower):
+        assert window.lower is not None and window.lower.distance is not None
+        distance = window.lower.distance
+        if _is_current(window.lower):
             return 0
-        assert lower.distance is not None
-        if not lower.is_preceding:
-            raise UnsupportedFeatureError("OVER RANGE FOLLOWING windows are not supported yet.")
         if not window.is_rows:
-            return interval_ms(lower.distance)
-        if isinstance(lower.distance, syntax.Literal) and isinstance(lower.distance.value, int):
-            return lower.distance.value
+            return interval_ms(distance)
+        if isinstance(distance, syntax.Literal) and isinstance(distance.value, int):
+            return distance.value
         raise refused("OVER needs a constant number of rows", call.position)
+
+
+def _is_unbounded(window: syntax.OverWindow) -> bool:
+    return window.lower is None or (window.lower.is_preceding and window.lower.distance is None)
+
+
+def _refuse_following(window: syntax.OverWindow) -> None:
+    is_last = window.upper is None or _is_current(window.upper)
+    is_before = window.lower is None or window.lower.is_preceding or _is_current(window.lower)
+    if not is_last or not is_before:
+        raise UnsupportedFeatureError("OVER RANGE FOLLOWING windows are not supported yet.")
 
 
 def _is_current(bound: syntax.WindowBound) -> bool:

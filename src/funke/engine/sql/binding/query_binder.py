@@ -21,6 +21,7 @@ from funke.engine.sql.binding.correlations import (
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, calls_in, column_of, time_of
 from funke.engine.sql.binding.group_windows import with_group_window
+from funke.engine.sql.binding.grouped_over_queries import GroupColumns, groups_of_windows, refuse_over_in_having
 from funke.engine.sql.binding.grouped_queries import (
     AggregateFinder,
     GroupedBinder,
@@ -101,12 +102,10 @@ class QueryBinder:
         if table_aggregate is not None:
             relation: Relation = bind_table_aggregation(select, table_aggregate, source, binder, condition)
         elif is_grouped(select, self.find_aggregate):
-            if not self.is_streaming and has_over(select):
-                raise UnsupportedFeatureError("OVER and GROUP BY in one SELECT", "group in an inner query")
-            groups = self._bind_groups(select, source, scope, binder, condition)
-            relation = with_row_windows(with_windows(groups))
+            relation = self._bind_groups(select, source, scope, binder, condition)
         elif has_over(select):
-            relation = self._bind_over(select, source, scope, condition)
+            plain = ExpressionBinder(scope, self.session, self.find_function)
+            relation = self._bind_over(select, source, scope, plain, condition)
         else:
             names, bound = self._bind_items(select.items, scope, binder)
             relation = Calculation(_columns(names, bound), source, tuple(bound), condition)
@@ -119,17 +118,28 @@ class QueryBinder:
         scope: Scope,
         plain: ExpressionBinder,
         where: BoundExpression | None,
-    ) -> Calculation:
+    ) -> Relation:
+        refuse_over_in_having(select)
         binder = GroupedBinder(scope, self.session, plain, select.group_by, self.find_aggregate)
+        if has_over(select):
+            groups = groups_of_windows(select, binder, source, where)
+            return self._bind_over(select, groups, scope, GroupColumns(binder, groups), None)
         having = None if select.having is None else binder.bind_condition(select.having, "HAVING")
         names, bound = self._bind_items(select.items, scope, binder)
-        return Calculation(_columns(names, bound), binder.aggregation(source, where), tuple(bound), having)
+        groups = Calculation(_columns(names, bound), binder.aggregation(source, where), tuple(bound), having)
+        return with_row_windows(with_windows(groups))
 
     def _bind_over(
-        self, select: queries.Select, source: Relation, scope: Scope, where: BoundExpression | None
+        self,
+        select: queries.Select,
+        source: Relation,
+        scope: Scope,
+        plain: ExpressionBinder,
+        where: BoundExpression | None,
     ) -> Relation:
         kind = OverBinder if self.is_streaming else BatchOverBinder
-        binder = kind(scope, self.session, self.find_function, self.find_aggregate, dict(select.windows))
+        width = len(source.columns)
+        binder = kind(scope, self.session, plain, width, self.find_aggregate, dict(select.windows))
         names, bound = self._bind_items(select.items, scope, binder)
         relation = binder.relation(source, where)
         return Calculation(_columns(names, bound), relation, tuple(map(binder.placed, bound)))

@@ -26,7 +26,7 @@ class RankStrategy(Enum):
 class NumberedRows(Relation):
     """The rows of the input, each with its number among those of its key by an order as the last column.
 
-    A stream cannot tell it, since every row would change the numbers of others: who reads it asks for the first ones.
+    Who reads it may ask for the first ones; numbers of all rows of a stream change with every row.
     """
 
     input: Relation

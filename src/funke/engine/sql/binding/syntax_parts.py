@@ -7,23 +7,28 @@ from dataclasses import fields
 from typing import Any
 
 from funke.engine.sql.syntax import expressions as syntax
-from funke.engine.sql.syntax.queries import Query
 
-__all__ = ["parts_of"]
+__all__ = ["children_of", "parts_of"]
 
 
 def parts_of(expression: syntax.Expression) -> Iterator[syntax.Expression]:
     """An expression and everything in it, sub-queries left aside."""
     yield expression
+    for each in children_of(expression):
+        yield from parts_of(each)
+
+
+def children_of(expression: syntax.Expression) -> Iterator[syntax.Expression]:
+    """The expressions that one is made of, those of its OVER window among them."""
     for each in fields(expression):
         yield from _within(getattr(expression, each.name))
 
 
 def _within(value: Any) -> Iterator[syntax.Expression]:
     if isinstance(value, syntax.Expression):
-        yield from parts_of(value)
+        yield value
     elif isinstance(value, tuple):
         for each in value:
             yield from _within(each)
-    elif isinstance(value, Query):
-        return
+    elif isinstance(value, syntax.OverWindow):
+        yield from (*value.partition_by, *value.order_by)

@@ -15,6 +15,7 @@ __all__ = [
     "OverCall",
     "PartitionAggregation",
     "RowWindowTable",
+    "SortedAggregation",
     "WindowAggregation",
     "WindowTable",
     "WindowTime",
@@ -115,6 +116,25 @@ class OverAggregation(Relation):
     is_rows: bool
     preceding: int | None
     aggregates: tuple[BoundAggregate, ...]
+    # How long a key without new rows is remembered; 0 is forever.
+    ttl_ms: int = 0
+
+
+@dataclass(frozen=True)
+class SortedAggregation(Relation):
+    """The rows of the input, each with aggregates of the rows before it and itself, in the order of their values.
+
+    A row that comes or goes changes the results of those behind it. Unless by rows, those with the same value of the
+    order count for each other.
+    """
+
+    input: Relation
+    partition_by: tuple[int, ...]
+    order: SortKey
+    is_rows: bool
+    aggregates: tuple[BoundAggregate, ...]
+    # Whether somebody needs the results as they were before a change.
+    sends_before: bool = True
     # How long a key without new rows is remembered; 0 is forever.
     ttl_ms: int = 0
 

@@ -12,7 +12,7 @@ from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank, W
 from funke.engine.sql.binding.relations import Aggregation, Relation, Scan, inputs_of
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
+from funke.engine.sql.binding.window_relations import OverAggregation, SortedAggregation, WindowAggregation
 from funke.engine.types.row import RowKind
 
 __all__ = ["ALL_KINDS", "INSERTS", "has_retractions", "kinds_of"]
@@ -35,7 +35,7 @@ def has_retractions(relation: Relation) -> bool:
     return bool(kinds_of(relation) & _RETRACTIONS)
 
 
-def _of_updates(relation: Rank | Deduplication | Normalization, *more: RowKind) -> Kinds:
+def _of_updates(relation: Rank | Deduplication | Normalization | SortedAggregation, *more: RowKind) -> Kinds:
     before = (RowKind.UPDATE_BEFORE,) if relation.sends_before else ()
     return frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER, *before, *more})
 
@@ -72,6 +72,7 @@ _KINDS: dict[type[Relation], Callable[[Any], Kinds]] = {
     Materialization: lambda relation: ALL_KINDS - {RowKind.UPDATE_BEFORE},
     WindowAggregation: _of_windows,
     OverAggregation: lambda relation: INSERTS,
+    SortedAggregation: lambda relation: _of_updates(relation, RowKind.DELETE),
     # Those of the left side, whose rows it sends on.
     TemporalJoin: lambda join: kinds_of(join.input.inputs[0]),
     ToChangelog: lambda relation: INSERTS,

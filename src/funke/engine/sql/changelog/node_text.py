@@ -14,6 +14,7 @@ from funke.engine.sql.binding.window_relations import (
     Frame,
     OverAggregation,
     PartitionAggregation,
+    SortedAggregation,
     WindowAggregation,
     Windows,
     WindowTable,
@@ -30,7 +31,7 @@ def node_text(relation: Relation) -> str:
         return f"WindowTableFunction(window=[{_windows(relation)}])"
     if isinstance(relation, WindowAggregation):
         return _window_aggregation(relation)
-    if isinstance(relation, OverAggregation):
+    if isinstance(relation, (OverAggregation, SortedAggregation)):
         return _over_aggregation(relation)
     if isinstance(relation, PartitionAggregation):
         return _partition_aggregation(relation)
@@ -140,15 +141,18 @@ def _duration(value_ms: int) -> str:
     return f"{value_ms // length} {unit}"
 
 
-def _over_aggregation(over: OverAggregation) -> str:
+def _over_aggregation(over: OverAggregation | SortedAggregation) -> str:
     inputs = over.input.columns
     keys = ", ".join(_name(inputs[place]) for place in over.partition_by)
     partition_by = f"partitionBy=[{keys}], " if keys else ""
-    lower = "UNBOUNDED" if over.preceding is None else str(over.preceding)
+    preceding, order = (
+        (over.preceding, over.time.column) if isinstance(over, OverAggregation) else (None, over.order.index)
+    )
+    lower = "UNBOUNDED" if preceding is None else str(preceding)
     frame = f" {'ROWS' if over.is_rows else 'RANGE'} BETWEEN {lower} PRECEDING AND CURRENT ROW"
     calls = [f"{_call(each, inputs)} AS w0$o{number}" for number, each in enumerate(over.aggregates)]
     return (
-        f"OverAggregate({partition_by}orderBy=[{_name(inputs[over.time.column])} ASC], window=[{frame}], "
+        f"OverAggregate({partition_by}orderBy=[{_name(inputs[order])} ASC], window=[{frame}], "
         f"select=[{', '.join([*map(_name, inputs), *calls])}])"
     )
 

@@ -21,7 +21,7 @@ from funke.engine.sql.binding.relations import (
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
+from funke.engine.sql.binding.window_relations import OverAggregation, SortedAggregation, WindowAggregation
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
 from funke.engine.sql.changelog.node_text import node_text
 from funke.engine.sql.changelog.upsert_keys import primary_key_of
@@ -84,6 +84,8 @@ def _resolved(relation: Relation, needs_before: bool, settings: ChangeSettings) 
     changed = with_inputs(relation, lambda each: _resolved(each, True, settings))
     if isinstance(changed, (OverAggregation, TableAggregation)):
         return replace(changed, ttl_ms=settings.ttl_ms)
+    if isinstance(changed, SortedAggregation):
+        return replace(changed, sends_before=needs_before, ttl_ms=settings.ttl_ms)
     return replace(changed, sends_before=needs_before) if isinstance(changed, WindowAggregation) else changed
 
 

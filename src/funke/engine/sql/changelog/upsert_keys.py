@@ -19,7 +19,7 @@ from funke.engine.sql.binding.relations import Aggregation, Calculation, Limit, 
 from funke.engine.sql.binding.stream_orders import TemporalSort
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
+from funke.engine.sql.binding.window_relations import OverAggregation, SortedAggregation, WindowAggregation
 from funke.engine.types.logical.casts import is_injective_cast
 
 __all__ = ["UpsertKeys", "primary_key_of", "smallest_key", "upsert_key_of", "upsert_keys_of"]
@@ -142,6 +142,7 @@ _RULES: dict[type[Relation], Callable[[Any], UpsertKeys]] = {
     Aggregation: lambda aggregation: _one(range(len(aggregation.keys))),
     WindowAggregation: _of_windows,
     OverAggregation: lambda over: _at(over.input, over.partition_by),
+    SortedAggregation: lambda over: _at(over.input, over.partition_by),
     Rank: _of_rank,
     WindowRank: _of_window_rank,
     Deduplication: lambda relation: _one(relation.keys),

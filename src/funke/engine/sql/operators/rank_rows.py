@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from math import isnan
 from operator import itemgetter
 from typing import Any
 
@@ -25,10 +24,10 @@ from funke.engine.sql.operators.keep_earliest_row import KeepEarliestRow
 from funke.engine.sql.operators.keep_one_row import KeepOneRow
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.plain_rows import column_of, plain_values, row_lists
+from funke.engine.sql.operators.sort_tuples import sort_tuples
 from funke.engine.sql.operators.stream_orders import KeepTopRows
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
-from funke.engine.sql.state.stored_rows import to_plain
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
@@ -160,7 +159,7 @@ class RankRowsOperator(KeyedColumnsOperator):
 
     def _entries(self, data: Any) -> Iterator[Entry]:
         columns = [plain_values(column) for column in data.columns]
-        return zip(_sort_tuples(data, self._spec.order), zip(*columns))
+        return zip(sort_tuples(data, self._spec.order), zip(*columns))
 
     # Rows that come
 
@@ -241,53 +240,3 @@ class RankRowsOperator(KeyedColumnsOperator):
         kinds = np.array(changes.kinds, np.int8)
         data = pa.RecordBatch.from_arrays(columns, schema=schema)
         self.output.emit_columns(ColumnBatch(data, timestamps, kinds if kinds.any() else None))
-
-
-def _sort_tuples(data: Any, order: tuple[SortKey, ...]) -> list[tuple[Any, ...]]:
-    """Plain values for each row that sort as an order says."""
-    if not order:
-        return [()] * data.num_rows
-    return list(zip(*(_sort_values(data.column(key.index), key) for key in order)))
-
-
-def _sort_values(column: Any, key: SortKey) -> list[tuple[Any, ...]]:
-    null = (0,) if key.nulls_first else (2,)
-    as_value = _rising if key.is_ascending else _FALLING.get(_kind_of(column.type), _negative)
-    if pa.types.is_floating(column.type):
-        as_value = _rising_fraction if key.is_ascending else _falling_fraction
-    return [null if each is None else (1, as_value(each)) for each in to_plain(column).to_pylist()]
-
-
-def _rising(value: Any) -> Any:
-    return value
-
-
-def _negative(value: Any) -> Any:
-    return -value
-
-
-def _rising_fraction(value: float) -> tuple[int, float]:
-    return (1, 0.0) if isnan(value) else (0, value)
-
-
-def _falling_fraction(value: float) -> tuple[int, float]:
-    return (-1, 0.0) if isnan(value) else (0, -value)
-
-
-def _falling_text(value: str) -> tuple[int, ...]:
-    # The end stands behind everything that goes on.
-    return (*(-ord(each) for each in value), 1)
-
-
-def _falling_bytes(value: bytes) -> tuple[int, ...]:
-    return (*(-each for each in value), 1)
-
-
-_FALLING: dict[str, Callable[[Any], Any]] = {"text": _falling_text, "bytes": _falling_bytes}
-
-
-def _kind_of(kind: Any) -> str:
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return "text"
-    is_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
-    return "bytes" if is_bytes else "other"

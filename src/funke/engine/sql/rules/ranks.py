@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
@@ -25,12 +24,11 @@ from funke.engine.sql.binding.relations import (
     Expansion,
     Relation,
     SortKey,
-    inputs_of,
     with_inputs,
 )
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.window_grouping import window_columns, with_windows
-from funke.engine.sql.binding.window_relations import OverAggregation
+from funke.engine.sql.binding.window_relations import OverAggregation, SortedAggregation
 from funke.engine.sql.changelog.change_kinds import INSERTS, kinds_of
 from funke.engine.sql.changelog.monotonicity import Direction, directions_of
 from funke.engine.sql.changelog.upsert_keys import smallest_key, upsert_keys_of
@@ -42,18 +40,11 @@ _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 def with_ranks(relation: Relation, is_stream: bool = True) -> Relation:
-    """The relation with ranks and deduplications; in streams refuses unlimited numbers, which batches can tell.
+    """The relation with ranks and deduplications.
 
     In streams also by numbers in the order of time, and of windows, which are known when these end.
     """
-    changed = _with_ranks(relation, is_stream)
-    if is_stream:
-        _refuse_numbers(changed)
-    return changed
-
-
-def _with_ranks(relation: Relation, is_stream: bool) -> Relation:
-    changed: Relation = with_inputs(relation, lambda each: _with_ranks(each, is_stream))
+    changed: Relation = with_inputs(relation, lambda each: with_ranks(each, is_stream))
     if not isinstance(changed, Calculation):
         return changed
     if isinstance(changed.input, Aggregation):
@@ -62,14 +53,12 @@ def _with_ranks(relation: Relation, is_stream: bool) -> Relation:
     whole: Calculation = changed
     while isinstance(whole.input, Calculation) and (pair := merged_pair(whole, whole.input)) is not None:
         whole = pair
+    if is_stream:
+        _refuse_ranks(whole)
     numbered = _numbered(whole.input, is_stream)
     if numbered is None:
         return changed
-    found = _limited(whole, numbered, is_stream)
-    is_unlimited = found is None and isinstance(whole.input, NumberedRows) and whole.condition is not None
-    if is_stream and is_unlimited:
-        raise TableException(_NO_END)
-    return found or changed
+    return _limited(whole, numbered, is_stream) or changed
 
 
 def _is_window_rank(relation: Relation) -> bool:
@@ -89,13 +78,27 @@ def _numbered(relation: Relation, is_stream: bool) -> NumberedRows | None:
     return NumberedRows(relation.columns, relation.input, relation.partition_by, (SortKey(relation.time.column),))
 
 
-def _refuse_numbers(relation: Relation) -> None:
+def _refuse_ranks(calculation: Calculation) -> None:
+    """Refuses conditions on numbers without a last one, and those on ranks."""
+    relation = calculation.input
+    if calculation.condition is None or not isinstance(relation, NumberedRows | SortedAggregation):
+        return
+    for place, name in _ranks_of(relation):
+        bounds = [_bound(each, place) for each in conjuncts(calculation.condition)]
+        known = [each for several in bounds if several is not None for each in several]
+        if known and all(operator in (">", ">=") for operator, _ in known):
+            raise TableException(_NO_END)
+        if known and isinstance(relation, SortedAggregation):
+            raise TableException(f"{name.upper()}() on streaming table is not supported currently")
+
+
+def _ranks_of(relation: NumberedRows | SortedAggregation) -> list[tuple[int, str]]:
+    """The columns that are numbers of rows, if there is nothing else beside them."""
+    first = len(relation.input.columns)
     if isinstance(relation, NumberedRows):
-        raise UnsupportedFeatureError(
-            "ROW_NUMBER() of all rows by an order that is not that of time", "ask for the first ones: WHERE n <= 10"
-        )
-    for each in inputs_of(relation):
-        _refuse_numbers(each)
+        return [(first, "row_number")]
+    names = [each.call.function.name for each in relation.aggregates]
+    return [(first, names[0])] if names in (["rank"], ["dense_rank"]) else []
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,25 @@
-"""In batches all rows have a number: what nobody asks the first rows of is an OVER window like others."""
+"""Where nobody asks for the first rows by their numbers, these are functions of OVER windows like others."""
 
 from __future__ import annotations
 
+from funke.engine.sql.binding.over_queries import rising_order
 from funke.engine.sql.binding.ranks import NumberedRows
 from funke.engine.sql.binding.relations import BoundAggregate, Relation, with_inputs
-from funke.engine.sql.binding.window_relations import Frame, OverCall, PartitionAggregation
+from funke.engine.sql.binding.window_relations import Frame, OverCall, PartitionAggregation, SortedAggregation
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
 from funke.engine.sql.functions.aggregates.ranking import ROW_NUMBER
 
 __all__ = ["with_row_numbers"]
 
 
-def with_row_numbers(relation: Relation) -> Relation:
-    """The relation, whose rows have their numbers."""
-    changed: Relation = with_inputs(relation, with_row_numbers)
+def with_row_numbers(relation: Relation, is_stream: bool = False) -> Relation:
+    """The relation, whose rows have their numbers; in streams by one column, and they change as rows come."""
+    changed: Relation = with_inputs(relation, lambda each: with_row_numbers(each, is_stream))
     if not isinstance(changed, NumberedRows):
         return changed
-    call = OverCall(BoundAggregate(bind_aggregate(ROW_NUMBER, []), ()), Frame(is_rows=True))
+    number = BoundAggregate(bind_aggregate(ROW_NUMBER, []), ())
+    if is_stream:
+        order = rising_order(changed.order)
+        return SortedAggregation(changed.columns, changed.input, changed.keys, order, True, (number,))
+    call = OverCall(number, Frame(is_rows=True))
     return PartitionAggregation(changed.columns, changed.input, changed.keys, changed.order, (call,))

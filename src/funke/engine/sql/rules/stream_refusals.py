@@ -5,12 +5,13 @@ from __future__ import annotations
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
 from funke.engine.sql.binding.relations import Aggregation, Relation, inputs_of
+from funke.engine.sql.binding.window_relations import OverAggregation
 from funke.engine.sql.changelog.change_kinds import INSERTS
 from funke.engine.sql.changelog.node_text import node_text
 from funke.engine.sql.changelog.requirements import require_kinds
 from funke.engine.sql.functions.user_aggregates import UserAggregate
 
-__all__ = ["has_pandas", "refuse_in_batches", "refuse_in_streams"]
+__all__ = ["has_pandas", "refuse_changes", "refuse_in_batches", "refuse_in_streams"]
 
 
 def refuse_in_streams(relation: Relation) -> None:
@@ -22,6 +23,14 @@ def refuse_in_streams(relation: Relation) -> None:
         require_kinds(relation.input, INSERTS, "StreamPhysicalProcessTableFunction")
     for each in inputs_of(relation):
         refuse_in_streams(each)
+
+
+def refuse_changes(relation: Relation) -> None:
+    """Refuses windows in the order of time over rows that change: what has been told stays."""
+    if isinstance(relation, OverAggregation):
+        require_kinds(relation.input, INSERTS, "StreamPhysicalOverAggregate")
+    for each in inputs_of(relation):
+        refuse_changes(each)
 
 
 def refuse_in_batches(relation: Relation) -> None:

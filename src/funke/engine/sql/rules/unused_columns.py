@@ -23,9 +23,12 @@ from funke.engine.sql.binding.relations import (
 from funke.engine.sql.binding.window_relations import (
     OverAggregation,
     PartitionAggregation,
+    SortedAggregation,
     WindowAggregation,
     WindowTable,
 )
+from funke.engine.sql.changelog.change_kinds import has_retractions
+from funke.engine.sql.changelog.upsert_keys import upsert_key_of
 
 __all__ = ["without_unused"]
 
@@ -68,7 +71,7 @@ def _pruned(relation: Relation, needed: frozenset[int]) -> tuple[Relation, Place
         return _window_table(relation, needed)
     if isinstance(relation, WindowAggregation):
         return _window_aggregation(relation, needed)
-    if isinstance(relation, OverAggregation):
+    if isinstance(relation, (OverAggregation, SortedAggregation)):
         return _over_aggregation(relation, needed)
     if isinstance(relation, PartitionAggregation):
         return _partition_aggregation(relation, needed)
@@ -231,23 +234,37 @@ def _window_aggregation(aggregation: WindowAggregation, needed: frozenset[int]) 
     return made, {place: number for number, place in enumerate(shown)}
 
 
-def _over_aggregation(over: OverAggregation, needed: frozenset[int]) -> tuple[Relation, Places]:
+def _over_aggregation(over: OverAggregation | SortedAggregation, needed: frozenset[int]) -> tuple[Relation, Places]:
     first = len(over.input.columns)
     kept = [number for number in range(len(over.aggregates)) if first + number in needed]
     aggregates = [over.aggregates[number] for number in kept]
-    own = {place for place in needed if place < first} | {*over.partition_by}
-    used = own | _used_by(aggregates) | ({over.time.column} if over.time.is_event_time else set())
+    used = {place for place in needed if place < first} | {*over.partition_by} | _used_by(aggregates) | _order_of(over)
     source, places = _pruned(over.input, frozenset(used))
+    moved_order = (
+        {"time": replace(over.time, column=places.get(over.time.column, 0))}
+        if isinstance(over, OverAggregation)
+        else {"order": replace(over.order, index=places[over.order.index])}
+    )
     made = replace(
         over,
         columns=(*source.columns, *(over.columns[first + number] for number in kept)),
         input=source,
         partition_by=tuple(places[each] for each in over.partition_by),
-        time=replace(over.time, column=places.get(over.time.column, 0)),
         aggregates=tuple(_moved_aggregate(each, places) for each in aggregates),
+        **moved_order,
     )
     results = {first + number: len(source.columns) + place for place, number in enumerate(kept)}
     return made, {each: places[each] for each in used} | results
+
+
+def _order_of(over: OverAggregation | SortedAggregation) -> set[int]:
+    """The columns by which rows stand, and by which those that go are found: a key, or all."""
+    if isinstance(over, OverAggregation):
+        return {over.time.column} if over.time.is_event_time else set()
+    if not has_retractions(over.input):
+        return {over.order.index}
+    key = upsert_key_of(over.input)
+    return {over.order.index, *(range(len(over.input.columns)) if key is None else key)}
 
 
 def _partition_aggregation(relation: PartitionAggregation, needed: frozenset[int]) -> tuple[Relation, Places]:

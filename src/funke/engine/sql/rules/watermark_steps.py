@@ -37,6 +37,7 @@ from funke.engine.sql.binding.window_grouping import window_columns
 from funke.engine.sql.binding.window_relations import (
     OverAggregation,
     PartitionAggregation,
+    SortedAggregation,
     WindowAggregation,
     Windows,
     WindowTable,
@@ -63,6 +64,7 @@ _PASSING = (
     Rank,
     Scan,
     Sort,
+    SortedAggregation,
     TableAggregation,
     ToChangelog,
     UnionAll,

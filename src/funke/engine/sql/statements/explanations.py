@@ -37,6 +37,7 @@ from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import (
     OverAggregation,
     PartitionAggregation,
+    SortedAggregation,
     WindowAggregation,
     WindowTable,
 )
@@ -210,7 +211,7 @@ def _plain_titles(relation: Relation, style: _Style) -> list[str]:
             return [f"Global{text}", _exchange(relation.input, relation.keys), f"Local{text}"]
         if isinstance(relation, (Aggregation, WindowAggregation, WindowRank)):
             return [node_text(relation), _exchange(relation.input, relation.keys)]
-        if isinstance(relation, OverAggregation | PartitionAggregation):
+        if isinstance(relation, OverAggregation | PartitionAggregation | SortedAggregation):
             return [node_text(relation), _exchange(relation.input, relation.partition_by)]
         if isinstance(relation, WindowTable) and relation.windows.kind == "session":
             return [node_text(relation), _exchange(relation.input, relation.partition_by or ())]

@@ -22,7 +22,7 @@ from funke.engine.sql.rules.needless_groups import without_needless_groups
 from funke.engine.sql.rules.ranks import with_ranks
 from funke.engine.sql.rules.row_numbers import with_row_numbers
 from funke.engine.sql.rules.stream_orders import with_stream_orders
-from funke.engine.sql.rules.stream_refusals import has_pandas, refuse_in_batches, refuse_in_streams
+from funke.engine.sql.rules.stream_refusals import has_pandas, refuse_changes, refuse_in_batches, refuse_in_streams
 from funke.engine.sql.rules.temporal_joins import check_versions
 from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.rules.watermark_steps import with_watermark_steps
@@ -115,8 +115,10 @@ def _for_mode(session: TableSession, relation: Relation) -> Relation:
     """What decides about the kinds of changes: a stream tells of every one, a batch of the last."""
     relation = without_needless_groups(relation)
     if session.is_streaming:
-        changed = with_stream_orders(with_ranks(with_firing(relation, session.settings)))
+        ranked = with_row_numbers(with_ranks(with_firing(relation, session.settings)), is_stream=True)
+        changed = with_stream_orders(ranked)
         check_versions(changed)
+        refuse_changes(changed)
         return changed
     final: Relation = _with_final_ranks(with_ranks(_with_final_rows(relation), is_stream=False))
     return with_row_numbers(final)

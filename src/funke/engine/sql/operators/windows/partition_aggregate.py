@@ -13,13 +13,14 @@ from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import BoundAggregate, Column, SortKey
 from funke.engine.sql.binding.window_relations import OverCall, PartitionAggregation
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel
-from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
+from funke.engine.sql.functions.aggregates.rows import AggregateRows
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.gathering_operator import GatheringOperator
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.operators.sort_limit import order_of, require_inserts
+from funke.engine.sql.operators.windows.framed_rows import framed_rows
 from funke.engine.sql.operators.windows.gathered_rows import GatheredRows, group_kernel
 from funke.engine.sql.operators.windows.partition_frames import SortedPartitions
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -180,16 +181,7 @@ class _Framed:
             start = stop
 
     def _rows(self, segments: Segments, places: Any = None) -> AggregateRows:
-        def column(place: int) -> Any:
-            if place < 0:
-                return pa.nulls(0)
-            found = self._data.column(place)
-            return found if places is None else found.take(pa.array(places))
-
-        condition, mask = self._aggregate.condition, None
-        if condition is not None:
-            mask = np.asarray(column(condition).fill_null(False))
-        return AggregateRows(segments, [ArgumentColumn(column(each)) for each in self._aggregate.arguments], None, mask)
+        return framed_rows(self._aggregate, self._data, segments, places)
 
 
 def _takes_any_order(aggregate: BoundAggregate) -> bool:

@@ -1,0 +1,29 @@
+"""The rows that one aggregate takes in: its arguments and its condition, of rows in any order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.sql.binding.relations import BoundAggregate
+from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
+from funke.engine.sql.functions.aggregates.segments import Segments
+
+__all__ = ["framed_rows"]
+
+
+def framed_rows(aggregate: BoundAggregate, data: Any, segments: Segments, places: Any = None) -> AggregateRows:
+    """The rows at some places, in the order of segments; without places, all rows as they stand."""
+
+    def column(place: int) -> Any:
+        if place < 0:
+            return pa.nulls(0)
+        found = data.column(place)
+        return found if places is None else found.take(pa.array(places))
+
+    mask = None
+    if aggregate.condition is not None:
+        mask = np.asarray(column(aggregate.condition).fill_null(False))
+    return AggregateRows(segments, [ArgumentColumn(column(each)) for each in aggregate.arguments], None, mask)
