@@ -263,7 +263,9 @@ class QueryBinder:
             # Flink takes the role of the left side for both; rows of a side that has none would have no event time.
             columns.append(Column(one.name, found, one.time if one.time is other.time else None))
         wanted = tuple(columns)
-        return of_relations(query, wanted, self._as_types(left, wanted), self._as_types(right, wanted))
+        # The rows of a union come under one name, whichever side they are of.
+        own = wanted if query.kind == "union" else _named(wanted, right.columns)
+        return of_relations(query, wanted, self._as_types(left, wanted), self._as_types(right, own))
 
     def _as_types(self, relation: Relation, columns: tuple[Column, ...]) -> Relation:
         """The same rows under the names of a set, cast where their types are narrower."""
@@ -278,6 +280,10 @@ class QueryBinder:
 
 def _columns(names: list[str], bound: list[BoundExpression]) -> tuple[Column, ...]:
     return tuple(Column(name, each.type, time_of(each)) for name, each in zip(names, bound))
+
+
+def _named(columns: tuple[Column, ...], named: tuple[Column, ...]) -> tuple[Column, ...]:
+    return tuple(replace(each, name=own.name) for each, own in zip(columns, named))
 
 
 def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
