@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.graph.operations import ColumnOperator
+from funke.engine.sql.binding.changelog_functions import FromChangelog
 from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.query_binder import QueryBinder
@@ -26,14 +27,17 @@ from funke.engine.sql.binding.relations import (
     Sort,
     UnionAll,
 )
+from funke.engine.sql.binding.semi_joins import SemiJoin
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 from funke.engine.sql.operators.aggregate import Aggregate
 from funke.engine.sql.operators.calculate import Calculate
+from funke.engine.sql.operators.changelog_rows import ReadKinds
 from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.operators.final_rows import KeepFinalRows
 from funke.engine.sql.operators.rank_rows import first_rows, one_of_each
+from funke.engine.sql.operators.semi_join import KeepMatches
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
 from funke.engine.sql.operators.windows.partial_aggregate import PartialAggregate, can_be_partial
@@ -104,6 +108,33 @@ def _elements(relation: Any, size: int) -> Iterator[Any]:
         yield from elements
 
 
+class RunningPlan:
+    """A plan whose tables all get each row at the same time, before the next one comes."""
+
+    def __init__(self, relation: Relation) -> None:
+        self._relation = relation
+        self._harnesses: dict[int, list[OperatorHarness]] = {}
+
+    def feed(self, row: Mapping[str, Any]) -> list[Change]:
+        """One row; what comes out for it."""
+        return [change for batch in self._batches(self._relation, row) for change in changes_of(batch, self._relation)]
+
+    def _batches(self, relation: Any, row: Mapping[str, Any]) -> list[ColumnBatch]:
+        if isinstance(relation, Scan):
+            return [batch_of(inserts([tuple(row[each.name] for each in relation.columns)]), relation.columns)]
+        if isinstance(relation, UnionAll):
+            return [batch for each in relation.inputs for batch in self._batches(each, row)]
+        batches = self._batches(relation.input, row)
+        if id(relation) not in self._harnesses:
+            made = map(ColumnOperator, _OPERATORS[type(relation)](relation))
+            self._harnesses[id(relation)] = [OperatorHarness(each, keeps_columns=True) for each in made]
+        for harness in self._harnesses[id(relation)]:
+            for batch in batches:
+                harness.operator.process_columns(batch)
+            batches = harness.elements()
+        return batches
+
+
 def _through(harness: OperatorHarness, elements: Iterator[Any]) -> Iterator[Any]:
     """What an operator makes of batches and watermarks, and of the end."""
     for element in elements:
@@ -128,6 +159,8 @@ _OPERATORS: dict[type[Relation], Any] = {
     Calculation: lambda relation: [Calculate.of(relation)],
     Correlation: lambda relation: [Correlate.of(relation)],
     Expansion: lambda relation: [Expand.of(relation)],
+    FromChangelog: lambda relation: [ReadKinds.of(relation)],
+    SemiJoin: lambda relation: [KeepMatches.of(relation)],
     Aggregation: lambda relation: [Aggregate.of(relation)],
     FinalRows: lambda relation: [KeepFinalRows(relation.columns, relation.otherwise)],
     Sort: lambda relation: [SortRows(relation.columns, relation.keys, relation.offset, relation.limit)],

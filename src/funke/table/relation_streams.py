@@ -29,6 +29,7 @@ from funke.engine.sql.binding.relations import (
     Sort,
     UnionAll,
 )
+from funke.engine.sql.binding.semi_joins import SemiJoin
 from funke.engine.sql.binding.spark_rows import SparkRows
 from funke.engine.sql.binding.stream_orders import TemporalSort
 from funke.engine.sql.binding.table_aggregations import TableAggregation
@@ -56,6 +57,7 @@ from funke.engine.sql.operators.local_aggregate import LocalAggregate, can_be_lo
 from funke.engine.sql.operators.lookup_join import LookUpRows
 from funke.engine.sql.operators.materialize import Materialize
 from funke.engine.sql.operators.rank_rows import first_rows, one_of_each
+from funke.engine.sql.operators.semi_join import KeepMatches
 from funke.engine.sql.operators.settle_conflicts import SettleConflicts, StampWatermarks
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.operators.stream_orders import SortByTime
@@ -228,6 +230,11 @@ def _temporal_join(env: StreamExecutionEnvironment, join: TemporalJoin) -> DataS
     return _by_key(stream_of(env, join.input), join, ColumnOperator(JoinVersions.of(join)), "TemporalJoin")
 
 
+def _semi_join(env: StreamExecutionEnvironment, join: SemiJoin) -> DataStream:
+    name = "Join"
+    return _by_key(stream_of(env, join.input), join, ColumnOperator(KeepMatches.of(join)), name, f"{name} KeepMatches")
+
+
 def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStream:
     upstream = stream_of(env, expansion.input)
     operation = ColumnOperator(Expand.of(expansion))
@@ -251,7 +258,14 @@ def _table_aggregation(env: StreamExecutionEnvironment, aggregation: TableAggreg
 
 def _by_key(
     upstream: DataStream,
-    aggregation: Aggregation | TableAggregation | TemporalJoin | Rank | Deduplication | Normalization | Materialization,
+    aggregation: Aggregation
+    | TableAggregation
+    | TemporalJoin
+    | SemiJoin
+    | Rank
+    | Deduplication
+    | Normalization
+    | Materialization,
     operation: ColumnOperator,
     name: str,
     state_name: str = "",
@@ -292,6 +306,7 @@ _BUILDERS: dict[type[Relation], Callable[[StreamExecutionEnvironment, Any], Data
     Correlation: _correlation,
     LookupJoin: _lookup_join,
     TemporalJoin: _temporal_join,
+    SemiJoin: _semi_join,
     Expansion: _expansion,
     Aggregation: _aggregation,
     TableAggregation: _table_aggregation,

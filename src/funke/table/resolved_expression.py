@@ -22,11 +22,13 @@ class ResolvedExpression(Expression[Any]):
         data_type: DataType,
         sql_text: str,
         children: Sequence[ResolvedExpression] = (),
+        shown_text: str | None = None,
     ) -> None:
         super().__init__(syntax)
         self._data_type = data_type
         self._sql_text = sql_text
         self._children = tuple(children)
+        self._shown_text = shown_text
 
     def get_output_data_type(self) -> DataType:
         """Return the type of the value."""
@@ -42,4 +44,4 @@ class ResolvedExpression(Expression[Any]):
 
     def as_summary_string(self) -> str:
         """Return the expression as `str` shows it."""
-        return summary(self._syntax)
+        return summary(self._syntax) if self._shown_text is None else self._shown_text

@@ -9,6 +9,7 @@ from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.column_sets import ColumnSets
 from funke.engine.sql.binding.ordered_queries import limited
 from funke.engine.sql.binding.relations import Column, Relation
+from funke.engine.sql.statements.resolved_table import ResolvedTable
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.windows import order_item
@@ -34,7 +35,7 @@ from funke.table.grouped_tables import (
     WindowGroupedTable,
     with_aggregate_names,
 )
-from funke.table.result_schema import resolved_schema_of, table_schema_of
+from funke.table.result_schema import declared_schema_of, resolved_schema_of, table_schema_of
 from funke.table.table_descriptor import TableDescriptor
 from funke.table.table_pipeline import TablePipeline
 from funke.table.table_result import TableResult
@@ -67,8 +68,10 @@ class Table(QuerySource):
     ['y']
     """
 
-    def __init__(self, relation: Relation, t_env: TableEnvironment) -> None:
+    def __init__(self, relation: Relation, t_env: TableEnvironment, declared: ResolvedTable | None = None) -> None:
         self._relation = relation
+        # How the columns were declared, as long as they are those of a table of the catalog.
+        self._declared = declared
         self._t_env = t_env
         self._path: str | None = None
 
@@ -116,7 +119,7 @@ class Table(QuerySource):
                 "Filter operator requires a boolean expression as input, but $condition is of type "
                 f"{to_sql_text(data_type)}"
             )
-        return self._bound(queries.Select((syntax.Star(),), self._source(), condition))
+        return self._of_same_columns(queries.Select((syntax.Star(),), self._source(), condition))
 
     def where(self, predicate: Expression[bool]) -> Table:
         """Keep the rows for which a condition is true."""
@@ -164,7 +167,7 @@ class Table(QuerySource):
 
     def distinct(self) -> Table:
         """Keep one of rows that are equal."""
-        return self._bound(queries.Select((syntax.Star(),), self._source(), is_distinct=True))
+        return self._of_same_columns(queries.Select((syntax.Star(),), self._source(), is_distinct=True))
 
     def window(self, window: GroupWindow) -> GroupWindowedTable:
         """Put rows into windows, whose alias `group_by` takes."""
@@ -237,7 +240,7 @@ class Table(QuerySource):
     def order_by(self, *fields: Expression[Any]) -> Table:
         """Sort rows; in streaming only by time."""
         items = tuple(_sorted_by(each) for each in self._sets().all_written_out(map(to_syntax, fields)))
-        return self._bound(queries.Select((syntax.Star(),), self._source(), order_by=items))
+        return self._of_same_columns(queries.Select((syntax.Star(),), self._source(), order_by=items))
 
     def offset(self, offset: int) -> Table:
         """Leave out the first rows of a sorted table."""
@@ -326,10 +329,12 @@ class Table(QuerySource):
 
     def get_schema(self) -> TableSchema:
         """Return names and types of the columns."""
-        return table_schema_of(self._relation.columns)
+        return table_schema_of(self.get_resolved_schema())
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """Return names and types of the columns."""
+        if self._declared is not None:
+            return declared_schema_of(self._declared)
         return resolved_schema_of(self._relation.columns)
 
     def print_schema(self) -> None:
@@ -354,8 +359,11 @@ class Table(QuerySource):
     def _bound(self, query: queries.Query) -> Table:
         return Table(self._t_env._session.bind(query), self._t_env)
 
+    def _of_same_columns(self, query: queries.Query) -> Table:
+        return Table(self._t_env._session.bind(query), self._t_env, self._declared)
+
     def _limited(self, offset: int, limit: int | None) -> Table:
-        return Table(limited(self._relation, offset, limit), self._t_env)
+        return Table(limited(self._relation, offset, limit), self._t_env, self._declared)
 
     def _changelog(
         self, kind: Literal["to_changelog", "from_changelog"], arguments: tuple[Expression[Any], ...]

@@ -256,11 +256,7 @@ class TableEnvironment:
 
     def from_path(self, path: str) -> Table:
         """Return a table or view of the catalog."""
-        parts = parse_path(path)
-        relation = self._session.find_relation(parts)
-        if relation is None:
-            raise ValidationException(f"Table {format_path(parts)} was not found.")
-        return Table(relation, self)
+        return self._found(parse_path(path))
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
         """Return a table that has no name."""
@@ -275,10 +271,13 @@ class TableEnvironment:
 
     def scan(self, *table_path: str) -> Table:
         """Return a table or view of the catalog, as in Flink 1.x."""
-        relation = self._session.find_relation(table_path)
+        return self._found(table_path)
+
+    def _found(self, path: tuple[str, ...]) -> Table:
+        relation = self._session.find_relation(path)
         if relation is None:
-            raise ValidationException(f"Table {format_path(table_path)} was not found.")
-        return Table(relation, self)
+            raise ValidationException(f"Table {format_path(path)} was not found.")
+        return Table(relation, self, self._session.find_declared(path))
 
     def sql_update(self, stmt: str) -> None:
         """Run a statement, as in Flink 1.x; an INSERT waits for `execute()`."""

@@ -35,7 +35,7 @@ class TableResult:
 
     def get_table_schema(self) -> TableSchema:
         """Return names and types of the columns."""
-        return table_schema_of(self._content.columns)
+        return table_schema_of(resolved_schema_of(self._content.columns))
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """Return names and types of the columns."""

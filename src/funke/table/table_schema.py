@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from funke.engine.types.logical.sql_text import to_sql_text
 from funke.table.schema import Schema
 from funke.table.types import DataType, DataTypes, RowType
@@ -20,6 +22,7 @@ class TableSchema:
     def __init__(self, field_names: list[str] | None = None, data_types: list[DataType] | None = None) -> None:
         self._names = list(field_names or ())
         self._types = list(data_types or ())
+        self._lines = [f"{name}: {to_sql_text(data_type)}" for name, data_type in zip(self._names, self._types)]
         if len(self._names) != len(self._types):
             raise ValueError(
                 f"a schema needs a type for each name, got {len(self._names)} names, {len(self._types)} types"
@@ -27,7 +30,12 @@ class TableSchema:
 
     def copy(self) -> TableSchema:
         """Return a copy."""
-        return TableSchema(self._names, self._types)
+        return TableSchema(self._names, self._types)._shown_as(self._lines)
+
+    def _shown_as(self, lines: Iterable[str]) -> TableSchema:
+        """Say more than names and types in the text: times, watermark, primary key."""
+        self._lines = list(lines)
+        return self
 
     def get_field_data_types(self) -> list[DataType]:
         """Return the types of all columns."""
@@ -62,8 +70,7 @@ class TableSchema:
         return Schema.new_builder().from_fields(self._names, self._types).build()
 
     def __repr__(self) -> str:
-        lines = (f" |-- {name}: {to_sql_text(data_type)}\n" for name, data_type in zip(self._names, self._types))
-        return "root\n" + "".join(lines)
+        return "root\n" + "".join(f" |-- {line}\n" for line in self._lines)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TableSchema) and (self._names, self._types) == (other._names, other._types)

@@ -7,6 +7,7 @@ from copy import copy
 from enum import Enum
 from typing import Any
 
+from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.catalog.schema_text import column_text, key_text, lines_text, metadata_text
 from funke.engine.types.logical.sql_text import quoted, to_sql_text
 from funke.table.resolved_expression import ResolvedExpression
@@ -42,6 +43,8 @@ class Column(_ByContent, ABC):
         self._name = name
         self._data_type = data_type
         self._comment: str | None = None
+        # Whether it is event time or processing time, which its text says.
+        self._time: TimeAttribute | None = None
 
     @staticmethod
     def physical(name: str, data_type: DataType) -> PhysicalColumn:
@@ -84,7 +87,7 @@ class Column(_ByContent, ABC):
 
     def as_summary_string(self) -> str:
         """Return the column as text."""
-        return column_text(self._name, to_sql_text(self._data_type), self.explain_extras() or "", self._comment)
+        return column_text(self._name, self._type_text(), self.explain_extras() or "", self._comment)
 
     @abstractmethod
     def explain_extras(self) -> str | None:
@@ -97,6 +100,10 @@ class Column(_ByContent, ABC):
     def rename(self, new_name: str) -> Any:
         """Return the column with another name."""
         return self._changed(_name=new_name)
+
+    def _type_text(self) -> str:
+        text = to_sql_text(self._data_type)
+        return text if self._time is None else f"{text} {self._time}"
 
     def _changed(self, **changes: Any) -> Any:
         changed = copy(self)

@@ -32,6 +32,7 @@ from funke.engine.sql.binding.relations import (
     Scan,
     UnionAll,
 )
+from funke.engine.sql.binding.semi_joins import SemiJoin
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
@@ -42,6 +43,7 @@ from funke.engine.sql.operators.calculate import Calculate
 from funke.engine.sql.operators.correlate import Correlate
 from funke.engine.sql.operators.expand import Expand
 from funke.engine.sql.operators.rank_rows import first_rows, one_of_each
+from funke.engine.sql.operators.semi_join import KeepMatches
 from funke.engine.sql.operators.sort_limit import LimitRows
 from funke.engine.sql.operators.table_aggregate import TableAggregate
 from funke.engine.sql.operators.windows.firing_windows import FireWindows
@@ -52,6 +54,7 @@ from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
 from funke.engine.sql.operators.windows.window_table import AddWindows
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.rules.ranks import with_ranks
+from funke.engine.sql.rules.set_comparisons import with_set_comparisons
 from funke.engine.sql.rules.stream_orders import with_stream_orders
 from funke.engine.sql.rules.unused_columns import without_unused
 from funke.engine.sql.rules.window_firing import with_firing
@@ -88,6 +91,7 @@ CHANGING = {
     "rows of a function": "SELECT k, top2(v) FROM t GROUP BY k",
     "one of two": "SELECT k, name FROM t WHERE v > 0 UNION SELECT k, UPPER(name) FROM t",
     "both": "SELECT k FROM t WHERE v > 0 INTERSECT SELECT k FROM t WHERE name = 'a'",
+    "not on the other side": "SELECT k, name FROM t WHERE v > 0 EXCEPT SELECT k, name FROM t WHERE v < 2",
     "as often": "SELECT k FROM t EXCEPT ALL SELECT k FROM t WHERE name = 'a'",
     "an order": "SELECT k, name, v FROM t ORDER BY v DESC, name LIMIT 3",
     "an order behind rows": "SELECT k, name, v FROM t ORDER BY name, v LIMIT 2 OFFSET 1",
@@ -135,7 +139,7 @@ BY_KEY = {*CHANGING, *STAYING} - {
     "some rows",
 }
 # Rows of two inputs meet in any order.
-IN_ANY_ORDER = {"one of two", "both", "as often"}
+IN_ANY_ORDER = {"one of two", "both", "not on the other side", "as often"}
 EARLY = {"table.exec.emit.early-fire.enabled": "true", "table.exec.emit.early-fire.delay": "0 ms"}
 
 OPERATORS: dict[type[Relation], Callable[[Any], list[Any]]] = {
@@ -145,6 +149,7 @@ OPERATORS: dict[type[Relation], Callable[[Any], list[Any]]] = {
     Aggregation: lambda relation: [Aggregate.of(relation)],
     TableAggregation: lambda relation: [TableAggregate.of(relation)],
     Rank: lambda relation: [first_rows(relation)],
+    SemiJoin: lambda relation: [KeepMatches.of(relation)],
     Deduplication: lambda relation: [one_of_each(relation)],
     Limit: lambda relation: [LimitRows(relation.columns, relation.offset, relation.limit)],
     OverAggregation: lambda relation: [OverAggregate.of(relation)],
@@ -169,7 +174,7 @@ class Query:
         bound = QueryBinder({("t",): scan}.get).bind(with_function(statement.query))
         if text == STAYING["early windows"]:
             bound = with_firing(bound, EARLY)
-        bound = with_stream_orders(with_ranks(bound))
+        bound = with_stream_orders(with_ranks(with_set_comparisons(bound, is_streaming=True)))
         self.relation = for_consumer(without_unused(bound), ALL_KINDS, ChangeSettings(is_folded))
 
     def run(self, elements: Iterable[Any]) -> list[Any]:

@@ -1,18 +1,90 @@
-"""Set operations that count: a row is there as often as both sides, or one more than the other, have it."""
+"""INTERSECT and EXCEPT: which rows there are, and how they change; recorded with PyFlink 2.3 and parallelism 1."""
 
 from __future__ import annotations
 
-import pytest
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from funke.engine.sql.binding.relations import Column
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from funke.engine.graph.operations import ColumnOperator
+from funke.engine.operators.clock import ManualClock
+from funke.engine.sql.binding.relations import Column, Scan
+from funke.engine.sql.operators.semi_join import KeepMatches
+from funke.engine.sql.statements.job_plans import planned_rows
 from funke.engine.types.logical.data_types import DataTypes
-from tests.harness.sql_changelogs import folded
-from tests.harness.sql_plans import SmallTable, changes_from, planned
+from funke.table import EnvironmentSettings, ExplainDetail, TableEnvironment
+from tests.harness.backends import choice_of
+from tests.harness.operator_harness import OperatorHarness
+from tests.harness.sql_changelogs import Change, batch_of, changes_of, folded
+from tests.harness.sql_plans import RunningPlan, SmallTable, changes_from, planned
 
 COLUMNS = (Column("a", DataTypes.INT()), Column("b", DataTypes.STRING()))
 LEFT = [(1, "x"), (1, "x"), (1, "x"), (2, "y"), (None, None), (None, None), (3, "z")]
 RIGHT = [(1, "x"), (1, "x"), (2, "y"), (2, "y"), (None, None), (4, "w")]
 TABLES = {"l": SmallTable(COLUMNS, LEFT), "r": SmallTable(COLUMNS, RIGHT)}
+RECORDED = json.loads((Path(__file__).parent / "reference_sets.json").read_text())
+CASES = [each for each in RECORDED["cases"] if "COUNT(*) FROM (SELECT k, v FROM cl INTERSECT ALL" not in each["query"]]
+
+
+@pytest.fixture(scope="module")
+def t_env() -> TableEnvironment:
+    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    made.execute_sql("CREATE TABLE g (side STRING, op STRING, k STRING, v INT) WITH ('connector' = 'datagen')")
+    for side in ("l", "r"):
+        rows = f"FROM g WHERE side = '{side}'"
+        made.execute_sql(f"CREATE TEMPORARY VIEW {side} AS SELECT k, v {rows} AND op = '+I'")
+        kinds = "MAP['+I', 'INSERT', '-U', 'UPDATE_BEFORE', '+U', 'UPDATE_AFTER', '-D', 'DELETE']"
+        changes = f"FROM_CHANGELOG((SELECT op, k, v {rows}), DESCRIPTOR(op), {kinds})"
+        made.execute_sql(f"CREATE TEMPORARY VIEW c{side} AS SELECT * FROM {changes}")
+    return made
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["query"])
+def test_changes_are_those_of_flink(t_env: TableEnvironment, case: dict[str, Any]) -> None:
+    plan = RunningPlan(planned_rows(t_env._session, t_env.sql_query(case["query"])._relation))
+    given = [dict(zip(("side", "op", "k", "v"), each)) for each in RECORDED["changes"]]
+    found = [[sign, [_text(each) for each in row]] for row in given for sign, row in plan.feed(row)]
+    assert found == case["changes"]
+
+
+def _text(value: Any) -> str:
+    return "null" if value is None else str(value)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["query"])
+def test_plans_have_the_nodes_of_flink(t_env: TableEnvironment, case: dict[str, Any]) -> None:
+    plan = t_env.explain_sql(case["query"], ExplainDetail.CHANGELOG_MODE)
+    physical = plan.split("== Optimized Physical Plan ==\n")[1].split("\n== ")[0]
+    wanted = "\n".join(case["plan"])
+    assert _nodes(physical) == _nodes(wanted)
+    assert _joins(physical) == _joins(wanted)
+
+
+def _joins(plan: str) -> list[str]:
+    """Who explains a query looks at no rows before updates in Flink."""
+    return [each.replace("UB,", "") for each in re.findall(r"Join\(.*", plan)]
+
+
+def _nodes(plan: str) -> list[str]:
+    """The nodes but for those that only choose columns."""
+    names = re.findall(r"^[ :+-]*(\w+)\(", plan, re.MULTILINE)
+    return [each for each in names if each not in ("Calc", "TableSourceScan")]
+
+
+def test_what_was_asked_for(t_env: TableEnvironment) -> None:
+    asked = [
+        t_env.explain_sql(f"SELECT k FROM l {each} SELECT k FROM r").splitlines()[1]
+        for each in ("INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL")
+    ]
+    assert asked == [
+        f"Logical{name}(all=[{is_all}])" for name in ("Intersect", "Minus") for is_all in ("false", "true")
+    ]
 
 
 @pytest.mark.parametrize("is_streaming", [True, False])
@@ -49,3 +121,67 @@ def test_distinct_values_that_are_taken_back_in_another_batch(size: int) -> None
         ("-U", (2,)),
         ("+U", (1,)),
     ]
+
+
+SIDES = (*COLUMNS, Column("is_right", DataTypes.BOOLEAN(False)))
+ROWS = st.tuples(st.none() | st.integers(1, 2), st.sampled_from([None, "a"]), st.booleans())
+
+
+class Running:
+    """One subtask of a join, on a state backend, which may begin with the state of another."""
+
+    def __init__(self, spec: KeepMatches, backend: str = "hashmap", **more: Any) -> None:
+        choice = choice_of(backend)
+        self.harness = OperatorHarness(ColumnOperator(spec), keeps_columns=True, backend=choice, **more)
+
+    def feed(self, changes: Sequence[Change]) -> list[Change]:
+        if changes:
+            self.harness.operator.process_columns(batch_of(changes, SIDES))
+        return [each for batch in self.harness.elements() for each in changes_of(batch, Scan(COLUMNS, None))]
+
+    def ended(self) -> list[bytes]:
+        state = self.harness.snapshot()
+        self.harness.close()
+        return [state]
+
+
+@pytest.mark.parametrize("is_anti", [False, True])
+@settings(max_examples=20, deadline=None)
+@given(
+    rows=st.lists(ROWS, max_size=14),
+    signs=st.lists(st.sampled_from(["", "-U", "-D"]), min_size=14),
+    cut=st.integers(0, 20),
+)
+def test_state_moves_between_backends(is_anti: bool, rows: list[Any], signs: list[str], cut: int) -> None:
+    """A row at a time in one go gives what two batches give with a restart on the other backend between them."""
+    changes: list[Change] = []
+    for place, (row, sign) in enumerate(zip(rows, signs)):
+        changes.append(("+I" if place % 2 else "+U", row))
+        if sign:
+            changes.append((sign, rows[place // 2]))
+    spec = KeepMatches(SIDES, COLUMNS, is_anti)
+    alone = Running(spec)
+    wanted = [each for change in changes for each in alone.feed([change])]
+    alone.harness.close()
+    for first, second in (("hashmap", "rocksdb"), ("rocksdb", "hashmap")):
+        before = Running(spec, first)
+        found = before.feed(changes[:cut])
+        after = Running(spec, second, restored=before.ended())
+        assert found + after.feed(changes[cut:]) == wanted
+        after.ended()
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+def test_each_side_is_forgotten_by_itself(backend: str) -> None:
+    clock = ManualClock(0)
+    running = Running(KeepMatches(SIDES, COLUMNS, ttl_ms=100), backend, clock=clock)
+    left, right = (1, "a", False), (1, "a", True)
+    assert running.feed([("+I", right)]) == []
+    clock.set(60)
+    # A row that looks does not make what it sees live longer.
+    assert running.feed([("+I", left)]) == [("+I", (1, "a"))]
+    clock.set(120)
+    assert running.feed([("+I", left)]) == []
+    # The rows of the left side have met none since, so that all of them are sent.
+    assert running.feed([("+I", right)]) == [("+I", (1, "a"))] * 2
+    running.ended()

@@ -9,6 +9,7 @@ from typing import Any
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.parsing import parse_expression
+from funke.engine.sql.parsing.literals import string_literal
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.row_type import RowType
@@ -99,12 +100,7 @@ class ColumnSets:
         data_type = self.type_of(operand)
         if not isinstance(data_type, RowType):
             return [operand]
-        return [
-            syntax.Alias(_field(operand, name), (f"{operand.parts[-1]}${name}",))
-            if isinstance(operand, syntax.Name)
-            else _field(operand, name)
-            for name in data_type.names
-        ]
+        return [syntax.Call("get", (operand, string_literal(name))) for name in data_type.names]
 
     def _positions(self, call: syntax.Call) -> list[int]:
         return [place for argument in call.arguments for place in self._positions_of(argument)]
@@ -144,12 +140,6 @@ class ColumnSets:
 _STAR_NAME = syntax.Name(("*",))
 
 
-def _field(row: syntax.Expression, name: str) -> syntax.Expression:
-    if isinstance(row, syntax.Name):
-        return syntax.Name((*row.parts, name))
-    raise ValidationException("only a column can be flattened; select the row first")
-
-
 def _with_name(expression: syntax.Expression, name: str) -> syntax.Expression:
     is_named = isinstance(expression, syntax.Alias) or (
         isinstance(expression, syntax.Name) and expression.parts[-1] == name
@@ -166,8 +156,9 @@ def _derived_name(expression: syntax.Expression) -> str | None:
         return None if inner is None else f"{inner}-{to_sql_text(expression.type)}"
     if isinstance(expression, syntax.Call) and expression.name == "get":
         row, field = expression.arguments
-        if isinstance(row, syntax.Name) and isinstance(field, syntax.Literal):
-            return f"{row.parts[-1]}${field.value if isinstance(field.value, str) else f'_{field.value}'}"
+        inner = _derived_name(row)
+        if inner is not None and isinstance(field, syntax.Literal):
+            return f"{inner}${field.value if isinstance(field.value, str) else f'_{field.value}'}"
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,7 +35,7 @@ from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
 from funke.engine.sql.binding.over_queries import OverBinder, has_over
 from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation, UnionAll
 from funke.engine.sql.binding.row_windows import with_row_windows
-from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
+from funke.engine.sql.binding.scope import Scope, ScopeColumn, not_a_row, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
 from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
 from funke.engine.sql.binding.window_grouping import with_windows
@@ -49,6 +49,7 @@ from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.position import Position
 from funke.engine.types.logical.atomic_types import BooleanType
 from funke.engine.types.logical.common_type import common_type
+from funke.engine.types.logical.row_type import RowType
 
 __all__ = ["QueryBinder"]
 
@@ -149,7 +150,7 @@ class QueryBinder:
     ) -> tuple[list[str], list[BoundExpression]]:
         names: list[str] = []
         bound: list[BoundExpression] = []
-        for item in items:
+        for item in self._written_out(items, scope, binder):
             if isinstance(item, syntax.Star):
                 found = scope.all_of(item)
                 bound += binder.bind_star(found, item)
@@ -168,6 +169,20 @@ class QueryBinder:
             else:
                 names.append(f"EXPR${len(names)}")
         return _distinct(names), bound
+
+    def _written_out(
+        self, items: tuple[syntax.Expression, ...], scope: Scope, binder: ExpressionBinder
+    ) -> Iterator[syntax.Expression]:
+        """The items, with the fields of a row instead of `row.*`."""
+        for item in items:
+            row = scope.row_of(item) if isinstance(item, syntax.Star) else None
+            if row is None or not isinstance(item, syntax.Star):
+                yield item
+                continue
+            data_type = ExpressionBinder(scope, self.session, self.find_function).bind(row).type
+            if not isinstance(data_type, RowType):
+                raise not_a_row(item)
+            yield from (syntax.Name((*row.parts, each), position=item.position) for each in data_type.names)
 
     def _bind_source(self, source: queries.Relation | None) -> tuple[Relation, Scope]:
         if source is None:
@@ -273,7 +288,9 @@ class QueryBinder:
             # Flink takes the role of the left side for both; rows of a side that has none would have no event time.
             columns.append(Column(one.name, found, one.time if one.time is other.time else None))
         wanted = tuple(columns)
-        return of_relations(query, wanted, self._as_types(left, wanted), self._as_types(right, wanted))
+        # The rows of a union come under one name, whichever side they are of.
+        own = wanted if query.kind == "union" else _named(wanted, right.columns)
+        return of_relations(query, wanted, self._as_types(left, wanted), self._as_types(right, own))
 
     def _as_types(self, relation: Relation, columns: tuple[Column, ...]) -> Relation:
         """The same rows under the names of a set, cast where their types are narrower."""
@@ -288,6 +305,10 @@ class QueryBinder:
 
 def _columns(names: list[str], bound: list[BoundExpression]) -> tuple[Column, ...]:
     return tuple(Column(name, each.type, time_of(each)) for name, each in zip(names, bound))
+
+
+def _named(columns: tuple[Column, ...], named: tuple[Column, ...]) -> tuple[Column, ...]:
+    return tuple(replace(each, name=own.name) for each, own in zip(columns, named))
 
 
 def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:

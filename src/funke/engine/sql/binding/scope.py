@@ -11,7 +11,7 @@ from funke.engine.sql.syntax.expressions import Name, Star
 from funke.engine.sql.syntax.position import Position
 from funke.engine.types.logical.data_type import DataType
 
-__all__ = ["Scope", "ScopeColumn"]
+__all__ = ["Scope", "ScopeColumn", "not_a_row", "refused"]
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,27 @@ class Scope:
     def all_of(self, star: Star) -> list[BoundColumn]:
         """The columns that a star stands for."""
         table = star.table[-1] if star.table else None
-        found = [i for i, column in enumerate(self.columns) if table is None or column.table == table]
-        if table is not None and not found:
-            raise refused(f"Unknown identifier '{table}'", star.position)
-        return [self._column(index) for index in found]
+        return [self._column(i) for i, column in enumerate(self.columns) if table is None or column.table == table]
+
+    def row_of(self, star: Star) -> Name | None:
+        """The row whose fields a star stands for; None if it stands for columns."""
+        if not star.table or any(column.table == star.table[-1] for column in self.columns):
+            return None
+        row = Name(star.table, position=star.position)
+        try:
+            self.find(row)
+        except SqlValidationError:
+            raise not_a_row(star) from None
+        return row
 
     def _column(self, index: int) -> BoundColumn:
         column = self.columns[index]
         return BoundColumn(column.type, index, column.name, column.time)
+
+
+def not_a_row(star: Star) -> SqlValidationError:
+    """The error for `a.*` where a is neither a table nor a row."""
+    return refused("Not a record type. The '*' operator requires a record", star.position)
 
 
 def refused(message: str, position: Position | None) -> SqlValidationError:

@@ -10,6 +10,7 @@ from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.materialization import Materialization
 from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank, WindowRank
 from funke.engine.sql.binding.relations import Aggregation, Relation, Scan, inputs_of
+from funke.engine.sql.binding.semi_joins import SemiJoin
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.window_relations import OverAggregation, SortedAggregation, WindowAggregation
@@ -59,6 +60,11 @@ def _of_windows(aggregation: WindowAggregation) -> Kinds:
     return INSERTS if aggregation.firing is None else _of_aggregation(aggregation)
 
 
+def _of_semi_join(join: SemiJoin) -> Kinds:
+    """A row of the right side takes back what an anti join has sent."""
+    return ALL_KINDS if join.is_anti else kinds_of(join.input)
+
+
 # Whatever else changes rows adds its rule here.
 _KINDS: dict[type[Relation], Callable[[Any], Kinds]] = {
     Scan: lambda scan: scan.kinds,
@@ -67,6 +73,7 @@ _KINDS: dict[type[Relation], Callable[[Any], Kinds]] = {
     Rank: lambda rank: _of_updates(rank, RowKind.DELETE),
     Deduplication: _of_deduplication,
     WindowRank: lambda relation: INSERTS,
+    SemiJoin: _of_semi_join,
     Normalization: lambda relation: _of_updates(relation, RowKind.DELETE),
     # What a row before was is not told: its key says it.
     Materialization: lambda relation: ALL_KINDS - {RowKind.UPDATE_BEFORE},

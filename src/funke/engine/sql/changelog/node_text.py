@@ -8,6 +8,7 @@ from typing import Any
 from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
 from funke.engine.sql.binding.ranks import WindowRank
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column, Relation, SortKey
+from funke.engine.sql.binding.semi_joins import SemiJoin
 from funke.engine.sql.binding.window_grouping import window_columns
 from funke.engine.sql.binding.window_relations import (
     Firing,
@@ -19,8 +20,9 @@ from funke.engine.sql.binding.window_relations import (
     Windows,
     WindowTable,
 )
+from funke.engine.sql.changelog.upsert_keys import unique_keys_of
 
-__all__ = ["node_text"]
+__all__ = ["node_text", "semi_join_text"]
 
 
 def node_text(relation: Relation) -> str:
@@ -39,6 +41,8 @@ def node_text(relation: Relation) -> str:
         return _window_rank(relation)
     if isinstance(relation, (ToChangelog, FromChangelog)):
         return _changelog_function(relation)
+    if isinstance(relation, SemiJoin):
+        return semi_join_text(relation)
     return f"{type(relation).__name__}({', '.join(map(_name, relation.columns))})"
 
 
@@ -48,6 +52,35 @@ def _aggregation(aggregation: Aggregation) -> str:
     calls = [f"{_call(each, inputs)} AS EXPR${number}" for number, each in enumerate(aggregation.aggregates)]
     group_by = f"groupBy=[{', '.join(keys)}], " if keys else ""
     return f"GroupAggregate({group_by}select=[{', '.join([*keys, *calls])}])"
+
+
+def semi_join_text(join: SemiJoin, is_infix: bool = False) -> str:
+    """Join(joinType=[LeftSemiJoin], where=[=(a, b)], select=[a], leftInputSpec=[…], rightInputSpec=[…])."""
+    own = list(map(_name, join.columns))
+    others = [f"{name}0" if name in own else name for name in join.right_names]
+    equal = [
+        _equality(one, other, is_infix, column.type._nullable, len(own) == 1)
+        for one, other, column in zip(own, others, join.columns)
+    ]
+    where = equal[0] if len(equal) == 1 else f"({' AND '.join(equal)})" if is_infix else f"AND({', '.join(equal)})"
+    left_spec, right_spec = (
+        "JoinKeyContainsUniqueKey" if unique_keys_of(each) else "NoUniqueKey" for each in join.sides
+    )
+    kind = "LeftAntiJoin" if join.is_anti else "LeftSemiJoin"
+    specs = f"leftInputSpec=[{left_spec}], rightInputSpec=[{right_spec}]"
+    return f"Join(joinType=[{kind}], where=[{where}], select=[{', '.join(own)}], {specs})"
+
+
+def _equality(one: str, other: str, is_infix: bool, may_be_null: bool, is_alone: bool) -> str:
+    """NULL is equal to NULL."""
+    same = f"({one} = {other})" if is_infix else f"=({one}, {other})"
+    if not may_be_null:
+        return same
+    if is_alone:
+        return f"IS NOT DISTINCT FROM({one}, {other})"
+    if is_infix:
+        return f"({same} OR ({one} IS NULL AND {other} IS NULL))"
+    return f"OR({same}, AND(IS NULL({one}), IS NULL({other})))"
 
 
 def _changelog_function(relation: ToChangelog | FromChangelog) -> str:

@@ -18,6 +18,7 @@ from funke.engine.sql.binding.relations import (
     UnionAll,
     with_inputs,
 )
+from funke.engine.sql.binding.semi_joins import SemiJoin
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
@@ -82,7 +83,7 @@ def _resolved(relation: Relation, needs_before: bool, settings: ChangeSettings) 
         return _scan(relation, needs_before, settings)
     # Everything else needs all changes of what it reads.
     changed = with_inputs(relation, lambda each: _resolved(each, True, settings))
-    if isinstance(changed, (OverAggregation, TableAggregation)):
+    if isinstance(changed, (OverAggregation, SemiJoin, TableAggregation)):
         return replace(changed, ttl_ms=settings.ttl_ms)
     if isinstance(changed, SortedAggregation):
         return replace(changed, sends_before=needs_before, ttl_ms=settings.ttl_ms)

@@ -16,13 +16,14 @@ from funke.engine.sql.binding.lookup_joins import LookupJoin
 from funke.engine.sql.binding.not_nulls import NotNulls
 from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank, WindowRank
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Limit, Relation, Scan, Sort
+from funke.engine.sql.binding.semi_joins import SemiJoin
 from funke.engine.sql.binding.stream_orders import TemporalSort
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation, SortedAggregation, WindowAggregation
 from funke.engine.types.logical.casts import is_injective_cast
 
-__all__ = ["UpsertKeys", "primary_key_of", "smallest_key", "upsert_key_of", "upsert_keys_of"]
+__all__ = ["UpsertKeys", "primary_key_of", "smallest_key", "unique_keys_of", "upsert_key_of", "upsert_keys_of"]
 
 UpsertKeys = frozenset[frozenset[int]]
 _NONE: UpsertKeys = frozenset()
@@ -32,6 +33,15 @@ def upsert_keys_of(relation: Relation) -> UpsertKeys:
     """All keys that are known."""
     rule = _RULES.get(type(relation))
     return _NONE if rule is None else rule(relation)
+
+
+def unique_keys_of(relation: Relation) -> UpsertKeys:
+    """The columns that tell rows apart, also if rows with the same values of them come from several places."""
+    if isinstance(relation, SemiJoin):
+        return unique_keys_of(relation.sides[0])
+    if isinstance(relation, Calculation):
+        return _through(relation, unique_keys_of(relation.input))
+    return upsert_keys_of(relation)
 
 
 def upsert_key_of(relation: Relation) -> tuple[int, ...] | None:
@@ -93,13 +103,16 @@ def _at(relation: Relation, places: Iterable[int]) -> UpsertKeys:
 
 
 def _of_calculation(calculation: Calculation) -> UpsertKeys:
+    return _through(calculation, upsert_keys_of(calculation.input))
+
+
+def _through(calculation: Calculation, keys: UpsertKeys) -> UpsertKeys:
     """The keys all of whose columns are handed on; one that is so several times makes several keys."""
     places: dict[int, list[int]] = {}
     for place, expression in enumerate(calculation.expressions):
         source = _handed_on(expression)
         if source is not None:
             places.setdefault(source, []).append(place)
-    keys = upsert_keys_of(calculation.input)
     return frozenset(frozenset(each) for key in keys for each in product(*(places.get(column, ()) for column in key)))
 
 
@@ -150,6 +163,7 @@ _RULES: dict[type[Relation], Callable[[Any], UpsertKeys]] = {
     Calculation: _of_calculation,
     LookupJoin: _of_lookup,
     TemporalJoin: _of_versions,
+    SemiJoin: lambda join: _at(join.sides[0], join.keys),
     FinalRows: _of_input,
     Limit: _of_input,
     NotNulls: _of_input,

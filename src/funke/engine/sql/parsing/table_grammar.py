@@ -37,6 +37,7 @@ class _Schema:
     columns: list[ColumnDefinition] = field(default_factory=list)
     watermark: WatermarkDefinition | None = None
     primary_key: tuple[str, ...] = ()
+    primary_key_name: str = ""
 
 
 class TableGrammar(QueryGrammar):
@@ -72,6 +73,7 @@ class TableGrammar(QueryGrammar):
             is_temporary,
             if_not_exists,
             mode,
+            primary_key_name=schema.primary_key_name,
             position=place,
         )
 
@@ -102,7 +104,7 @@ class TableGrammar(QueryGrammar):
                 self.fail("Multiple WATERMARK statements is not supported yet.", token)
             schema.watermark = self._watermark()
         elif self.at_any("CONSTRAINT", "PRIMARY", "UNIQUE"):
-            self._set_key(schema, self._table_constraint())
+            self._table_constraint(schema)
         else:
             self._column(schema)
 
@@ -112,19 +114,18 @@ class TableGrammar(QueryGrammar):
         self.expect("AS")
         return WatermarkDefinition(column, self.expression())
 
-    def _set_key(self, schema: _Schema, key: tuple[str, ...]) -> None:
+    def _set_key(self, schema: _Schema, key: tuple[str, ...], name: str) -> None:
         if schema.primary_key:
             self.fail("Duplicate primary key definition", self.before())
-        schema.primary_key = key
+        schema.primary_key, schema.primary_key_name = key, name
 
-    def _table_constraint(self) -> tuple[str, ...]:
-        if self.accept("CONSTRAINT"):
-            self.identifier()
+    def _table_constraint(self, schema: _Schema) -> None:
+        name = self.identifier() if self.accept("CONSTRAINT") else ""
         start = self.token
         self._key_words()
         columns = self.names()
         self._enforcement(start.key == "PRIMARY")
-        return columns
+        self._set_key(schema, columns, name)
 
     def _key_words(self) -> None:
         token = self.token
@@ -165,11 +166,10 @@ class TableGrammar(QueryGrammar):
                 name, data_type, None, True, key, is_virtual, comment=self.comment(), position=place
             )
         if self.at_any("CONSTRAINT", "PRIMARY", "UNIQUE"):
-            if self.accept("CONSTRAINT"):
-                self.identifier()
+            key_name = self.identifier() if self.accept("CONSTRAINT") else ""
             self._key_words()
             self._enforcement(is_primary=True)
-            self._set_key(schema, (name,))
+            self._set_key(schema, (name,), key_name)
             if self.accept("NOT", "NULL"):
                 data_type = data_type.not_null()
         return ColumnDefinition(name, data_type, comment=self.comment(), position=place)
@@ -259,6 +259,7 @@ class TableGrammar(QueryGrammar):
             columns=tuple(schema.columns),
             watermark=schema.watermark,
             primary_key=schema.primary_key,
+            primary_key_name=schema.primary_key_name,
             what="schema",
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction, symbol_of
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Column, Relation, with_inputs
-from funke.engine.sql.changelog.upsert_keys import upsert_keys_of
+from funke.engine.sql.changelog.upsert_keys import unique_keys_of
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import bind
 from funke.engine.types.logical.data_type import DataType
@@ -22,7 +22,7 @@ def without_needless_groups(relation: Relation) -> Relation:
 
 
 def _is_needless(aggregation: Aggregation) -> bool:
-    if not aggregation.keys or not any(each <= {*aggregation.keys} for each in upsert_keys_of(aggregation.input)):
+    if not aggregation.keys or not any(each <= {*aggregation.keys} for each in unique_keys_of(aggregation.input)):
         return False
     return all(
         each.call.function.name in _SAME_FOR_ONE_ROW and each.condition is None and len(each.arguments) == 1

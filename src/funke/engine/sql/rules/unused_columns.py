@@ -19,7 +19,9 @@ from funke.engine.sql.binding.relations import (
     Expansion,
     Relation,
     UnionAll,
+    with_inputs,
 )
+from funke.engine.sql.binding.semi_joins import SemiJoin
 from funke.engine.sql.binding.window_relations import (
     OverAggregation,
     PartitionAggregation,
@@ -75,6 +77,9 @@ def _pruned(relation: Relation, needed: frozenset[int]) -> tuple[Relation, Place
         return _over_aggregation(relation, needed)
     if isinstance(relation, PartitionAggregation):
         return _partition_aggregation(relation, needed)
+    if isinstance(relation, SemiJoin):
+        # Whole rows are compared.
+        return with_inputs(relation, without_unused), _same(relation)
     return relation, _same(relation)
 
 

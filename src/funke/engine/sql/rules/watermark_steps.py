@@ -29,6 +29,7 @@ from funke.engine.sql.binding.relations import (
     UnionAll,
     with_inputs,
 )
+from funke.engine.sql.binding.semi_joins import SemiJoin
 from funke.engine.sql.binding.stream_orders import TemporalSort
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
@@ -63,6 +64,7 @@ _PASSING = (
     PartitionAggregation,
     Rank,
     Scan,
+    SemiJoin,
     Sort,
     SortedAggregation,
     TableAggregation,

@@ -10,7 +10,7 @@ from funke.engine.sql.catalog.schema_text import column_text, key_text, lines_te
 from funke.engine.sql.statements.catalog_definition import CatalogDefinition
 from funke.engine.sql.statements.resolved_table import ResolvedColumn, ResolvedTable, resolved, written_expression
 from funke.engine.sql.statements.table_session import TableSession
-from funke.engine.sql.syntax.sql_form import sql_form
+from funke.engine.sql.syntax.sql_form import schema_form
 from funke.engine.types.logical.sql_text import quoted, to_full_sql_text
 
 __all__ = ["create_catalog_text", "create_table_text", "create_view_text"]
@@ -46,7 +46,7 @@ def create_catalog_text(name: str, definition: CatalogDefinition | None) -> str:
 def _lines(table: ResolvedTable) -> Iterator[str]:
     yield from map(_column_line, table.columns)
     if table.watermark is not None:
-        yield f"WATERMARK FOR {quoted(table.watermark.column)} AS {sql_form(table.watermark.expression)}"
+        yield f"WATERMARK FOR {quoted(table.watermark.column)} AS {schema_form(table.watermark.expression)}"
     if table.primary_key:
         yield key_text(table.primary_key_name, table.primary_key)
 
@@ -54,7 +54,7 @@ def _lines(table: ResolvedTable) -> Iterator[str]:
 def _column_line(column: ResolvedColumn) -> str:
     definition = column.definition
     if definition.expression is not None:
-        text = f"{quoted(column.name)} AS {sql_form(written_expression(definition.expression))}"
+        text = f"{quoted(column.name)} AS {schema_form(written_expression(definition.expression))}"
         return text if not definition.comment else f"{text} COMMENT '{definition.comment}'"
     extras = metadata_text(definition.metadata_key, definition.is_virtual) if definition.is_metadata else ""
     return column_text(column.name, to_full_sql_text(column.type), extras, definition.comment)

@@ -11,10 +11,10 @@ from funke.engine.sql.catalog.schema_text import metadata_text
 from funke.engine.sql.statements.catalog_definition import CatalogDefinition
 from funke.engine.sql.statements.catalog_statements import database_path
 from funke.engine.sql.statements.outcome import Outcome, listing
-from funke.engine.sql.statements.resolved_table import ResolvedColumn, ResolvedTable, resolved, written_expression
+from funke.engine.sql.statements.resolved_table import ResolvedColumn, ResolvedTable, resolved
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.syntax import statements as syntax
-from funke.engine.sql.syntax.sql_form import sql_form
+from funke.engine.sql.syntax.sql_form import declared_form
 from funke.engine.types.logical.data_types import DataTypes
 from funke.engine.types.logical.families import with_nullable
 from funke.engine.types.logical.sql_text import to_sql_text
@@ -65,7 +65,7 @@ def _table_rows(table: ResolvedTable) -> list[tuple[object, ...]]:
             each.type._nullable,
             key if each.name in table.primary_key else None,
             _extras(each),
-            sql_form(table.watermark.expression)
+            declared_form(table.watermark.declared)
             if table.watermark is not None and table.watermark.column == each.name
             else None,
         )
@@ -85,7 +85,7 @@ def _type_text(column: Column) -> str:
 
 def _extras(column: ResolvedColumn) -> str | None:
     if column.is_computed and column.definition.expression is not None:
-        return f"AS {sql_form(written_expression(column.definition.expression))}"
+        return f"AS {declared_form(column.definition.expression)}"
     if column.definition.is_metadata:
         return metadata_text(column.definition.metadata_key, column.definition.is_virtual)
     return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from funke.engine.config import flink_options as options
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
+from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
     BoundConstant,
@@ -32,6 +33,8 @@ from funke.engine.sql.binding.relations import (
     UnionAll,
     inputs_of,
 )
+from funke.engine.sql.binding.semi_joins import SemiJoin
+from funke.engine.sql.binding.set_operations import SetComparison
 from funke.engine.sql.binding.stream_orders import TemporalSort
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import (
@@ -42,8 +45,9 @@ from funke.engine.sql.binding.window_relations import (
     WindowTable,
 )
 from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
-from funke.engine.sql.changelog.node_text import node_text
+from funke.engine.sql.changelog.node_text import node_text, semi_join_text
 from funke.engine.sql.operators.local_aggregate import can_be_local
+from funke.engine.sql.rules.set_comparisons import REPEATED
 from funke.engine.sql.spark_plans.plan_choice import PlanChoice, exchanges_in, spark_parts
 from funke.engine.sql.statements.insert_plans import plan_insert
 from funke.engine.sql.statements.job_plans import plan_choice, planned_insert, planned_rows
@@ -184,10 +188,26 @@ def _lines(relation: Relation, style: _Style) -> list[str]:
         # What stands before the node itself, such as an exchange, has what the node reads.
         sources = [relation, *(inputs_of(relation)[:1] * (len(titles) - 1))]
         titles = [f"{each[:-1]}, changelogMode=[{_kinds_text(kinds_of(of))}])" for each, of in zip(titles, sources)]
-    lines = _below([_lines(each, style) for each in inputs_of(relation)])
+    sides = relation.sides if isinstance(relation, SemiJoin) else ()
+    trees = [_side_lines(each, style) for each in sides] or [_lines(each, style) for each in inputs_of(relation)]
+    lines = _below(trees)
     for title in reversed(titles):
         lines = [title, *lines] if title is titles[-1] else [title, *_below([lines])]
     return lines
+
+
+def _side_lines(side: Calculation, style: _Style) -> list[str]:
+    """The rows of one side of a join, without what says which side it is."""
+    shown = replace(side, columns=side.columns[:-1], expressions=side.expressions[:-1])
+    columns = shown.input.columns
+    is_same = shown.condition is None and [_text(each, _Style()) for each in shown.expressions] == [
+        each.name for each in columns
+    ]
+    source = shown.input if is_same else shown
+    exchange = _exchange(source, range(len(shown.columns)))
+    if style.has_kinds:
+        exchange = f"{exchange[:-1]}, changelogMode=[{_kinds_text(kinds_of(source))}])"
+    return [exchange, *_below([_lines(source, style)])]
 
 
 def _kinds_text(kinds: Kinds) -> str:
@@ -263,6 +283,29 @@ def _union_titles(union: UnionAll, style: _Style) -> list[str]:
     return ["LogicalUnion(all=[true])" if style.is_logical else f"Union(all=[true], union=[{fields}])"]
 
 
+def _comparison_titles(comparison: SetComparison, style: _Style) -> list[str]:
+    name = "LogicalIntersect" if comparison.is_in_both else "LogicalMinus"
+    return [f"{name}(all=[{str(comparison.is_all).lower()}])"]
+
+
+def _semi_join_titles(join: SemiJoin, style: _Style) -> list[str]:
+    return [semi_join_text(join, style.is_infix)]
+
+
+def _correlation_titles(correlation: Correlation, style: _Style) -> list[str]:
+    fields = ",".join(each.name for each in correlation.columns)
+    if style.is_logical:
+        return [f"LogicalCorrelate(select=[{fields}])"]
+    function = correlation.function
+    arguments = [_text(each, style) for each in correlation.arguments]
+    made = f"$UNNEST_ROWS$1({', '.join(arguments)})" if function is None else f"{function.name}({', '.join(arguments)})"
+    if function is None and arguments[0].startswith(REPEATED):
+        made = arguments[0]
+    name = "Correlate" if function is None else "PythonCorrelate"
+    kind = "LEFT" if correlation.keeps_all else "INNER"
+    return [f"{name}(invocation=[{made}], correlate=[table({made})], select=[{fields}], joinType=[{kind}])"]
+
+
 def _sort_titles(sort: Sort, style: _Style) -> list[str]:
     limit = _limit_parts(sort.offset, sort.limit)
     if style.is_logical:
@@ -332,6 +375,9 @@ _TITLES: dict[type[Relation], Callable[[Any, _Style], list[str]]] = {
     Constants: _constants_titles,
     Calculation: _calculation_titles,
     UnionAll: _union_titles,
+    SetComparison: _comparison_titles,
+    SemiJoin: _semi_join_titles,
+    Correlation: _correlation_titles,
     Sort: _sort_titles,
     TemporalSort: _sort_titles,
     Rank: _rank_titles,

@@ -21,6 +21,7 @@ from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.rules.needless_groups import without_needless_groups
 from funke.engine.sql.rules.ranks import with_ranks
 from funke.engine.sql.rules.row_numbers import with_row_numbers
+from funke.engine.sql.rules.set_comparisons import with_set_comparisons
 from funke.engine.sql.rules.stream_orders import with_stream_orders
 from funke.engine.sql.rules.stream_refusals import has_pandas, refuse_changes, refuse_in_batches, refuse_in_streams
 from funke.engine.sql.rules.temporal_joins import check_versions
@@ -113,7 +114,7 @@ def _planned_for(
 
 def _for_mode(session: TableSession, relation: Relation) -> Relation:
     """What decides about the kinds of changes: a stream tells of every one, a batch of the last."""
-    relation = without_needless_groups(relation)
+    relation = without_needless_groups(with_set_comparisons(relation, session.is_streaming))
     if session.is_streaming:
         ranked = with_row_numbers(with_ranks(with_firing(relation, session.settings)), is_stream=True)
         changed = with_stream_orders(ranked)

@@ -64,6 +64,8 @@ class ResolvedWatermark:
     column: str
     expression: syntax.Expression
     type: DataType
+    # As it was given.
+    declared: syntax.Expression
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ def _with_watermark(
         _require_rowtime(data_type, "watermark expression")
     rowtime = replace(found, time=TimeAttribute.ROWTIME)
     changed = [rowtime if each is found else each for each in columns]
-    return changed, ResolvedWatermark(name, expression, data_type)
+    return changed, ResolvedWatermark(name, expression, data_type, schema.watermark.expression)
 
 
 def _require_rowtime(data_type: DataType, what: str) -> None:

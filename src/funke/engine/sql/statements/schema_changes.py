@@ -33,7 +33,7 @@ def changed_schema(table: CatalogTable, change: AlterTable) -> SchemaDefinition:
         changed = replace(changed, watermark=change.watermark)
     if change.primary_key:
         _require(not schema.primary_key, is_new, "primary key")
-        changed = replace(changed, primary_key=change.primary_key, primary_key_name="")
+        changed = replace(changed, primary_key=change.primary_key, primary_key_name=change.primary_key_name)
     return changed
 
 

@@ -25,6 +25,7 @@ from funke.engine.sql.functions.user_aggregates import as_aggregate
 from funke.engine.sql.functions.user_scalars import as_scalar
 from funke.engine.sql.statements.catalog_definition import CatalogDefinition
 from funke.engine.sql.statements.function_loading import load_function
+from funke.engine.sql.statements.resolved_table import ResolvedTable, resolved
 from funke.engine.sql.statements.table_relations import relation_of
 from funke.engine.sql.syntax.expressions import Call, Expression
 from funke.engine.sql.syntax.queries import Query
@@ -107,6 +108,11 @@ class TableSession:
             identifier = self.catalogs.qualify(path)
             found = self.catalogs.find(identifier)
         return None if found is None else self.relation_of(identifier, found, dict(options))
+
+    def find_declared(self, path: tuple[str, ...]) -> ResolvedTable | None:
+        """The columns of a table as they were declared; None if it is a view."""
+        found = self.catalogs.find(self.catalogs.qualify(path))
+        return resolved(found.schema, self.binder()) if isinstance(found, CatalogTable) else None
 
     def relation_of(
         self, identifier: Identifier, found: CatalogTable | CatalogView, options: Mapping[str, str] | None = None

@@ -43,7 +43,8 @@ def create_table(session: TableSession, statement: syntax.CreateTable) -> Statem
 
 
 def _declared(statement: syntax.CreateTable) -> CatalogTable:
-    schema = SchemaDefinition(statement.columns, statement.watermark, statement.primary_key)
+    key, name = statement.primary_key, statement.primary_key_name
+    schema = SchemaDefinition(statement.columns, statement.watermark, key, name)
     return CatalogTable(schema, dict(statement.options), statement.partitioned_by, statement.comment or "")
 
 

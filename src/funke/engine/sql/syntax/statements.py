@@ -111,6 +111,7 @@ class CreateTable(Statement):
     columns: tuple[ColumnDefinition, ...] = ()
     watermark: WatermarkDefinition | None = None
     primary_key: tuple[str, ...] = ()
+    primary_key_name: str = field(default="", kw_only=True)
     distribution: Distribution | None = None
     partitioned_by: tuple[str, ...] = ()
     options: Options = ()
@@ -177,6 +178,7 @@ class AlterTable(Statement):
     columns: tuple[ColumnDefinition, ...] = ()
     watermark: WatermarkDefinition | None = None
     primary_key: tuple[str, ...] = ()
+    primary_key_name: str = field(default="", kw_only=True)
     distribution: Distribution | None = None
     partitions: tuple[Partition, ...] = ()
     # For "drop": "columns" (`keys` has them), "primary key", "constraint" (`keys` has its name), "watermark",

@@ -22,7 +22,7 @@ from funke.engine.sql.syntax.expressions import (
 )
 from funke.engine.types.logical.sql_text import quoted, to_sql_text
 
-__all__ = ["summary"]
+__all__ = ["IN_CAPITALS", "summary"]
 
 # Flink shows a function by the name of its definition. Those that are not listed here are shown as they are.
 _SHOWN_NAMES = {
@@ -94,7 +94,7 @@ _CAPITALS = (
     "bitmap_or bitmap_or_agg bitmap_or_cardinality_agg bitmap_to_array bitmap_to_bytes bitmap_to_string "
     "bitmap_xor bitmap_xor_agg bitmap_xor_cardinality_agg"
 )
-_IN_CAPITALS = frozenset(_CAPITALS.split())
+IN_CAPITALS = frozenset(_CAPITALS.split())
 _WINDOW_BOUNDS = frozenset({"unbounded_row", "unbounded_range", "current_row", "current_range"})
 
 
@@ -155,7 +155,7 @@ def _bare_call_text(call: Call) -> str:
     if name.startswith("is json "):
         kind = name.removeprefix("is json ")
         return _shaped("IS_JSON", *arguments, *(() if kind == "value" else (kind.upper(),)))
-    shown = name.upper() if name in _IN_CAPITALS else _SHOWN_NAMES.get(name, name)
+    shown = name.upper() if name in IN_CAPITALS else _SHOWN_NAMES.get(name, name)
     return _shaped(shown, *_with_names(call))
 
 

@@ -1,0 +1,131 @@
+"""Says how INTERSECT and EXCEPT are computed: rows are counted, in streams looked up on the other side, as in Flink."""
+
+from __future__ import annotations
+
+from funke.engine.sql.binding.correlations import Correlation
+from funke.engine.sql.binding.expressions import BoundColumn, BoundConstant, BoundExpression, BoundFunction
+from funke.engine.sql.binding.grouped_queries import distinct_rows
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    BoundAggregate,
+    Calculation,
+    Column,
+    Relation,
+    UnionAll,
+    with_inputs,
+)
+from funke.engine.sql.binding.semi_joins import SemiJoin
+from funke.engine.sql.binding.set_operations import SetComparison
+from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
+from funke.engine.sql.functions.aggregates.counting import COUNT
+from funke.engine.sql.functions.aggregates.extremes import MAX
+from funke.engine.sql.functions.aggregates.sums import SUM
+from funke.engine.sql.functions.catalog import FUNCTIONS
+from funke.engine.sql.functions.function import Argument, Function, bind
+from funke.engine.types.logical.atomic_types import BigIntType, BooleanType
+from funke.engine.types.logical.collection_types import ArrayType
+from funke.engine.types.logical.data_type import DataType
+
+__all__ = ["REPEATED", "with_set_comparisons"]
+
+_TRUTH, _MARK = BooleanType(False), BooleanType()
+_COUNT = BigIntType(False)
+REPEATED = "$REPLICATE_ROWS$1"
+# So many elements that a row is repeated for each of them.
+_COPIES = Function((REPEATED,), "integer", ArrayType(_TRUTH, False), lambda number: [True] * number)
+
+
+def with_set_comparisons(relation: Relation, is_streaming: bool) -> Relation:
+    """The same rows; comparisons of sets are made of what jobs can run."""
+    changed = with_inputs(relation, lambda each: with_set_comparisons(each, is_streaming))
+    if not isinstance(changed, SetComparison):
+        return changed
+    if changed.is_all:
+        return _in_both(changed) if changed.is_in_both else _more_often(changed)
+    return _looked_up(changed) if is_streaming else _compared(changed)
+
+
+def _in_both(comparison: SetComparison) -> Relation:
+    """Each row as often as it is on both sides."""
+    columns, number = comparison.columns, len(comparison.columns)
+    marks = (Column("vcol_left_marker", _MARK), Column("vcol_right_marker", _MARK))
+    counts = (Column("vcol_left_cnt", _COUNT), Column("vcol_right_cnt", _COUNT))
+    sides = _sides(comparison, marks, (True, None), (None, True))
+    count = bind_aggregate(COUNT, [Argument(_MARK)], may_be_empty=False)
+    aggregates = tuple(BoundAggregate(count, (number + place,)) for place in range(2))
+    counted = Aggregation((*columns, *counts), sides, tuple(range(number)), aggregates)
+    left, right = (BoundColumn(_COUNT, number + place, each.name) for place, each in enumerate(counts))
+    one = BoundConstant(_COUNT, 1)
+    condition = _call("and", _call(">=", left, one), _call(">=", right, one))
+    return _repeated(columns, counted, _call("if", _call(">", left, right), right, left), "$f0", condition)
+
+
+def _more_often(comparison: SetComparison) -> Relation:
+    """Each row as often as it is on the left side, less as often as it is on the right side."""
+    columns, number = comparison.columns, len(comparison.columns)
+    sides = _sides(comparison, (Column("vcol_marker", _COUNT),), (1,), (-1,))
+    total = Column("sum_vcol_marker", _COUNT)
+    added = BoundAggregate(bind_aggregate(SUM, [Argument(_COUNT)], may_be_empty=False), (number,))
+    counted = Aggregation((*columns, total), sides, tuple(range(number)), (added,))
+    times = BoundColumn(_COUNT, number, total.name)
+    return _repeated(columns, counted, times, total.name, _call(">", times, BoundConstant(_COUNT, 0)))
+
+
+def _repeated(
+    columns: tuple[Column, ...], counted: Relation, times: BoundExpression, name: str, condition: BoundExpression
+) -> Relation:
+    some = Calculation((Column(name, _COUNT), *columns), counted, (times, *_same(columns)), condition)
+    call = bind(_COPIES, [Argument(_COUNT)])
+    copies = BoundFunction(call.result, call, (BoundColumn(_COUNT, 0, name),))
+    repeated = Correlation((*some.columns, Column("copy", _TRUTH)), some, None, (copies,))
+    return Calculation(columns, repeated, _same(columns, 1))
+
+
+def _looked_up(comparison: SetComparison) -> Relation:
+    """The rows of the left side that are, or are not, on the right side; each of them once."""
+    sides = _sides(comparison, (Column("is_right", _TRUTH),), (False,), (True,))
+    names = tuple(each.name for each in comparison.inputs[1].columns)
+    return distinct_rows(SemiJoin(comparison.columns, sides, not comparison.is_in_both, names))
+
+
+def _compared(comparison: SetComparison) -> Relation:
+    """The same where all rows have come: each one knows where it is."""
+    columns, number = comparison.columns, len(comparison.columns)
+    marks = (Column("in_left", _TRUTH), Column("in_right", _TRUTH))
+    sides = _sides(comparison, marks, (True, False), (False, True))
+    is_there = bind_aggregate(MAX, [Argument(_TRUTH)], may_be_empty=False)
+    flags = tuple(BoundAggregate(is_there, (number + place,)) for place in range(2))
+    counted = Aggregation((*columns, *marks), sides, tuple(range(number)), flags)
+    in_left, in_right = (BoundColumn(_TRUTH, number + place, each.name) for place, each in enumerate(marks))
+    condition = _call("and", in_left, in_right if comparison.is_in_both else _call("not", in_right))
+    return Calculation(columns, counted, _same(columns), condition)
+
+
+def _sides(
+    comparison: SetComparison, marks: tuple[Column, ...], left: tuple[object, ...], right: tuple[object, ...]
+) -> UnionAll:
+    """The rows of both sides, with what tells them apart."""
+    columns = (*comparison.columns, *marks)
+    sides = (_marked(each, columns, values) for each, values in zip(comparison.inputs, (left, right)))
+    return UnionAll(columns, tuple(sides))
+
+
+def _marked(relation: Relation, columns: tuple[Column, ...], values: tuple[object, ...]) -> Relation:
+    own = relation.columns
+    constants = (BoundConstant(_type_of(each), each) for each in values)
+    return Calculation(columns, relation, (*_same(own), *constants))
+
+
+def _type_of(value: object) -> DataType:
+    if value is None:
+        return _MARK
+    return _TRUTH if isinstance(value, bool) else _COUNT
+
+
+def _same(columns: tuple[Column, ...], first: int = 0) -> tuple[BoundColumn, ...]:
+    return tuple(BoundColumn(each.type, first + place, each.name) for place, each in enumerate(columns))
+
+
+def _call(name: str, *arguments: BoundExpression) -> BoundExpression:
+    call = bind(FUNCTIONS[name], [each.as_argument() for each in arguments])
+    return BoundFunction(call.result, call, arguments)
