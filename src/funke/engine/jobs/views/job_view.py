@@ -124,11 +124,13 @@ class SlotSnapshotView:
     write_ms: float
     stall_ms: float
     size: int
+    # From the order to its answer; what is more than the writing and the standing still is the barriers' way to it.
+    answered_ms: float = 0.0
 
 
 @dataclass(frozen=True)
 class CheckpointView:
-    """A checkpoint or savepoint that was completed, has failed, or that the job was restored from."""
+    """A checkpoint or savepoint that is under way, was completed, has failed, or that the job was restored from."""
 
     id: int
     kind: str
@@ -198,6 +200,10 @@ class CheckpointsView:
     def with_restored(self, source: CheckpointView) -> CheckpointsView:
         """An attempt starts from one."""
         return replace(self, restored=self.restored + 1, last_restored=source)
+
+    def with_under_way(self, under_way: tuple[CheckpointView, ...]) -> CheckpointsView:
+        """Those that have begun are the newest ones."""
+        return replace(self, in_progress=len(under_way), history=(*self.history, *under_way))
 
     def _history_with(self, latest: CheckpointView) -> tuple[CheckpointView, ...]:
         return (*self.history, latest)[-_MOST_CHECKPOINTS:]
