@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -26,8 +25,6 @@ _TASK_STATES = (
     *("reconciling", "initializing"),
 )
 _MOST_EXCEPTIONS = 16
-_FRAME = re.compile(r'^  File "(?P<file>[^"<>]+)", line (?P<line>\d+)', re.MULTILINE)
-_LIBRARY = re.compile(r"[/\\](?:(?:site|dist)-packages|lib[/\\]python\d[.\d]*)[/\\]")
 
 
 def now_ms() -> int:
@@ -270,14 +267,8 @@ def exception_entry(view: JobView, failure: ExceptionView) -> dict[str, Any]:
         "attempt": failure.attempt,
         "operator": failure.operator,
         "operator-id": failure.operator_id,
-        "user-line": _raising_line(failure.traceback) or failure.user_line,
+        "user-line": failure.raising_line or failure.user_line,
     }
-
-
-def _raising_line(traceback: str) -> str | None:
-    """The innermost line of a stack that is of no library; our own are not in it."""
-    own = [found for found in _FRAME.finditer(traceback) if not _LIBRARY.search(found["file"])]
-    return f"{own[-1]['file']}:{own[-1]['line']}" if own else None
 
 
 def accumulators(call: Call) -> Any:

@@ -352,6 +352,8 @@ def test_commands_reach_the_driver(client: TestClient, job: OwnedRecord) -> None
         client.post(f"{base}/savepoints", json={"target-directory": "/sp", "triggerId": "ab12"})
         stopped = client.post(f"{base}/stop", json={"targetDirectory": "/sp", "drain": True}).json()["request-id"]
         assert wait_for(client, f"{base}/savepoints/{stopped}")["location"] == "/sp/savepoint-1"
+        last = client.post(f"{base}/savepoints", json={"target-directory": "/sp", "cancel-job": True}).json()
+        assert wait_for(client, f"{base}/savepoints/{last['request-id']}")["location"] == "/sp/savepoint-1"
         failed = client.post(f"{base}/savepoints", json={"target-directory": "/nowhere"}).json()["request-id"]
         assert "no room" in wait_for(client, f"{base}/savepoints/{failed}")["failure-cause"]["stack-trace"]
         taken = client.post(f"{base}/checkpoints", json={"checkpointType": "FULL"}).json()["request-id"]
@@ -364,6 +366,7 @@ def test_commands_reach_the_driver(client: TestClient, job: OwnedRecord) -> None
     assert [what for kind, what in asked if kind == "savepoint"] == [
         ("/sp", "go on"),
         ("/sp", "drain and stop"),
+        ("/sp", "cancel"),
         ("/nowhere", "go on"),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,8 @@ __all__ = [
 # As many as Flink shows.
 _MOST_CHECKPOINTS = 10
 _MOST_MESSAGE = 8_000
+_FRAME = re.compile(r'^  File "(?P<file>[^"<>]+)", line (?P<line>\d+)', re.MULTILINE)
+_LIBRARY = re.compile(r"[/\\](?:(?:site|dist)-packages|lib[/\\]python\d[.\d]*)[/\\]")
 _MOST_TRACEBACK = 16_000
 
 
@@ -224,6 +227,12 @@ class ExceptionView:
     vertex_id: int | None = None
     subtask: int | None = None
     slot: int | None = None
+
+    @property
+    def raising_line(self) -> str | None:
+        """The innermost line of the stack that is of no library; our own are not in it."""
+        own = [found for found in _FRAME.finditer(self.traceback) if not _LIBRARY.search(found["file"])]
+        return f"{own[-1]['file']}:{own[-1]['line']}" if own else None
 
     @staticmethod
     def of(error: BaseException, attempt: int, timestamp_ms: int) -> ExceptionView:
