@@ -101,6 +101,7 @@ def job(
                 "numBytesOutPerSecond": 70 * each.rate / len(each.loads),
                 "inPoolUsage": busy,
                 "outPoolUsage": back,
+                "slotMemoryUsed": (140 + 60 * i) << 20,
             }
             for i, (busy, back) in enumerate(each.loads)
         }

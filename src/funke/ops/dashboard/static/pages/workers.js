@@ -37,7 +37,7 @@ function columns(jobs, figures) {
     { label: "Slots in use", isNumber: true, show: (each) => html`<${Share} part=${(each.slotsNumber - each.freeSlots) / (each.slotsNumber || 1)} text=${`${each.slotsNumber - each.freeSlots} of ${each.slotsNumber}`} />` },
     { label: "Tasks", isNumber: true, show: (each) => each.assignedTasks ?? "–" },
     { label: "Takes", isNumber: true, show: (each) => rate(figure(each, "numRecordsInPerSecond")) },
-    { label: "Memory", show: (each) => (limit(each) ? isNumber(used(each)) ? html`<${Share} part=${used(each) / limit(each)} text=${bytes(used(each))} /> <span class="muted">of ${bytes(limit(each))}</span>` : html`<span title="use is not measured">limit ${bytes(limit(each))}</span>` : html`${isNumber(used(each)) ? `${bytes(used(each))}, ` : ""}<span class="muted">no limit set</span>`) },
+    { label: "Memory", show: (each) => (limit(each) ? isNumber(used(each)) ? html`<${Share} kind="long" part=${used(each) / limit(each)} text=${html`${bytes(used(each))} <span class="muted">of ${bytes(limit(each))}</span>`} />` : html`<span title="use is not measured">limit ${bytes(limit(each))}</span>` : html`${isNumber(used(each)) ? `${bytes(used(each))}, ` : ""}<span class="muted">no limit set</span>`) },
     { label: "Machine", kind: "tight", show: (each) => html`<span class="muted">${each.hardware.cpuCores} cores, ${bytes(each.hardware.physicalMemory)}</span>` },
     { label: "Heard", isNumber: true, show: (each) => ago(each.timeSinceLastHeartbeat, now()) },
   ];
