@@ -50,7 +50,7 @@ function Settings({ entries, command }) {
   const [text, setText] = useState("");
   const found = entries.filter(({ key, value }) => `${key} ${value}`.toLowerCase().includes(text.toLowerCase()));
   return html`<${Section} title="Settings" aside=${entries.length > 8 ? html`<input type="search" aria-label="Only settings that have" placeholder="Part of a key or value" value=${text} onInput=${(event) => setText(event.target.value)} />` : null}>
-    <${Table} label="Settings" rows=${found} keyOf=${(each) => each.key} columns=${[{ label: "Key", kind: "key", show: (each) => each.key }, { label: "Value", kind: "key", show: (each) => each.value }, { label: "Meaning", kind: "wide", show: (each) => (options.has(each.key) ? html`<${Meaning} option=${options.get(each.key)} />` : "") }, { label: "", kind: "tight", show: (each) => html`<${Copy} text=${`${each.key}: ${each.value}`} label=${`Copy ${each.key}`} />` }]}
+    <${Table} label="Settings" rows=${found} keyOf=${(each) => each.key} columns=${[{ label: "Key", kind: "key", show: (each) => each.key }, { label: "Value", kind: "key", show: (each) => each.value }, { label: "Meaning", kind: "wide", show: (each) => (options.has(each.key) ? html`<${Meaning} option=${options.get(each.key)} />` : "") }, { label: "", kind: "tight corner", show: (each) => html`<${Copy} text=${`${each.key}: ${each.value}`} label=${`Copy ${each.key}`} />` }]}
       empty=${text ? html`<${Empty} title="No setting is like that" text="Change the words above." />` : html`<${Empty} title="Nothing is set" text="Settings come from config.yaml, from the command line and from the program:" command=${command} />`} /><//>`;
 }
 
