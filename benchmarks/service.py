@@ -12,7 +12,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -144,40 +143,54 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Watched:
-    """Medians of alternating runs of the same program over the same files."""
+class Pair:
+    """The same program over the same file, twice in a row: by itself, and in the service, watched."""
 
     plain: Run
-    # In the service, with figures for Prometheus, and with pages that are asked for as a browser would, without one.
-    asked: Run
-    # The same with the page of the job's graph open in a browser, which draws on the same processors.
-    drawn: Run
+    watched: Run
 
     @property
     def ratio(self) -> float:
-        """Throughput with everything against none of it."""
-        return self.plain.seconds / self.drawn.seconds
+        """Throughput with everything against none of it, by the clock."""
+        return self.plain.seconds / self.watched.seconds
 
     @property
-    def steady_ratio(self) -> float:
-        """The same on a machine whose speed does not change: the slots' work is the same, so it is what they get."""
-        return self.drawn.share / self.plain.share
+    def share_ratio(self) -> float:
+        """What slots got of the processors, likewise: what is left of the ratio when the machine's speed changes."""
+        return self.watched.share / self.plain.share
 
 
-def observed_ratio(arguments: list[str], runs: int = 3) -> Watched:
-    """What it costs to run jobs.py in a service, watched; while the plain program runs, there is no service."""
-    found: dict[str, list[Run]] = {"plain": [], "asked": [], "drawn": []}
-    for _ in range(runs):
-        with tempfile.TemporaryDirectory(prefix="funke-bench-") as home, _slots_cpu() as used:
-            seconds = _seconds([sys.executable, "-m", "funke", "jobs.py", *arguments], home)
-        found["plain"].append(Run(seconds, sum(used.values()) / seconds))
-        found["asked"].append(_watched_run(arguments, _asking))
-        found["drawn"].append(_watched_run(arguments, _drawing))
-    return Watched(*(_median(each) for each in found.values()))
+@dataclass(frozen=True)
+class Watched:
+    """Alternating runs. The machine's speed changes within minutes: what stands side by side is compared."""
+
+    pairs: tuple[Pair, ...]
+
+    @property
+    def ratio(self) -> float:
+        """The median of the pairs."""
+        return statistics.median(each.ratio for each in self.pairs)
+
+    @property
+    def share_ratio(self) -> float:
+        """The same of the processors' shares."""
+        return statistics.median(each.share_ratio for each in self.pairs)
 
 
-def _median(runs: list[Run]) -> Run:
-    return Run(statistics.median(each.seconds for each in runs), statistics.median(each.share for each in runs))
+def observed_ratio(arguments: list[str], pairs: int = 5) -> Watched:
+    """What it costs to run jobs.py in a service with figures for Prometheus, the job's page open in a browser.
+
+    While the plain program runs, there is no service. Who comes first changes from pair to pair, so that a machine
+    that gets slower and slower, or faster, favours neither.
+    """
+    found = []
+    for number in range(pairs):
+        if number % 2:
+            watched, plain = _watched_run(arguments), _plain_run(arguments)
+        else:
+            plain, watched = _plain_run(arguments), _watched_run(arguments)
+        found.append(Pair(plain, watched))
+    return Watched(tuple(found))
 
 
 @contextlib.contextmanager
@@ -203,20 +216,20 @@ def _slots_cpu() -> Iterator[dict[int, float]]:
         thread.join()
 
 
-def _watched_run(arguments: list[str], watching: Callable[[Service], AbstractContextManager[None]]) -> Run:
+def _plain_run(arguments: list[str]) -> Run:
+    with tempfile.TemporaryDirectory(prefix="funke-bench-") as home, _slots_cpu() as used:
+        seconds = _told(_funke(home, "run", "jobs.py", *arguments))
+    return Run(seconds, sum(used.values()) / seconds)
+
+
+def _watched_run(arguments: list[str]) -> Run:
     reporter = "metrics.reporter.p.factory.class=org.apache.flink.metrics.prometheus.PrometheusReporterFactory"
     with running_service(reporter, "metrics.reporter.p.port=0") as service:
         service.await_driver(1)
-        with watching(service), _slots_cpu() as used:
+        with _drawing(service), _slots_cpu() as used:
             service.funke("run", "-t", "remote", "jobs.py", *arguments)
         seconds = _seconds_in(service.home)
         return Run(seconds, sum(used.values()) / seconds)
-
-
-def _seconds(command: list[str], home: str) -> float:
-    environment = {**os.environ, "FUNKE_HOME": home}
-    done = subprocess.run(command, cwd=PROGRAMS, env=environment, capture_output=True, text=True, check=True)
-    return _told(done.stdout)
 
 
 def _seconds_in(home: str) -> float:
@@ -227,32 +240,6 @@ def _seconds_in(home: str) -> float:
 
 def _told(printed: str) -> float:
     return float(next(line.split()[1] for line in printed.splitlines() if line.startswith("SECONDS")))
-
-
-@contextlib.contextmanager
-def _asking(service: Service) -> Iterator[None]:
-    """What an open page of a job asks for, and Prometheus."""
-
-    def look(client: httpx.Client, is_over: threading.Event) -> None:
-        while not is_over.wait(1):
-            job = _running_job(client)
-            if job is None:
-                continue
-            vertices = [each["id"] for each in client.get(job).json()["vertices"]]
-            paths = ["/overview", "/jobs/overview", "/config", job]
-            for each in vertices:
-                own = f"{job}/vertices/{each}"
-                paths += [own, f"{own}/backpressure", f"{own}/subtasks/metrics?get=numRecordsInPerSecond,numRecordsIn"]
-            with (
-                contextlib.suppress(httpx.HTTPError),
-                client.stream("GET", "/v1/funke/live", params={"path": paths}, timeout=10) as stream,
-            ):
-                for _ in stream.iter_bytes():
-                    if is_over.is_set():
-                        return
-
-    with _in_threads(service, look, _scrape):
-        yield
 
 
 @contextlib.contextmanager

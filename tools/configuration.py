@@ -11,10 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from funke.engine.config import flink_options, memory_options, rest_options, rocksdb_options
+from funke.engine.config.all_options import default_text, option_sections
 from funke.engine.config.config_option import ConfigOption
-from funke.engine.config.memory_model import size_text
-from funke.engine.config.option_values import format_value
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
 HEAD = """\
@@ -29,12 +27,6 @@ program; the last one wins. Durations are written like `10 s`, sizes like `64 mb
 maps as `a:1,b:2`. How options work together is told in [Operating jobs](operations.md), [State](state.md) and
 [Security](security.md).
 """
-SECTIONS: tuple[tuple[str, Any], ...] = (
-    ("Jobs", flink_options),
-    ("Memory", memory_options),
-    ("RocksDB", rocksdb_options),
-    ("The service", rest_options),
-)
 
 
 def main(arguments: list[str]) -> int:
@@ -51,27 +43,21 @@ def main(arguments: list[str]) -> int:
 def to_markdown() -> str:
     """The page."""
     parts = [HEAD]
-    for title, module in SECTIONS:
-        options = [each for each in vars(module).values() if isinstance(each, ConfigOption)]
-        if module is rocksdb_options:
-            options += rocksdb_options.TUNING
+    for title, options in option_sections():
         parts.append(f"\n## {title}\n\n{_table(options)}\n")
     return "".join(parts)
 
 
 def _table(options: Iterable[ConfigOption[Any]]) -> str:
     rows = ["| key | values | default | meaning |", "|---|---|---|---|"]
-    for option in sorted(options, key=lambda each: each.key):
+    for option in options:
         rows.append(f"| `{option.key}` | {option.kind} | {_default(option)} | {_meaning(option)} |")
     return "\n".join(rows)
 
 
 def _default(option: ConfigOption[Any]) -> str:
-    if option.default is None or option.default in ([], {}):
-        return ""
-    if option.kind == "size":
-        return size_text(option.default)
-    return f"`{format_value(option.default)}`"
+    text = default_text(option)
+    return f"`{text}`" if text and option.kind != "size" else text
 
 
 def _meaning(option: ConfigOption[Any]) -> str:

@@ -93,6 +93,14 @@ def test_a_key_selector_object_is_opened() -> None:
     assert harness.outputs() == [("y", 1)]
 
 
+def test_fired_timers_are_counted() -> None:
+    harness = OperatorHarness(Process(Reminding(), first))
+    for number in range(3):
+        harness.process((f"key {number}", "event", 10 * number))
+    harness.watermark(10)
+    assert harness.operator.metrics()["numFiredTimers"] == 2
+
+
 def test_event_time_timers_fire_before_the_watermark_moves_on() -> None:
     check_stream_table(
         OperatorHarness(Process(Reminding(), first)),

@@ -13,6 +13,7 @@ from funke.engine.connectors.python_source import PythonSource
 from funke.engine.connectors.record_buffer import LiveEnumerator, LiveReader, RecordBuffer
 from funke.engine.connectors.source import Batch, Source, Split, SplitReader
 from funke.engine.operators import slice_pacer
+from funke.engine.operators.clock import ManualClock
 from funke.engine.operators.operator import MAX_WATERMARK, OperatorContext, Output, TaskInfo
 from funke.engine.operators.source import ReadOrder, SourceOperator
 from funke.engine.types.operator_place import OperatorPlace
@@ -49,10 +50,12 @@ class Received:
         self.marks.append("idle" if is_idle else "active")
 
 
-def operator(reader: SplitReader, spec: WatermarkSpec | None = None) -> tuple[SourceOperator, Received]:
+def operator(
+    reader: SplitReader, spec: WatermarkSpec | None = None, task: TaskInfo | None = None
+) -> tuple[SourceOperator, Received]:
     source, received, output = SourceOperator(reader, spec), Received(), Output()
     output.connect(received, OperatorPlace("receiver"))
-    source.setup(OperatorContext(TaskInfo(), "source", "id", output))
+    source.setup(OperatorContext(task or TaskInfo(), "source", "id", output))
     source.open()
     return source, received
 
@@ -126,6 +129,20 @@ def test_the_end_of_all_splits_ends_event_time() -> None:
     read_all(source)
     source.end_epoch()
     assert received.marks == [6, MAX_WATERMARK]
+
+
+def test_how_far_it_is_behind_the_clock() -> None:
+    clock = ManualClock(1_000)
+    source, _ = operator(Lists(), WatermarkSpec("monotonous"), TaskInfo(clock=clock))
+    assert "watermarkLag" not in source.metrics() and "sourceIdleTime" not in source.metrics()
+    source.take(ReadOrder(0, 0, (Split("a", [[1, 700]]),)))
+    assert source.read() and source.read()
+    source.end_epoch()
+    clock.set(1_200)
+    found = source.metrics()
+    assert (found["watermarkLag"], found["currentEmitEventTimeLag"], found["sourceIdleTime"]) == (501, 300, 0)
+    read_all(source)
+    assert source.metrics()["sourceIdleTime"] == 200
 
 
 def test_a_subtask_without_splits_has_no_say_about_event_time() -> None:

@@ -183,7 +183,9 @@ class RunningJob:
             metrics=metrics,
             held=figures.held if figures is not None and seen.status is JobStatus.RUNNING else (),
             waiting_for=self._attempts.waiting_for,
-            checkpoints=replace(self._keeper.figures, in_progress=int(self._keeper.has_pending)),
+            checkpoints=self._keeper.figures.with_under_way(
+                () if seen.status.is_globally_terminal_state() else self._keeper.under_way()
+            ),
             seen_ms=int(time.time() * 1000),
         )
 

@@ -38,6 +38,7 @@ class KeyedOperator(FunctionOperator):
         self._key_selectors = key_selectors
         self._select_keys = [key_list(method_of(selector, "get_key")) for selector in key_selectors]
         self._hot_keys = HotKeys()
+        self._fired_timers = 0
 
     def setup(self, context: OperatorContext) -> None:
         super().setup(context)
@@ -71,6 +72,9 @@ class KeyedOperator(FunctionOperator):
     def hottest_key(self) -> dict[str, Any]:
         return self._hot_keys.hottest()
 
+    def metrics(self) -> dict[str, Any]:
+        return {**super().metrics(), "numFiredTimers": self._fired_timers}
+
     def process_watermark(self, watermark: int) -> None:
         """Fires timers, then passes the watermark on."""
         self.advance_event_time(watermark)
@@ -79,12 +83,12 @@ class KeyedOperator(FunctionOperator):
     def advance_event_time(self, watermark: int) -> None:
         """Fires the event-time timers that are due, and sends their results."""
         self.input_watermark = self.timer_service.watermark = watermark
-        self.timer_service.event_timers.fire(watermark, self.on_event_timer)
+        self._fired_timers += self.timer_service.event_timers.fire(watermark, self.on_event_timer)
         self.results.send()
 
     def on_processing_time(self, now_ms: int) -> None:
         """Fires the processing-time timers that are due, and sends their results."""
-        self.timer_service.processing_timers.fire(now_ms, self.on_processing_timer)
+        self._fired_timers += self.timer_service.processing_timers.fire(now_ms, self.on_processing_timer)
         self.results.send()
 
     def next_wakeup_ms(self) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.sink import Sink, SinkWriter, WriterContext
@@ -24,6 +25,8 @@ class SinkOperator(Operator):
         self._writer: SinkWriter | None = None
         self._state: Any = None
         self._input_watermark = MIN_WATERMARK
+        # What the writer took for the last batch.
+        self._send_ms = 0.0
         self._has_ended = False
         self._is_to_be_closed = False
 
@@ -58,12 +61,16 @@ class SinkOperator(Operator):
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
         self.records_in += len(values)
+        began = time.perf_counter()
         self.writer.write(values, timestamps)
+        self._send_ms = (time.perf_counter() - began) * 1000
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Writes a batch of columns."""
         self.records_in += len(batch)
+        began = time.perf_counter()
         self.writer.write_columns(batch)
+        self._send_ms = (time.perf_counter() - began) * 1000
 
     def process_watermark(self, watermark: int) -> None:
         """A stream ends here."""
@@ -116,7 +123,12 @@ class SinkOperator(Operator):
         self._restored = state
 
     def metrics(self) -> dict[str, Any]:
-        return {"numRecordsIn": self.records_in, "currentInputWatermark": self._input_watermark}
+        return {
+            "numRecordsIn": self.records_in,
+            "numRecordsSend": self.records_in,
+            "currentSendTime": self._send_ms,
+            "currentInputWatermark": self._input_watermark,
+        }
 
     @property
     def awaits_commit(self) -> bool:

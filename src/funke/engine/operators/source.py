@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from funke.engine.connectors.source import Batch, ReadOutcome, Split, SplitReader
-from funke.engine.operators.operator import MAX_WATERMARK, Operator, OperatorContext
+from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, Operator, OperatorContext
 from funke.engine.operators.slice_pacer import SlicePacer
 from funke.engine.operators.timestamps import SplitWatermarks
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -84,6 +84,7 @@ class SourceOperator(Operator):
         self._is_over = False
         self._is_open = False
         self._limit = MAX_WATERMARK
+        self._last_read_ms: int | None = None
         # Whether there was ever anything to read; until then the subtask must not hold back event time.
         self._has_read = reader.is_never_idle
 
@@ -170,7 +171,7 @@ class SourceOperator(Operator):
 
     def _steps(self, reading: _Reading) -> Iterator[None]:
         """Reads a split behind the records that are known already, slice by slice."""
-        split, skip = reading.split, reading.records
+        split, skip, now_ms = reading.split, reading.records, self.context.task.clock.now_ms
         rest = self._reader.behind(split, skip)
         batches = self._batches(split if rest is None else rest)
         skip = skip if rest is None else 0
@@ -191,6 +192,7 @@ class SourceOperator(Operator):
                 # First: whatever the functions behind it do, these records are on their way.
                 reading.records += _length(piece)
                 self._records += _length(piece)
+                self._last_read_ms = now_ms()
                 if isinstance(piece, ColumnBatch):
                     self._marks.process_columns(piece)
                     self._pacer.done()
@@ -264,7 +266,18 @@ class SourceOperator(Operator):
     def metrics(self) -> dict[str, Any]:
         figures = self._reader.metrics() if self._is_open else {}
         figures |= {"numRecordsOut": self.output.records_out, "currentOutputWatermark": self.output.current_watermark}
-        return figures
+        return figures | self._lags()
+
+    def _lags(self) -> dict[str, Any]:
+        """How far what was read is behind the clock; of event time only where records have one."""
+        now, mark, last_ms = self.context.task.clock.now_ms(), self.output.current_watermark, self._last_read_ms
+        lags = {"watermarkLag": now - mark} if MIN_WATERMARK < mark < MAX_WATERMARK else {}
+        if last_ms is None:
+            return lags
+        latest = self._marks.latest_timestamp
+        if latest is not None:
+            lags["currentEmitEventTimeLag"] = last_ms - latest
+        return {**lags, "sourceIdleTime": 0 if self.is_reading else now - last_ms}
 
     def close(self) -> None:
         """Ends what is being read, then the reader."""

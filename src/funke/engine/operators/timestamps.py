@@ -60,6 +60,8 @@ class SplitWatermarks:
         self._emitted = MIN_WATERMARK
         self._is_idle = False
         self._last_emit_ms: int | None = None
+        # Of the batch that was sent last, where its records have a time of their own.
+        self.latest_timestamp: int | None = None
 
     def register(self, split_id: str) -> None:
         """Lets a split hold back the watermark from now on."""
@@ -99,7 +101,8 @@ class SplitWatermarks:
         else:
             self._output.emit(values, timestamps)
             if timestamps is not None:
-                tracker.observe(max(timestamps))
+                self.latest_timestamp = max(timestamps)
+                tracker.observe(self.latest_timestamp)
         self._emit_if_due()
 
     def process_columns(self, batch: ColumnBatch) -> None:
@@ -119,7 +122,8 @@ class SplitWatermarks:
         else:
             self._output.emit_columns(batch)
             if batch.timestamps is not None:
-                tracker.observe(int(batch.timestamps.max()))
+                self.latest_timestamp = int(batch.timestamps.max())
+                tracker.observe(self.latest_timestamp)
         self._emit_if_due()
 
     def _with_timestamps(self, batch: ColumnBatch) -> tuple[ColumnBatch, list[Any] | None]:

@@ -1,27 +1,28 @@
-"""`funke list`, `status`, `cancel`, `savepoint` and `stop`: looks at jobs of other processes and commands them."""
+"""`funke list`, `status` and `cancel`: looks at jobs of other processes and ends them."""
 
 from __future__ import annotations
 
 import os
 import time
 from argparse import Namespace
+from enum import Enum
 from typing import Any
 
-from funke.engine.errors import ConfigurationError, FunkeError, UnsupportedFeatureError
-from funke.engine.jobs.checkpoints.savepoints import Afterwards
+from funke.engine.errors import ConfigurationError, FunkeError
 from funke.engine.jobs.job import Job
 from funke.engine.jobs.records.job_record import JobRecord, JobState, home_folder, read_records
 from funke.engine.jobs.records.recorded_job import RemoteJob, recorded_view
 from funke.engine.jobs.views.back_pressure import PressureView
 from funke.engine.jobs.views.bottleneck import find_bottleneck
-from funke.engine.jobs.views.job_view import JobView
+from funke.engine.jobs.views.job_view import ExceptionView, JobView
+from funke.engine.types.job_status import JobStatus
 from funke.ops.cli.known_jobs import find_job
 from funke.ops.cli.properties import settings_with
 from funke.ops.cli.terminal import CommandParser, finish, is_looked_at, new_parser, print_json, say, show_table, waiting
 from funke.ops.service.client import ServiceClient
 from funke.ops.service.service_folder import ServiceFolder
 
-__all__ = ["cancel_job", "home_of", "job_parser", "list_jobs", "show_status", "stop_job", "take_savepoint"]
+__all__ = ["cancel_job", "commanded", "home_of", "job_parser", "list_jobs", "show_status", "whole_path"]
 
 _WIDTH = 62
 
@@ -45,28 +46,42 @@ def list_jobs(arguments: list[str]) -> None:
     """Print running jobs, jobs whose driver is gone, and on request those that have ended."""
     parser = job_parser("list", "shows jobs")
     parser.add_argument("-r", "--running", action="store_true", help="only jobs that run")
+    parser.add_argument("-s", "--scheduled", action="store_true", help="only jobs that have not begun to run")
     parser.add_argument("-a", "--all", action="store_true", help="also jobs that have ended")
     given = parser.parse_args(arguments)
-    running, lost, ended = _by_kind(home_of(given))
+    found = _by_kind(home_of(given))
+    kinds = _kinds_asked_for(given)
     if given.json:
-        shown = [*running, *([] if given.running else lost), *(ended if given.all else [])]
-        print_json([_to_entry(record, state, (record, state) in lost) for record, state in shown])
+        print_json([_to_entry(kind, *job) for kind in kinds for job in found[kind]])
         return
-    _print_jobs("Running/Restarting Jobs", running, "No running jobs.")
-    if not given.running and lost:
-        _print_jobs("Jobs without a Driver (funke recover)", lost, "")
-    if given.all:
-        _print_jobs("Terminated Jobs", ended, "No terminated jobs.")
+    for kind in kinds:
+        _print_jobs(kind, found[kind])
 
 
-def _to_entry(record: JobRecord, state: JobState, is_lost: bool) -> dict[str, Any]:
+class _Kind(Enum):
+    """How jobs are listed: a title, and what stands there without any."""
+
+    RUNNING = ("Running/Restarting Jobs", "No running jobs.")
+    SCHEDULED = ("Scheduled/Created Jobs", "No scheduled jobs.")
+    LOST = ("Jobs without a Driver (funke recover)", "")
+    ENDED = ("Terminated Jobs", "No terminated jobs.")
+
+
+def _kinds_asked_for(given: Namespace) -> list[_Kind]:
+    if not (given.running or given.scheduled):
+        return [_Kind.RUNNING, _Kind.SCHEDULED, _Kind.LOST, *([_Kind.ENDED] if given.all else [])]
+    asked = {_Kind.RUNNING: given.running, _Kind.SCHEDULED: given.scheduled, _Kind.ENDED: given.all}
+    return [kind for kind, is_asked in asked.items() if is_asked]
+
+
+def _to_entry(kind: _Kind, record: JobRecord, state: JobState) -> dict[str, Any]:
     return {
         "id": record.job_id,
         "name": record.name,
         "status": state.status.name,
         "started_ms": record.started_ms,
         "ended_ms": state.ended_ms,
-        "has_driver": not is_lost and not state.status.is_globally_terminal_state(),
+        "has_driver": kind in (_Kind.RUNNING, _Kind.SCHEDULED),
         "checkpoint": state.checkpoint,
     }
 
@@ -74,22 +89,26 @@ def _to_entry(record: JobRecord, state: JobState, is_lost: bool) -> dict[str, An
 _Listed = list[tuple[JobRecord, JobState]]
 
 
-def _by_kind(home: str) -> tuple[_Listed, _Listed, _Listed]:
-    running: _Listed = []
-    lost: _Listed = []
-    ended: _Listed = []
+def _by_kind(home: str) -> dict[_Kind, _Listed]:
+    found: dict[_Kind, _Listed] = {kind: [] for kind in _Kind}
     for record in read_records(home):
         state, owner = record.observed_state(), record.owner()
-        if state.status.is_globally_terminal_state():
-            ended.append((record, state))
-        else:
-            (running if owner is not None and owner.is_alive else lost).append((record, state))
-    return running, lost, ended
+        found[_kind_of(state, owner is not None and owner.is_alive)].append((record, state))
+    return found
 
 
-def _print_jobs(title: str, jobs: _Listed, otherwise: str) -> None:
+def _kind_of(state: JobState, is_driven: bool) -> _Kind:
+    if state.status.is_globally_terminal_state():
+        return _Kind.ENDED
+    if not is_driven:
+        return _Kind.LOST
+    return _Kind.SCHEDULED if state.status is JobStatus.CREATED else _Kind.RUNNING
+
+
+def _print_jobs(kind: _Kind, jobs: _Listed) -> None:
+    title, otherwise = kind.value
     if not jobs:
-        print(otherwise)
+        print(otherwise, end="\n" if otherwise else "")
         return
     if is_looked_at():
         show_table(title, ("started", "job", "name", "status"), (_row(*job) for job in jobs))
@@ -126,7 +145,13 @@ def show_status(arguments: list[str]) -> None:
     _show_parts(view, error)
     print(f"Last checkpoint: {state.checkpoint or 'none'}")
     for failure in reversed(view.exceptions):
-        print(f"Failure: {failure.message.splitlines()[0]}")
+        print(f"Failure: {failure.message.splitlines()[0]}{_place_of(failure)}")
+
+
+def _place_of(failure: ExceptionView) -> str:
+    """The user's line that raised it, or else that of the operator."""
+    line = failure.raising_line or failure.user_line
+    return f" ({line})" if line else ""
 
 
 def _view_of(record: JobRecord, is_running: bool) -> tuple[JobView, FunkeError | None]:
@@ -170,62 +195,33 @@ def _pressure_line(pressure: PressureView) -> str:
 def cancel_job(arguments: list[str]) -> None:
     """Cancel a running job and wait until it has ended."""
     parser = job_parser("cancel", "cancels a running job")
-    parser.add_argument("job_id")
+    parser.add_argument(
+        *("-s", "--withSavepoint"), nargs="?", const="", metavar="folder", help="with a savepoint; better: funke stop"
+    )
+    parser.add_argument("job_id", nargs="?")
     given = parser.parse_args(arguments)
+    if given.job_id is None and given.withSavepoint:  # `cancel -s <job id>`, as Flink reads it
+        given.job_id, given.withSavepoint = given.withSavepoint, ""
+    if given.job_id is None:
+        parser.error("name the job")
     record = find_job(home_of(given), given.job_id)
-    say(given, f"Cancelling job {record.job_id}.")
+    say(given, f"Cancelling job {record.job_id}{'' if given.withSavepoint is None else ' with a savepoint'}.")
     with waiting("cancelling"):
-        _commanded(record).cancel().result()
-    say(given, f"Cancelled job {record.job_id}.")
-    finish(given, id=record.job_id, status="CANCELED")
+        path = _cancelled(commanded(record), given.withSavepoint)
+    say(given, f"Cancelled job {record.job_id}.{'' if path is None else f' Savepoint stored in {path}.'}")
+    finish(given, id=record.job_id, status="CANCELED", **({} if path is None else {"path": path}))
 
 
-def take_savepoint(arguments: list[str]) -> None:
-    """Take a savepoint of a running job, which goes on."""
-    parser = job_parser("savepoint", "takes a savepoint of a running job")
-    parser.add_argument("-type", "--type", default="canonical", choices=["canonical", "native"])
-    parser.add_argument("job_id")
-    parser.add_argument("folder", nargs="?")
-    given = parser.parse_args(arguments)
-    _refuse_native(given.type)
-    record = find_job(home_of(given), given.job_id)
-    say(given, f"Triggering savepoint for job {record.job_id}.")
-    with waiting("writing the savepoint"):
-        path = _commanded(record).savepoint(_absolute(given.folder)).result()
-    say(given, f"Savepoint completed. Path: {path}")
-    say(given, f"To start from it: funke run -s {path} program.py")
-    finish(given, id=record.job_id, path=path)
+def _cancelled(job: Job, folder: str | None) -> str | None:
+    """Waits for the end of a job; the savepoint that it ends with, if a folder for it was named, or left to it (“”)."""
+    if folder is None:
+        job.cancel().result()
+        return None
+    return job.savepoint(whole_path(folder or None), "cancel").result()
 
 
-def stop_job(arguments: list[str]) -> None:
-    """Take a savepoint of a running job and end it there."""
-    parser = job_parser("stop", "ends a running job with a savepoint")
-    parser.add_argument("-p", "--savepointPath", help="folder for the savepoint")
-    parser.add_argument("-d", "--drain", action="store_true", help="let all timers fire before the savepoint")
-    parser.add_argument("-type", "--type", default="canonical", choices=["canonical", "native"])
-    parser.add_argument("job_id")
-    given = parser.parse_args(arguments)
-    _refuse_native(given.type)
-    record = find_job(home_of(given), given.job_id)
-    say(given, f'Suspending job "{record.job_id}" with a CANONICAL savepoint.')
-    afterwards: Afterwards = "drain and stop" if given.drain else "stop"
-    with waiting("writing the savepoint"):
-        path = _commanded(record).savepoint(_absolute(given.savepointPath), afterwards).result()
-    say(given, f"Savepoint completed. Path: {path}")
-    finish(given, id=record.job_id, path=path)
-
-
-def _refuse_native(kind: str) -> None:
-    if kind != "canonical":
-        raise UnsupportedFeatureError("savepoints in native format", "savepoints move between state backends")
-
-
-def _absolute(folder: str | None) -> str | None:
-    """The driver may have another working folder."""
-    return folder if folder is None or "://" in folder or folder.startswith("file:") else os.path.abspath(folder)
-
-
-def _commanded(record: JobRecord) -> Job:
+def commanded(record: JobRecord) -> Job:
+    """The job, to be told what to do; refused when nobody would hear it."""
     owner, state = record.owner(), record.observed_state()
     if state.status.is_globally_terminal_state():
         raise ConfigurationError(f"job {record.job_id} has ended: {state.status.name}")
@@ -234,3 +230,8 @@ def _commanded(record: JobRecord) -> Job:
             f"the driver of job {record.job_id} is gone; `funke recover {record.job_id}` goes on with the job"
         )
     return RemoteJob(record)
+
+
+def whole_path(folder: str | None) -> str | None:
+    """A path that means the same to the driver, which may have another working folder."""
+    return folder if folder is None or "://" in folder or folder.startswith("file:") else os.path.abspath(folder)

@@ -21,13 +21,14 @@ HELP = """\
 usage: funke run [options] program.py [arguments of the program]
        funke info [options] program.py [arguments of the program]
        funke sql [-e statements | -f file]
-       funke list [-r] [-a]
+       funke list [-r] [-s] [-a]
        funke status <job id>
        funke logs [-f] <job id>
        funke top [--once]
        funke cancel <job id>
-       funke savepoint <job id> [folder]
+       funke savepoint <job id> [folder] | -d <savepoint>
        funke stop [-d] [-p folder] <job id>
+       funke checkpoint [-full] <job id>
        funke recover <job id> | --all | --watch
        funke start-cluster [--standby] | stop-cluster [--keep-jobs]
        funke memory | doctor
@@ -41,8 +42,9 @@ usage: funke run [options] program.py [arguments of the program]
   logs       show what the program of a job has printed, if the service runs it; -f: go on as it prints more
   top        show running jobs and how busy their operators are, live
   cancel     end a running job
-  savepoint  write down the state of a running job, which goes on
+  savepoint  write down the state of a running job, which goes on; -d: remove a savepoint
   stop       end a running job with a savepoint; -d: let all timers fire before
+  checkpoint take a checkpoint before the next one is due
   start-cluster, stop-cluster
              the service: it runs programs that `run -d` hands to it, and serves REST on 127.0.0.1:8081
   recover    go on with jobs whose driver is gone; --watch: stay, and do so whenever one is
@@ -62,8 +64,9 @@ _JOB_COMMANDS = {
     "list": ("job_commands", "list_jobs"),
     "status": ("job_commands", "show_status"),
     "cancel": ("job_commands", "cancel_job"),
-    "savepoint": ("job_commands", "take_savepoint"),
-    "stop": ("job_commands", "stop_job"),
+    "savepoint": ("snapshot_commands", "take_savepoint"),
+    "stop": ("snapshot_commands", "stop_job"),
+    "checkpoint": ("snapshot_commands", "take_checkpoint"),
     "recover": ("recover", "recover"),
     "logs": ("logs", "show_logs"),
     "top": ("top", "show_top"),

@@ -43,14 +43,15 @@ def show_top(arguments: list[str]) -> None:
 def top_table(directory: JobDirectory) -> Group:
     """The table at this moment, and what is to be said about it."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("job / operators", overflow="ellipsis", no_wrap=True, min_width=24)
+    # Where there is no room for all of it, names are shortened, and figures never: rich takes from columns that wrap.
+    table.add_column("job / operators", min_width=24)
     for name in ("status", "par", "busy", "pressed", "in/s", "out/s"):
         table.add_column(name, justify="left" if name == "status" else "right", no_wrap=True)
     said: list[Text] = []
     running = _running(directory)
     for job in running:
         view = job.view()
-        table.add_row(f"[bold]{_escaped(view.name)}[/] {view.job_id[:8]}", view.status.name, str(view.parallelism))
+        table.add_row(_name((view.name, "bold"), f" {view.job_id[:8]}"), view.status.name, str(view.parallelism))
         for vertex in view.vertices:
             table.add_row(*_vertex_row(view, vertex))
         found = find_bottleneck(view)
@@ -66,7 +67,12 @@ def _running(directory: JobDirectory) -> list[KnownJob]:
     return [job for job in directory.all() if job.is_driven and not job.seen.status.is_globally_terminal_state()]
 
 
-def _vertex_row(view: JobView, vertex: VertexView) -> list[str]:
+def _name(*parts: str | tuple[str, str]) -> Text:
+    """On one line, however narrow its column is."""
+    return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
+
+
+def _vertex_row(view: JobView, vertex: VertexView) -> list[str | Text]:
     figures = [task_figures(view, vertex, each.subtask) for each in vertex.subtasks]
     pressure = vertex.pressure
     busy = f"{pressure.busy:.0%}" if pressure is not None else ""
@@ -75,7 +81,7 @@ def _vertex_row(view: JobView, vertex: VertexView) -> list[str]:
         short_number(sum(float(each.get(name, 0.0)) for each in figures))
         for name in ("numRecordsInPerSecond", "numRecordsOutPerSecond")
     ]
-    return [f"  {_escaped(vertex.name)}", "", str(vertex.parallelism), busy, pressed, *rates]
+    return [_name(f"  {vertex.name}"), "", str(vertex.parallelism), busy, pressed, *rates]
 
 
 def short_number(number: float) -> str:
@@ -88,7 +94,3 @@ def short_number(number: float) -> str:
     while number >= 1000 and unit < len(_UNITS) - 1:
         number, unit = number / 1000, unit + 1
     return f"{number:.1f}{_UNITS[unit]}" if unit and number < 100 else f"{number:.0f}{_UNITS[unit]}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("[", "\\[")

@@ -12,7 +12,10 @@ from typing import Any
 from funke.engine.jobs.views.job_view import JobView
 from funke.ops.metrics.job_figures import task_figures
 
-__all__ = ["cluster_figures", "process_figures"]
+__all__ = ["USED_MEMORY", "cluster_figures", "process_figures"]
+
+# Of the service its own process, of a worker its slots, which have no JVM: Flink's name for what is watched.
+USED_MEMORY = "Status.JVM.Memory.Heap.Used"
 
 _PER_SECOND = ("numRecordsInPerSecond", "numRecordsOutPerSecond", "numBytesInPerSecond", "numBytesOutPerSecond")
 
@@ -27,7 +30,7 @@ def cluster_figures(overview: Mapping[str, Any]) -> dict[str, Any]:
         "taskSlotsTotal": overview["slots-total"],
         "Status.JVM.CPU.Time": int((used.ru_utime + used.ru_stime) * 1e9),
         "Status.JVM.CPU.Load": os.getloadavg()[0] / (os.cpu_count() or 1),
-        "Status.JVM.Memory.Heap.Used": _resident_bytes(),
+        USED_MEMORY: _resident_bytes(),
         "Status.JVM.Threads.Count": threading.active_count(),
     }
 
@@ -44,16 +47,18 @@ def _resident_bytes() -> int:
 
 def process_figures(view: JobView, host: str) -> dict[str, Any]:
     """Of a job's slots on one host together."""
-    found: dict[str, Any] = {"slots": 0}
-    slots: set[int | None] = set()
+    found: dict[str, Any] = {}
+    held: dict[int | None, int] = {}
     for vertex in view.vertices:
         for subtask in vertex.subtasks:
             if subtask.host != host:
                 continue
-            slots.add(subtask.slot)
             figures = task_figures(view, vertex, subtask.subtask)
+            # Every subtask tells it of the slot that it is in.
+            held[subtask.slot] = figures.get("slotMemoryUsed", held.get(subtask.slot, 0))
             for name in _PER_SECOND:
                 if name in figures:
                     found[name] = found.get(name, 0) + figures[name]
-    found["slots"] = len(slots)
-    return found
+    if any(held.values()):
+        found[USED_MEMORY] = sum(held.values())
+    return {**found, "slots": len(held)}

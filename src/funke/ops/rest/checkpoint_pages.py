@@ -58,6 +58,7 @@ def _entry(view: JobView, checkpoint: CheckpointView | None) -> dict[str, Any] |
     if checkpoint is None:
         return None
     subtasks = sum(vertex.parallelism for vertex in view.vertices)
+    answered = sum(len(_slots_of(vertex, checkpoint)) for vertex in view.vertices)
     is_savepoint = checkpoint.kind == "savepoint"
     entry: dict[str, Any] = {
         "@class": checkpoint.status.lower(),
@@ -76,7 +77,7 @@ def _entry(view: JobView, checkpoint: CheckpointView | None) -> dict[str, Any] |
         "processed_data": 0,
         "persisted_data": 0,
         "num_subtasks": subtasks,
-        "num_acknowledged_subtasks": subtasks if checkpoint.status == "COMPLETED" else 0,
+        "num_acknowledged_subtasks": subtasks if checkpoint.status == "COMPLETED" else answered,
         "checkpoint_type": "SAVEPOINT" if is_savepoint else "CHECKPOINT",
         "stall_ms": checkpoint.stall_ms,
         "tasks": {},
@@ -125,7 +126,7 @@ def _slots_of(vertex: VertexView, checkpoint: CheckpointView) -> list[tuple[int,
 def _task_entry(vertex: VertexView, checkpoint: CheckpointView) -> dict[str, Any]:
     written = [each for _, each in _slots_of(vertex, checkpoint)]
     is_complete = checkpoint.status == "COMPLETED"
-    duration = round(max((each.write_ms for each in written), default=0.0))
+    duration = round(max((each.answered_ms for each in written), default=0.0))
     return {
         "id": checkpoint.id,
         "status": checkpoint.status,
@@ -151,29 +152,34 @@ def subtask_details(call: Call) -> Any:
         "summary": {
             "checkpointed_size": statistics_of([each.size for _, each in written]),
             "state_size": statistics_of([each.size for _, each in written]),
-            "end_to_end_duration": statistics_of([round(each.write_ms) for _, each in written]),
+            "end_to_end_duration": statistics_of([round(each.answered_ms) for _, each in written]),
             "checkpoint_duration": {
                 "sync": statistics_of([round(each.stall_ms) for _, each in written]),
                 "async": statistics_of([round(each.write_ms) for _, each in written]),
             },
             "alignment": {name: statistics_of([0] * len(written)) for name in ("buffered", "processed", "persisted")},
-            "start_delay": statistics_of([0] * len(written)),
+            "start_delay": statistics_of([_start_delay(each) for _, each in written]),
         },
         "subtasks": [_subtask_entry(found, subtask, each) for subtask, each in written],
     }
+
+
+def _start_delay(written: SlotSnapshotView) -> int:
+    """How long the barriers took to a slot, all of its subtasks together."""
+    return max(0, round(written.answered_ms - written.write_ms - written.stall_ms))
 
 
 def _subtask_entry(checkpoint: CheckpointView, subtask: int, written: SlotSnapshotView) -> dict[str, Any]:
     return {
         "index": subtask,
         "status": "completed",
-        "ack_timestamp": checkpoint.triggered_ms + round(written.write_ms),
-        "end_to_end_duration": round(written.write_ms),
+        "ack_timestamp": checkpoint.triggered_ms + round(written.answered_ms),
+        "end_to_end_duration": round(written.answered_ms),
         "checkpointed_size": written.size,
         "state_size": written.size,
         "checkpoint": {"sync": round(written.stall_ms), "async": round(written.write_ms), "unaligned": False},
         "alignment": {"buffered": 0, "processed": 0, "persisted": 0, "duration": 0},
-        "start_delay": 0,
+        "start_delay": _start_delay(written),
         "unaligned_checkpoint": False,
         "aborted": False,
         "slot": written.slot,

@@ -20,12 +20,12 @@ from funke.engine.config.secret_keys import masked
 from funke.engine.config.settings import Settings
 from funke.engine.jobs.views.job_view import JobView
 from funke.engine.types.job_status import JobStatus
-from funke.ops.metrics.cluster_figures import cluster_figures, process_figures
+from funke.ops.metrics.cluster_figures import USED_MEMORY, cluster_figures, process_figures
 from funke.ops.rest.call import Answer, Call, Parameter, RestError, Route
 from funke.ops.rest.job_pages import KEY_VALUES, key_values
 from funke.ops.rest.metric_pages import AGG, AGGREGATED, GET, VALUES, aggregated, values
 from funke.ops.rest.shapes import ANY, MapOf, Optional
-from funke.ops.rest.vertex_pages import task_manager_id
+from funke.ops.rest.vertex_figures import task_manager_id
 from funke.version import __version__ as flink_version
 
 __all__ = ["ROUTES"]
@@ -187,7 +187,20 @@ def task_manager(call: Call) -> Any:
     return {
         **_worker_entry(found),
         "allocatedSlots": [{"jobId": found.view.job_id, "resource": ANY_RESOURCE} for _ in range(found.slots)],
-        "metrics": {"garbageCollectors": []},
+        "metrics": _memory_metrics(found),
+    }
+
+
+def _memory_metrics(worker: _Worker) -> dict[str, Any]:
+    """What its slots hold stands where Flink tells of the heap; the other parts of a JVM are not there."""
+    used = _figures(worker).get(USED_MEMORY, 0)
+    most = _memory(worker.view)["totalProcessMemory"]
+    return {
+        **dict.fromkeys(_JVM_PARTS, 0),
+        "heapUsed": used,
+        "heapCommitted": used,
+        "heapMax": -1 if most is None else most,
+        "garbageCollectors": [],
     }
 
 
@@ -245,6 +258,14 @@ _MEMORY = {
 }
 
 
+_JVM_PARTS = (
+    *("heapUsed", "heapCommitted", "heapMax", "nonHeapUsed", "nonHeapCommitted", "nonHeapMax"),
+    *("directCount", "directUsed", "directMax", "mappedCount", "mappedUsed", "mappedMax"),
+    *(f"nettyShuffleMemorySegments{each}" for each in ("Available", "Used", "Total")),
+    *(f"nettyShuffleMemory{each}" for each in ("Available", "Used", "Total")),
+)
+
+
 def _memory(view: JobView) -> dict[str, int | None]:
     """By the job's configuration; empty where it sets no size."""
     try:
@@ -284,47 +305,23 @@ def _run_of(call: Call) -> str:
     return job.record.run_id
 
 
+def task_manager_log_url(call: Call) -> Any:
+    _worker_of(call)
+    return job_log_url(call)
+
+
+def task_manager_thread_dump(call: Call) -> Any:
+    _worker_of(call)
+    raise RestError(
+        501, "Slots tell where they are by samples of their stacks: /jobs/:jobid/vertices/:vertexid/flamegraph"
+    )
+
+
 def no_datasets(call: Call) -> Any:
     return {"datasets": []}
 
 
-def _applications(call: Call) -> dict[str, list[JobView]]:
-    """The jobs of each run of a program."""
-    found: dict[str, list[JobView]] = {}
-    for job in call.cluster.jobs.all():
-        found.setdefault(job.record.run_id, []).append(job.seen)
-    return found
-
-
-def applications(call: Call) -> Any:
-    return {"applications": [_application(run_id, views) for run_id, views in _applications(call).items()]}
-
-
-def application(call: Call) -> Any:
-    run_id = call.path["applicationid"]
-    views = _applications(call).get(run_id)
-    if views is None:
-        raise RestError(404, f"Application {run_id[:100]} not found")
-    jobs = [{"jid": each.job_id, "name": each.name, "state": each.status.name} for each in views]
-    return {**_application(run_id, views), "jobs": jobs}
-
-
-def _application(run_id: str, views: list[JobView]) -> dict[str, Any]:
-    ends = [each.ended_ms for each in views]
-    end = -1 if any(each is None for each in ends) else max(each for each in ends if each is not None)
-    start = min(each.started_ms for each in views)
-    running = [each.status for each in views if not each.status.is_globally_terminal_state()]
-    return {
-        "id": run_id,
-        "name": views[0].name,
-        "status": (running or [views[-1].status])[0].name,
-        "start-time": start,
-        "end-time": end,
-        "duration": (end if end >= 0 else int(time.time() * 1000)) - start,
-        "jobs": dict(Counter(each.status.name for each in views)),
-    }
-
-
+_THREADS = {"threadInfos": [{"threadName": str, "stringifiedThreadInfo": str}]}
 _LOGS = {"logs": [{"name": str, "size": int, "mtime": int}]}
 _WORKER = {
     "id": str,
@@ -342,7 +339,7 @@ _WORKER = {
     "assignedTasks": int,
     "jobId": str,
 }
-_APPLICATION = {"id": str, "name": str, "status": str, "start-time": int, "end-time": int, "duration": int}
+_METRICS = {**dict.fromkeys(_JVM_PARTS, int), "garbageCollectors": [ANY]}
 _T = "/taskmanagers/{taskmanagerid}"
 
 ROUTES = (
@@ -394,13 +391,7 @@ ROUTES = (
     Route("GET", "/jobmanager/metrics", metrics, "Metrics of the service", VALUES, query=(GET,)),
     Route("GET", "/jobmanager/logs", logs, "Log files of the service and of programs", _LOGS),
     Route("GET", "/jobmanager/logs/{name}", log_file, "The end of a log file", str, media_type="text/plain"),
-    Route(
-        "GET",
-        "/jobmanager/thread-dump",
-        thread_dump,
-        "What the threads of the service do",
-        {"threadInfos": [{"threadName": str, "stringifiedThreadInfo": str}]},
-    ),
+    Route("GET", "/jobmanager/thread-dump", thread_dump, "What the threads of the service do", _THREADS),
     Route("GET", "/jobs/{jobid}/jobmanager/environment", job_environment, "The interpreter", ANY),
     Route("GET", "/jobs/{jobid}/jobmanager/log-url", job_log_url, "Where the job's log is", {"url": str}),
     Route(
@@ -422,23 +413,11 @@ ROUTES = (
             Parameter("taskmanagers", "ids of workers, with commas between"),
         ),
     ),
-    Route("GET", _T, task_manager, "A worker", {**_WORKER, "allocatedSlots": [ANY], "metrics": ANY}),
+    Route("GET", _T, task_manager, "A worker", {**_WORKER, "allocatedSlots": [ANY], "metrics": _METRICS}),
     Route("GET", f"{_T}/metrics", task_manager_metrics, "Metrics of a worker", VALUES, query=(GET,)),
     Route("GET", f"{_T}/logs", task_manager_logs, "Log files of a worker's program", _LOGS),
     Route("GET", f"{_T}/log", task_manager_log, "The end of its log", str, media_type="text/plain"),
+    Route("GET", f"{_T}/thread-dump", task_manager_thread_dump, "Refused: see flame graphs", _THREADS),
+    Route("GET", f"/jobs/{{jobid}}{_T}/log-url", task_manager_log_url, "Where the log of its slots is", {"url": str}),
     Route("GET", "/datasets", no_datasets, "Cached data sets; there are none", {"datasets": [ANY]}),
-    Route(
-        "GET",
-        "/applications/overview",
-        applications,
-        "Runs of programs",
-        {"applications": [{**_APPLICATION, "jobs": MapOf(int)}]},
-    ),
-    Route(
-        "GET",
-        "/applications/{applicationid}",
-        application,
-        "A run of a program and its jobs",
-        {**_APPLICATION, "jobs": [{"jid": str, "name": str, "state": str}]},
-    ),
 )

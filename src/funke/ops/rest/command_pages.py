@@ -95,7 +95,7 @@ def savepoint(call: Call) -> Any:
     is_last = call.body_boolean("cancel-job")
 
     def take() -> str:
-        return commanded.savepoint(folder, "stop" if is_last else "go on").result()
+        return commanded.savepoint(folder, "cancel" if is_last else "go on").result()
 
     return _begin(call, "savepoint", job.job_id, take)
 

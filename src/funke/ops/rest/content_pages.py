@@ -1,9 +1,10 @@
-"""What a job remembers, and which statements it was made from; beside Flink's paths, which have neither."""
+"""What a job remembers, which statements it was made from, and all options; beside Flink's paths, which have none."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from funke.engine.config.all_options import default_text, option_sections
 from funke.engine.jobs.views.job_view import CheckpointsView, JobView
 from funke.ops.rest.call import Call, Route
 from funke.ops.rest.shapes import Optional
@@ -41,6 +42,26 @@ def sql(call: Call) -> Any:
     return {"statements": [{"sql": each.sql, "plan": each.plan} for each in call.job.view().statements]}
 
 
+def options(call: Call) -> Any:
+    return {
+        "options": [
+            {
+                "section": section,
+                "key": each.key,
+                "older-keys": list(each.older_keys),
+                "type": each.kind,
+                "default": default_text(each),
+                "meaning": each.description,
+                "no-effect": each.no_effect,
+            }
+            for section, found in option_sections()
+            for each in found
+        ]
+    }
+
+
+_TEXTS = ("section", "key", "type", "default", "meaning", "no-effect")
+
 ROUTES = (
     Route(
         "GET",
@@ -68,5 +89,12 @@ ROUTES = (
         sql,
         "The statements that a job was made from, without secrets, and their plans; none of the DataStream API",
         {"statements": [{"sql": str, "plan": str}]},
+    ),
+    Route(
+        "GET",
+        "/funke/options",
+        options,
+        "Every option that is known, what it means, and why it has no effect if it has none",
+        {"options": [{**dict.fromkeys(_TEXTS, str), "older-keys": [str]}]},
     ),
 )

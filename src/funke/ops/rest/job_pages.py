@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -16,9 +15,9 @@ from funke.engine.types.job_status import JobStatus
 from funke.ops.rest.call import Call, Parameter, RestError, Route
 from funke.ops.rest.job_directory import KnownJob
 from funke.ops.rest.shapes import ANY, AtLeast, MapOf, Optional
-from funke.ops.rest.vertex_figures import IO_SHAPE, summed_figures, vertex_id, vertex_times
+from funke.ops.rest.vertex_figures import IO_SHAPE, summed_figures, task_manager_id, vertex_id, vertex_times
 
-__all__ = ["ROUTES", "plan_of"]
+__all__ = ["EXCEPTION", "KEY_VALUES", "ROUTES", "exception_entry", "key_values", "plan_of"]
 
 # Flink's words for the states of tasks, in its order.
 _TASK_STATES = (
@@ -26,8 +25,6 @@ _TASK_STATES = (
     *("reconciling", "initializing"),
 )
 _MOST_EXCEPTIONS = 16
-_FRAME = re.compile(r'^  File "(?P<file>[^"<>]+)", line (?P<line>\d+)', re.MULTILINE)
-_LIBRARY = re.compile(r"[/\\](?:(?:site|dist)-packages|lib[/\\]python\d[.\d]*)[/\\]")
 
 
 def now_ms() -> int:
@@ -244,13 +241,14 @@ def exceptions(call: Call) -> Any:
     found = view.exceptions[:most]
     return {
         "exceptionHistory": {
-            "entries": [_exception_entry(view, each) for each in found],
+            "entries": [exception_entry(view, each) for each in found],
             "truncated": len(view.exceptions) > most,
         }
     }
 
 
-def _exception_entry(view: JobView, failure: ExceptionView) -> dict[str, Any]:
+def exception_entry(view: JobView, failure: ExceptionView) -> dict[str, Any]:
+    """A failure in the form of Flink's history of exceptions."""
     vertex = next((each for each in view.vertices if each.id == failure.vertex_id), None)
     task = None
     host = None
@@ -263,20 +261,14 @@ def _exception_entry(view: JobView, failure: ExceptionView) -> dict[str, Any]:
         "timestamp": failure.timestamp_ms,
         "taskName": task,
         "endpoint": host,
-        "taskManagerId": host,
+        "taskManagerId": None if host is None else task_manager_id(view, host),
         "failureLabels": {},
         "concurrentExceptions": [],
         "attempt": failure.attempt,
         "operator": failure.operator,
         "operator-id": failure.operator_id,
-        "user-line": _raising_line(failure.traceback) or failure.user_line,
+        "user-line": failure.raising_line or failure.user_line,
     }
-
-
-def _raising_line(traceback: str) -> str | None:
-    """The innermost line of a stack that is of no library; our own are not in it."""
-    own = [found for found in _FRAME.finditer(traceback) if not _LIBRARY.search(found["file"])]
-    return f"{own[-1]['file']}:{own[-1]['line']}" if own else None
 
 
 def accumulators(call: Call) -> Any:
@@ -339,6 +331,20 @@ PLAN = {
     ],
 }
 KEY_VALUES = [{"key": str, "value": str}]
+EXCEPTION = {
+    "exceptionName": str,
+    "stacktrace": str,
+    "timestamp": int,
+    "taskName": Optional(str),
+    "endpoint": Optional(str),
+    "taskManagerId": Optional(str),
+    "failureLabels": ANY,
+    "concurrentExceptions": [ANY],
+    "attempt": int,
+    "operator": Optional(str),
+    "operator-id": Optional(str),
+    "user-line": Optional(str),
+}
 
 ROUTES = (
     Route("GET", "/jobs", list_jobs, "All jobs and how they stand", {"jobs": [{"id": str, "status": str}]}),
@@ -435,27 +441,7 @@ ROUTES = (
         "/jobs/{jobid}/exceptions",
         exceptions,
         "The last failures of a job, newest first",
-        {
-            "exceptionHistory": {
-                "entries": [
-                    {
-                        "exceptionName": str,
-                        "stacktrace": str,
-                        "timestamp": int,
-                        "taskName": Optional(str),
-                        "endpoint": Optional(str),
-                        "taskManagerId": Optional(str),
-                        "failureLabels": ANY,
-                        "concurrentExceptions": [ANY],
-                        "attempt": int,
-                        "operator": Optional(str),
-                        "operator-id": Optional(str),
-                        "user-line": Optional(str),
-                    }
-                ],
-                "truncated": bool,
-            }
-        },
+        {"exceptionHistory": {"entries": [EXCEPTION], "truncated": bool}},
         query=(Parameter("maxExceptions", "how many at most", AtLeast(1)), Parameter("failureLabelFilter", "not used")),
     ),
     Route(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from funke.ops.rest import (
+    application_pages,
     checkpoint_pages,
     cluster_pages,
     command_pages,
@@ -27,6 +28,7 @@ ROUTES: tuple[Route, ...] = tuple(
     sorted(
         (
             *cluster_pages.ROUTES,
+            *application_pages.ROUTES,
             *program_pages.ROUTES,
             *job_pages.ROUTES,
             *command_pages.ROUTES,

@@ -9,6 +9,7 @@ from typing import Any
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.views.job_view import JobView, SubtaskView, VertexView
 from funke.ops.metrics.job_figures import metric_part, operator_figures, task_figures
+from funke.ops.metrics.labelled_figures import worker_id
 from funke.ops.rest.call import RestError
 
 __all__ = [
@@ -47,6 +48,11 @@ _TIMED = {
     "accumulated-backpressured-time": "accumulateBackPressuredTimeMs",
     "accumulated-idle-time": "accumulateIdleTimeMs",
 }
+
+
+def task_manager_id(view: JobView, host: str | None) -> str:
+    """How the interface names the workers of a job on one host."""
+    return "(unassigned)" if host is None else worker_id(view, host)
 
 
 def vertex_id(vertex: VertexView) -> str:

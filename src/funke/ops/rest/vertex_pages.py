@@ -23,18 +23,14 @@ from funke.ops.rest.vertex_figures import (
     io_figures,
     subtask_times,
     summed_figures,
+    task_manager_id,
     vertex_id,
     vertex_times,
 )
 
-__all__ = ["ROUTES", "task_manager_id"]
+__all__ = ["ROUTES"]
 
 _STATES = ("CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING", "RUNNING")
-
-
-def task_manager_id(view: JobView, host: str | None) -> str:
-    """How the interface names the workers of a job on one host."""
-    return "(unassigned)" if host is None else f"{host}-{view.job_id[:12]}"
 
 
 def _found(call: Call) -> tuple[JobView, VertexView]:

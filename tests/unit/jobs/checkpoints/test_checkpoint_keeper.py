@@ -143,11 +143,20 @@ def test_it_is_complete_when_every_slot_has_acknowledged(tmp_path: Path, clock: 
     clock.now += 1
     order = job.run_epoch("a")
     assert order is not None
+    clock.now += 0.2
     job.acknowledge(order, [0])
     job.acknowledge(order, [0])
     assert kept(tmp_path) == [] and job.committed == [] and job.keeper.has_pending
+    clock.now += 20
+    (begun,) = job.keeper.under_way()
+    assert (begun.status, round(begun.duration_ms), [each.slot for each in begun.slots]) == ("IN_PROGRESS", 20_200, [0])
     job.acknowledge(order, [1])
-    assert kept(tmp_path) == ["job-1/chk-1"] and job.committed == [(1, {"sink": ["a"]})]
+    # Who was late is seen by when it answered.
+    (made,) = job.keeper.figures.history
+    assert [(each.slot, round(each.answered_ms)) for each in made.slots] == [(0, 200), (1, 20_200)]
+    assert (
+        job.keeper.under_way() == () and kept(tmp_path) == ["job-1/chk-1"] and job.committed == [(1, {"sink": ["a"]})]
+    )
     assert job.keeper.take_news() == CheckpointNews(completed=(1,))
     assert job.keeper.take_news() == CheckpointNews(), "slots are told once"
     found = read_checkpoint(order.folder)

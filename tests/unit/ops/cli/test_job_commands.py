@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from funke.engine.errors import ConfigurationError, JobExecutionError, UnsupportedFeatureError
+from funke.engine.errors import ConfigurationError, JobExecutionError, StateError, UnsupportedFeatureError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.control import ControlServer
 from funke.engine.jobs.records.job_record import OwnedRecord
@@ -30,8 +30,9 @@ from funke.engine.jobs.views.job_view import (
 )
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.json_form import to_json
-from funke.ops.cli.job_commands import cancel_job, list_jobs, show_status, stop_job, take_savepoint
+from funke.ops.cli.job_commands import cancel_job, list_jobs, show_status
 from funke.ops.cli.recover import recover, watch
+from funke.ops.cli.snapshot_commands import stop_job, take_checkpoint, take_savepoint
 
 SETTINGS = JobSettings("orders", {"execution.checkpointing.interval": "1 s"})
 
@@ -70,11 +71,19 @@ def test_list_shows_running_lost_and_ended_jobs(running: OwnedRecord, capsys: py
     assert f" : {ended.job_id} : orders (CANCELED)\n" in capsys.readouterr().out.split("Terminated Jobs")[1]
     list_jobs(["-r"])
     assert lost.job_id not in capsys.readouterr().out
+    # One that has not begun to run.
+    running.put_status(JobStatus.CREATED)
+    list_jobs(["-s"])
+    out = capsys.readouterr().out
+    assert "-- Scheduled/Created Jobs --" in out and f" : {running.job_id} : orders (CREATED)\n" in out
+    list_jobs(["-r", "-s", "-a"])
+    out = capsys.readouterr().out
+    assert "No running jobs.\n" in out and ended.job_id in out
 
 
 def test_list_without_jobs(capsys: pytest.CaptureFixture[str]) -> None:
     list_jobs(["-a"])
-    assert capsys.readouterr().out == "No running jobs.\nNo terminated jobs.\n"
+    assert capsys.readouterr().out == "No running jobs.\nNo scheduled jobs.\nNo terminated jobs.\n"
 
 
 def test_status_tells_driver_checkpoint_and_failures(running: OwnedRecord, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,7 +124,7 @@ def test_status_of_an_ended_job_tells_what_was_seen_last(capsys: pytest.CaptureF
     out = capsys.readouterr().out
     assert "Status: CANCELED\n" in out
     assert "Tasks: 3 RUNNING, 1 FINISHED\nCheckpoints: 2 completed, 1 failed, 0 in progress\n" in out
-    assert "Failure: it broke\n" in out
+    assert "Failure: it broke (job.py:9)\n" in out
 
 
 def show_status_of(running: OwnedRecord, view: JobView) -> None:
@@ -130,7 +139,8 @@ def seen(job_id: str, status: JobStatus) -> JobView:
     vertex = VertexView(1, "Map", (OperatorView("a", "Map"),), 4, 128, subtasks=subtasks)
     failed = CheckpointView(3, "checkpoint", "FAILED", 0, failure="too slow")
     checkpoints = CheckpointsView(completed=2, failed=1, last_failed=failed)
-    failure = ExceptionView(5, 0, "it broke\n  in your job: job.py:3")
+    stack = 'Traceback\n  File "job.py", line 9, in price\n  File "/usr/lib/python3.11/decimal.py", line 1, in f'
+    failure = ExceptionView(5, 0, "it broke\n  in your job: job.py:3", traceback=stack)
     return JobView(job_id, "orders", status, vertices=(vertex,), checkpoints=checkpoints, exceptions=(failure,))
 
 
@@ -141,17 +151,63 @@ def test_commands_reach_the_driver(running: OwnedRecord, tmp_path: Path, capsys:
         asked.append((afterwards, folder))
         return f"/s/{len(asked)}"
 
-    commands = {"cancel": lambda: asked.append(("cancel",)), "savepoint": savepoint}
+    def checkpoint(is_full: bool) -> int:
+        asked.append(("checkpoint", is_full))
+        return 7
+
+    commands = {"cancel": lambda: asked.append(("cancel",)), "savepoint": savepoint, "checkpoint": checkpoint}
     server = ControlServer(running.record.control_path, commands)
     take_savepoint([running.job_id, "relative"])
     stop_job(["--drain", "-p", "file:///s", running.job_id])
+    take_checkpoint(["-full", running.job_id])
+    cancel_job(["-s", "/t", running.job_id])
+    # As Flink reads it: what follows -s is the job if there is nothing else.
+    cancel_job(["-s", running.job_id])
     cancel_job([running.job_id])
     server.close()
-    assert asked == [("go on", f"{os.getcwd()}/relative"), ("drain and stop", "file:///s"), ("cancel",)]
+    assert asked == [
+        ("go on", f"{os.getcwd()}/relative"),
+        ("drain and stop", "file:///s"),
+        ("checkpoint", True),
+        ("cancel", "/t"),
+        ("cancel", None),
+        ("cancel",),
+    ]
     out = capsys.readouterr().out
     assert "Savepoint completed. Path: /s/1\n" in out and "Savepoint completed. Path: /s/2\n" in out
     assert f'Suspending job "{running.job_id}" with a CANONICAL savepoint.\n' in out
+    assert f"Checkpoint(FULL) 7 for job {running.job_id} completed.\n" in out
+    assert f"Cancelled job {running.job_id}. Savepoint stored in /s/4.\n" in out
     assert out.endswith(f"Cancelling job {running.job_id}.\nCancelled job {running.job_id}.\n")
+
+
+def test_a_savepoint_that_nobody_waits_for(
+    running: OwnedRecord, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("funke.ops.cli.snapshot_commands._BEGUN_S", 0.05)
+    may_end = threading.Event()
+
+    def savepoint(folder: str | None, afterwards: str) -> str:
+        may_end.wait(30)
+        return "/s/1"
+
+    server = ControlServer(running.record.control_path, {"savepoint": savepoint})
+    stop_job(["-detached", running.job_id])
+    assert "It goes on in the background" in capsys.readouterr().out
+    may_end.set()
+    monkeypatch.setattr("funke.ops.cli.snapshot_commands._BEGUN_S", 30)
+    take_savepoint(["-detached", running.job_id])
+    assert "Savepoint completed. Path: /s/1\n" in capsys.readouterr().out
+    server.close()
+    # What is wrong is told at once.
+    with pytest.raises(StateError, match="cannot be reached"):
+        take_savepoint(["-detached", running.job_id])
+
+
+def test_only_savepoints_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "_metadata").write_text("something else")
+    with pytest.raises(StateError, match="is not a checkpoint"):
+        take_savepoint(["-d", str(tmp_path)])
 
 
 def test_what_cannot_be_commanded_is_refused(running: OwnedRecord) -> None:
@@ -198,7 +254,7 @@ def test_a_standby_goes_on_with_jobs_that_lose_their_driver(
     standby = threading.Thread(target=watch, args=(str(home), stop))
     standby.start()
     owned = submit(sys.executable, "-c", program)
-    time.sleep(0.3)
+    time.sleep(0.3)  # it has looked a few times
     assert not seen.exists()
     owned.release()
     end = time.monotonic() + 60

@@ -56,12 +56,19 @@ def test_status_says_what_holds_a_job_up(job: OwnedRecord, capsys: pytest.Captur
     assert "Waits for: 2 slots: 1 of 4 are free\n" in out
 
 
-def test_top(job: OwnedRecord, capsys: pytest.CaptureFixture[str]) -> None:
+def test_top(job: OwnedRecord, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with driven(job, sample_view(job.job_id), []):
         show_top(["--once"])
     out = capsys.readouterr().out
     assert f"orders {job.job_id[:8]}" in out and "HIGH 80%" in out and "95%" in out
     assert 'orders: "Map -> Sink: out" is the bottleneck' in out
+    # On a narrow terminal names are shortened, and figures are not.
+    monkeypatch.setenv("COLUMNS", "64")
+    long = sample_view(job.job_id, name="a job [with] a name that is long")
+    with driven(job, long, []):
+        show_top(["--once"])
+    out = capsys.readouterr().out
+    assert "a job [with] a " in out and "…" in out and "RUNNING" in out and "HIGH 80%" in out
     job.put_status(JobStatus.FINISHED)
     show_top(["--once"])
     assert capsys.readouterr().out == "No running jobs.\n"

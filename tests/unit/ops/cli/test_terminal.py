@@ -19,8 +19,8 @@ import pytest
 
 from funke.engine.jobs.control import ControlServer
 from funke.engine.jobs.records.job_record import OwnedRecord
-from funke.ops.cli.job_commands import take_savepoint
 from funke.ops.cli.main import main
+from funke.ops.cli.snapshot_commands import take_savepoint
 from tests.unit.ops.rest.job_samples import submit
 
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -101,6 +101,7 @@ def job(
                 "numBytesOutPerSecond": 70 * each.rate / len(each.loads),
                 "inPoolUsage": busy,
                 "outPoolUsage": back,
+                "slotMemoryUsed": (140 + 60 * i) << 20,
             }
             for i, (busy, back) in enumerate(each.loads)
         }
@@ -163,7 +164,9 @@ def checkpoints(ages_ms: tuple[int, ...], size: int, failed: tuple[tuple[int, st
     first = 400
     for number, age in enumerate(ages_ms):
         at = size + number * size // 40
-        slots = tuple(SlotSnapshotView(i, 700.0 + 190 * i, 6.0 + i, at // 8 * (1 + i % 3)) for i in range(4))
+        slots = tuple(
+            SlotSnapshotView(i, 700.0 + 190 * i, 6.0 + i, at // 8 * (1 + i % 3), 900.0 + 260 * i) for i in range(4)
+        )
         kind = "savepoint" if number == 3 else "checkpoint"
         path = f"file:///var/funke/checkpoints/{kind}-{first + number}"
         made = CheckpointView(

@@ -101,7 +101,8 @@ SHOWN = {
     "metrics": ("numRecordsInPerSecond", "412 k/s"),
     "sql": ("GroupWindowAggregate", "INSERT INTO"),
     "job-configuration": ("region", "******"),
-    "workers": ("Network buffers",),
+    "configuration": ("Subtasks per operator", "options are known"),
+    "workers": ("Network buffers", "419 MB of 2.1 GB"),
     "logs": ("KeyError: 'price'",),
 }
 
@@ -204,6 +205,19 @@ def test_keys(browser: Browser, service: RecordedService) -> None:
     assert f"vertex={_ENRICH}" in browser.address()
     browser.keys(Browser.ESCAPE)
     browser.wait("no panel", lambda: not browser.run("return Boolean(document.querySelector('.side'))"))
+
+
+def test_every_option_is_explained(browser: Browser, service: RecordedService) -> None:
+    browser.show(1440, "light")
+    browser.go("configuration")
+    browser.wait("the options", lambda: "options are known" in browser.text())
+    browser.fill("[aria-label='Only options that have']", "checkpointing.mode")
+    browser.wait("what it means", lambda: "No effect: exactly-once costs nothing more" in browser.text())
+    browser.screenshot(SHOTS / "options-1440-light.png")
+    assert browser.accessibility() == []
+    browser.fill("[aria-label='Only options that have']", " nothing")
+    browser.wait("that there is none", lambda: "No option is like that" in browser.text())
+    assert browser.console_errors() == []
 
 
 def test_the_theme_can_be_switched(browser: Browser, service: RecordedService) -> None:

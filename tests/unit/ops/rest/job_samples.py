@@ -73,7 +73,7 @@ def sample_view(job_id: str, status: JobStatus = JobStatus.RUNNING, **changes: A
         900,
         5.0,
         "/chk-4",
-        slots=(SlotSnapshotView(0, 40.0, 2.0, 300),),
+        slots=(SlotSnapshotView(0, 40.0, 2.0, 300, 90.0),),
     )
     failed = CheckpointView(5, "checkpoint", "FAILED", 3_000, 10.0, failure="too slow")
     saved = CheckpointView(3, "savepoint", "COMPLETED", 1_800, 50.0, 10, 10, 1.0, "/savepoint-3")
@@ -91,7 +91,10 @@ def sample_view(job_id: str, status: JobStatus = JobStatus.RUNNING, **changes: A
             {"numRestarts": 0, "records_read": 10},
             {
                 1: {0: {"numBytesOut": 50}},
-                2: {0: {"numBytesIn": 30, "busyTimeMsPerSecond": 950.0}, 1: {"numBytesIn": 20}},
+                2: {
+                    0: {"numBytesIn": 30, "busyTimeMsPerSecond": 950.0, "slotMemoryUsed": 2_000},
+                    1: {"numBytesIn": 20, "slotMemoryUsed": 3_000},
+                },
             },
             {
                 SOURCE: {0: {"numRecordsOut": 10}},

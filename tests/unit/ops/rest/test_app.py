@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,9 @@ def test_every_page_answers_as_its_route_says(client: TestClient, home: str, job
             continue
         for prefix in ("", "/v1"):
             answer = client.get(prefix + route.path.format(**parts))
+            if route.path.endswith("}/thread-dump"):
+                assert answer.status_code == 501 and "flamegraph" in answer.json()["errors"][0]
+                continue
             if route.path.endswith("/log"):  # there is no file of this run
                 assert answer.status_code == 404
                 continue
@@ -232,6 +235,7 @@ def test_checkpoints(client: TestClient, job: OwnedRecord) -> None:
     assert client.get(f"{base}/details/4").json()["tasks"][MAP]["checkpointed_size"] == 300
     (subtask,) = client.get(f"{base}/details/4/subtasks/{MAP}").json()["subtasks"]
     assert (subtask["index"], subtask["checkpointed_size"], subtask["checkpoint"]["sync"]) == (0, 300, 2)
+    assert (subtask["end_to_end_duration"], subtask["start_delay"], subtask["ack_timestamp"]) == (90, 48, 2_090)
     assert client.get(f"{base}/details/99").status_code == 404
 
 
@@ -299,6 +303,24 @@ def test_metrics(client: TestClient, job: OwnedRecord) -> None:
     assert {"numRestarts", "lastCheckpointSize", "runningTime", "totalNumberOfCheckpoints"} <= job_metrics
     (running,) = client.get("/jobmanager/metrics?get=numRunningJobs").json()
     assert running["value"] == "1"
+    # The slots of a worker together.
+    worker = f"/taskmanagers/worker-1-{job.job_id[:12]}"
+    (used,) = client.get(f"{worker}/metrics?get=Status.JVM.Memory.Heap.Used").json()
+    assert used["value"] == "5000" and client.get(worker).json()["metrics"]["heapUsed"] == 5_000
+
+
+def test_an_application(client: TestClient, home: str, job: OwnedRecord) -> None:
+    base = f"/applications/{job.record.run_id}"
+    assert client.get(base).json()["timestamps"]["RUNNING"] == 1_500
+    (failure,) = client.get(f"{base}/exceptions").json()["exceptionHistory"]["entries"]
+    assert failure["jobId"] == job.job_id and failure["taskManagerId"] == f"worker-1-{job.job_id[:12]}"
+    asked: list[tuple[str, Any]] = []
+    with driven(job, sample_view(job.job_id), asked):
+        assert client.post(f"{base}/cancel").status_code == 202
+        eventually(lambda: ("cancel", None) in asked)
+    over = ended(home, JobStatus.FINISHED)
+    assert client.post(f"/applications/{over.record.run_id}/cancel").status_code == 409
+    assert client.post("/applications/nothing/cancel").status_code == 404
 
 
 def test_what_a_driver_sees_now_counts(client: TestClient, job: OwnedRecord) -> None:
@@ -307,12 +329,16 @@ def test_what_a_driver_sees_now_counts(client: TestClient, job: OwnedRecord) -> 
         assert client.get(f"/jobs/{job.job_id}").json()["name"] == "renamed"
 
 
-def wait_for(client: TestClient, path: str) -> Any:
+def eventually(what: Callable[[], Any]) -> None:
     end = time.monotonic() + 30
-    while (found := client.get(path).json())["status"]["id"] == "IN_PROGRESS":
+    while not what():
         assert time.monotonic() < end
         time.sleep(0.01)
-    return found["operation"]
+
+
+def wait_for(client: TestClient, path: str) -> Any:
+    eventually(lambda: client.get(path).json()["status"]["id"] != "IN_PROGRESS")
+    return client.get(path).json()["operation"]
 
 
 def test_commands_reach_the_driver(client: TestClient, job: OwnedRecord) -> None:
@@ -326,6 +352,8 @@ def test_commands_reach_the_driver(client: TestClient, job: OwnedRecord) -> None
         client.post(f"{base}/savepoints", json={"target-directory": "/sp", "triggerId": "ab12"})
         stopped = client.post(f"{base}/stop", json={"targetDirectory": "/sp", "drain": True}).json()["request-id"]
         assert wait_for(client, f"{base}/savepoints/{stopped}")["location"] == "/sp/savepoint-1"
+        last = client.post(f"{base}/savepoints", json={"target-directory": "/sp", "cancel-job": True}).json()
+        assert wait_for(client, f"{base}/savepoints/{last['request-id']}")["location"] == "/sp/savepoint-1"
         failed = client.post(f"{base}/savepoints", json={"target-directory": "/nowhere"}).json()["request-id"]
         assert "no room" in wait_for(client, f"{base}/savepoints/{failed}")["failure-cause"]["stack-trace"]
         taken = client.post(f"{base}/checkpoints", json={"checkpointType": "FULL"}).json()["request-id"]
@@ -334,13 +362,11 @@ def test_commands_reach_the_driver(client: TestClient, job: OwnedRecord) -> None
         outcome = wait_for(client, f"{base}/checkpoints/{failed}")
         assert outcome["checkpointId"] is None and "no room" in outcome["failureCause"]["stack-trace"]
         assert client.patch(f"{base}?mode=cancel").status_code == 202
-        end = time.monotonic() + 30
-        while ("cancel", None) not in asked:
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        eventually(lambda: ("cancel", None) in asked)
     assert [what for kind, what in asked if kind == "savepoint"] == [
         ("/sp", "go on"),
         ("/sp", "drain and stop"),
+        ("/sp", "cancel"),
         ("/nowhere", "go on"),
     ]
 

@@ -146,7 +146,13 @@ class JobAttempts:
         """Runs the job, again after failures as long as the restart strategy says so."""
         if self._record is not None and self._record.restored.status is JobStatus.CANCELLING:
             self._cancelling.set()
-        with self._slots():
+        with ExitStack() as held:
+            try:
+                held.enter_context(self._slots())
+            except Exception as failure:
+                if not self._cancelling.is_set():
+                    self._remember(failure)
+                raise
             self._run()
 
     def _slots(self) -> AbstractContextManager[None]:

@@ -55,6 +55,8 @@ class _Pending:
     # Slots through which the barriers have come.
     captured: set[int] = field(default_factory=set)
     acks: list[SnapshotAck] = field(default_factory=list)
+    # When the slots have answered, by the same clock as `started`.
+    answered: dict[int, float] = field(default_factory=dict)
 
     @property
     def handles(self) -> tuple[SnapshotHandle, ...]:
@@ -74,7 +76,7 @@ class _Pending:
         return self.order.kind == "checkpoint" and not self.order.is_unaligned and is_on_its_way
 
     def to_view(self, now: float, **settings: Any) -> CheckpointView:
-        """What there is to see of it when it has ended."""
+        """What there is to see of it now, or when it has ended."""
         duration_ms = (now - self.started) * 1000
         return CheckpointView(
             self.order.checkpoint_id,
@@ -83,9 +85,13 @@ class _Pending:
             duration_ms=duration_ms,
             size=sum(ack.new_bytes for ack in self.acks),
             stall_ms=max((ack.stall_ms for ack in self.acks), default=0.0),
-            slots=tuple(SlotSnapshotView(ack.slot, ack.write_ms, ack.stall_ms, ack.new_bytes) for ack in self.acks),
+            slots=tuple(map(self._slot_view, self.acks)),
             **settings,
         )
+
+    def _slot_view(self, ack: SnapshotAck) -> SlotSnapshotView:
+        answered_ms = (self.answered[ack.slot] - self.started) * 1000
+        return SlotSnapshotView(ack.slot, ack.write_ms, ack.stall_ms, ack.new_bytes, answered_ms)
 
 
 class CheckpointKeeper:
@@ -145,6 +151,11 @@ class CheckpointKeeper:
     def has_pending(self) -> bool:
         """Whether a checkpoint is under way."""
         return bool(self._pending)
+
+    def under_way(self) -> tuple[CheckpointView, ...]:
+        """Those that have begun, as they stand; any thread may ask."""
+        now = self._clock()
+        return tuple(pending.to_view(now, status="IN_PROGRESS") for pending in list(self._pending.values()))
 
     @property
     def has_savepoints(self) -> bool:
@@ -300,6 +311,7 @@ class CheckpointKeeper:
             pending.waiting.discard(ack.slot)
             if not pending.waiting:
                 reach("after-acknowledgement")
+            pending.answered[ack.slot] = self._clock()
             pending.acks.append(ack)
 
     def advance(self, commit: CommitAll, held: str = "") -> None:

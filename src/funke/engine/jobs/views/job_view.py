@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,8 @@ __all__ = [
 # As many as Flink shows.
 _MOST_CHECKPOINTS = 10
 _MOST_MESSAGE = 8_000
+_FRAME = re.compile(r'^  File "(?P<file>[^"<>]+)", line (?P<line>\d+)', re.MULTILINE)
+_LIBRARY = re.compile(r"[/\\](?:(?:site|dist)-packages|lib[/\\]python\d[.\d]*)[/\\]")
 _MOST_TRACEBACK = 16_000
 
 
@@ -124,11 +127,13 @@ class SlotSnapshotView:
     write_ms: float
     stall_ms: float
     size: int
+    # From the order to its answer; what is more than the writing and the standing still is the barriers' way to it.
+    answered_ms: float = 0.0
 
 
 @dataclass(frozen=True)
 class CheckpointView:
-    """A checkpoint or savepoint that was completed, has failed, or that the job was restored from."""
+    """A checkpoint or savepoint that is under way, was completed, has failed, or that the job was restored from."""
 
     id: int
     kind: str
@@ -199,6 +204,10 @@ class CheckpointsView:
         """An attempt starts from one."""
         return replace(self, restored=self.restored + 1, last_restored=source)
 
+    def with_under_way(self, under_way: tuple[CheckpointView, ...]) -> CheckpointsView:
+        """Those that have begun are the newest ones."""
+        return replace(self, in_progress=len(under_way), history=(*self.history, *under_way))
+
     def _history_with(self, latest: CheckpointView) -> tuple[CheckpointView, ...]:
         return (*self.history, latest)[-_MOST_CHECKPOINTS:]
 
@@ -218,6 +227,12 @@ class ExceptionView:
     vertex_id: int | None = None
     subtask: int | None = None
     slot: int | None = None
+
+    @property
+    def raising_line(self) -> str | None:
+        """The innermost line of the stack that is of no library; our own are not in it."""
+        own = [found for found in _FRAME.finditer(self.traceback) if not _LIBRARY.search(found["file"])]
+        return f"{own[-1]['file']}:{own[-1]['line']}" if own else None
 
     @staticmethod
     def of(error: BaseException, attempt: int, timestamp_ms: int) -> ExceptionView:

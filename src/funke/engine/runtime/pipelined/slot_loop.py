@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import pickle
 import select
 import socket
@@ -25,6 +26,7 @@ from funke.engine.planner.segments import Exchange, Plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.checkpoint_order import CheckpointNews
 from funke.engine.runtime.fault_points import reach
+from funke.engine.runtime.memory_watch import own_bytes_of
 from funke.engine.runtime.pipelined.channels import InChannel, LocalOut, OutChannel, RemoteOut
 from funke.engine.runtime.pipelined.connection import (
     BARRIER,
@@ -593,10 +595,11 @@ class SlotLoop:
 
     def _report(self, tasks: list[Task]) -> None:
         reports = []
+        held = {} if (own := own_bytes_of(os.getpid())) is None else {"slotMemoryUsed": own}
         for task in tasks:
             busy_ms = task.subtask.busy_s * 1000
             hottest = task.subtask.chain.head.hottest_key()
-            measured = {**task.measure(), **self._samples.busiest_line(task), **hottest}
+            measured = {**task.measure(), **self._samples.busiest_line(task), **hottest, **held}
             reports.append(replace(task.subtask.report(busy_ms), task_metrics=measured))
         self._tell(Reports(tuple(reports)))
 

@@ -37,8 +37,8 @@ class Timers(ABC):
         """The time of the earliest timer."""
 
     @abstractmethod
-    def fire(self, until: int, on_timer: Callable[[int, Any], None]) -> None:
-        """Calls `on_timer(time, entry)` for every timer at or before `until`, in order of time.
+    def fire(self, until: int, on_timer: Callable[[int, Any], None]) -> int:
+        """Calls `on_timer(time, entry)` for every timer at or before `until`, in order of time; returns how many.
 
         Timers that are set on the way fire too if they are due, those that are deleted do not.
         """
@@ -102,24 +102,28 @@ class TimerQueue(Timers):
             self._empty_buckets -= 1
         return times[0] if times else None
 
-    def fire(self, until: int, on_timer: Callable[[int, Any], None]) -> None:
+    def fire(self, until: int, on_timer: Callable[[int, Any], None]) -> int:
+        fired = 0
         while (time := self.next_time()) is not None and time <= until:
             heappop(self._times)
             self._firing_time, self._firing = time, self._buckets.pop(time)
             try:
-                self._fire_bucket(time, on_timer)
+                fired += self._fire_bucket(time, on_timer)
             finally:
                 self._put_back()
+        return fired
 
-    def _fire_bucket(self, time: int, on_timer: Callable[[int, Any], None]) -> None:
-        firing, times = self._firing, self._times
+    def _fire_bucket(self, time: int, on_timer: Callable[[int, Any], None]) -> int:
+        firing, times, fired = self._firing, self._times, 0
         for entry in list(firing):
             if entry in firing:
                 del firing[entry]
+                fired += 1
                 on_timer(time, entry)
                 # As in Flink the earliest timer is always next, also one that was set a moment ago.
                 if times and times[0] < time and self._buckets[times[0]]:
-                    return
+                    break
+        return fired
 
     def _put_back(self) -> None:
         # What is left was interrupted, by an earlier timer or by a failure.

@@ -85,13 +85,14 @@ class RocksDBTimerQueue(Timers):
             near = self._near.next_time()
         return near
 
-    def fire(self, until: int, on_timer: Callable[[int, Any], None]) -> None:
+    def fire(self, until: int, on_timer: Callable[[int, Any], None]) -> int:
         self._is_firing = True
         try:
-            self._near.fire(min(until, self._frontier_time), on_timer)
+            fired = self._near.fire(min(until, self._frontier_time), on_timer)
             while self._frontier_time <= until:
                 self._load()
-                self._near.fire(min(until, self._frontier_time), on_timer)
+                fired += self._near.fire(min(until, self._frontier_time), on_timer)
+            return fired
         finally:
             self._is_firing = False
 

@@ -110,7 +110,7 @@ function tell() {
 // Watching
 
 // What stays as it is as long as the service runs is asked for once.
-const isFixed = (path) => path === "/config" || path === "/funke";
+const isFixed = (path) => ["/config", "/funke", "/funke/options"].includes(path);
 const watched = () => [...entries].filter(([path, entry]) => entry.watchers > 0 && !isFixed(path)).map(([path]) => path);
 
 let reconnecting = 0;

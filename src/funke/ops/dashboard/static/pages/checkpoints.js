@@ -66,6 +66,7 @@ function Subtasks({ subtasks }) {
   return html`<${Table} isGrid label="By subtask" rows=${subtasks} keyOf=${(each) => each.index} columns=${[
     { label: "#", isNumber: true, show: (each) => each.index },
     { label: "Size", show: (each) => html`<${Share} part=${each.state_size / most} text=${bytes(each.state_size)} />` },
+    { label: "Reached after", isNumber: true, title: "how long the barriers took to it", show: (each) => html`<${Num} value=${each.start_delay} as=${duration} unit="ms" />` },
     { label: "Written in", isNumber: true, show: (each) => html`<${Num} value=${each.checkpoint.async} as=${duration} unit="ms" />` },
     { label: "Stood still", isNumber: true, show: (each) => html`<${Num} value=${each.checkpoint.sync} as=${duration} unit="ms" />` },
     { label: "Slot", isNumber: true, show: (each) => each.slot ?? "–" }]} empty=${html`<p class="note">Nobody has acknowledged it.</p>`} />`;

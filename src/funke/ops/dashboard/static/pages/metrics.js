@@ -25,13 +25,19 @@ function wordsFor(name) {
   return /PerSecond$/.test(name) ? (value) => `${count(value)}/s` : count;
 }
 
+// Words that describe, such as the line at which a subtask mostly is, have no chart.
+const isText = (name) => /(^|\.)(busiestLine|hottestKey|lastCheckpointExternalPath)$/.test(name);
+
+// A long name may break where one of its words begins.
+const breakable = (name) => name.split(/(?<=\.)|(?<=[a-z])(?=[A-Z])/).flatMap((part, index) => (index ? [html`<wbr />`, part] : [part]));
+
 export function MetricsPage({ job, path, query }) {
   const nodes = job.plan.nodes;
   const scope = query.vertex ?? nodes.find((node) => node.inputs?.length)?.id ?? "job";
   const source = scope === "job" ? `${path}/metrics` : `${path}/vertices/${scope}/subtasks/metrics`;
   const names = useData(source);
   const [filter, setFilter] = useState("");
-  const known = (names.value ?? []).map((each) => each.id).sort();
+  const known = (names.value ?? []).map((each) => each.id).filter((name) => !isText(name)).sort();
   const defaults = (scope === "job" ? JOB_DEFAULTS : DEFAULTS).filter((name) => known.includes(name));
   const picked = (query.m === undefined ? defaults : query.m.split(",").filter(Boolean)).slice(0, MOST_CHARTS);
   const values = useData(picked.length ? `${source}?get=${picked.map(encodeURIComponent).join(",")}` : null);
@@ -42,7 +48,7 @@ export function MetricsPage({ job, path, query }) {
     <div class="split"><div class="section picks">
       <label class="field"><span>Of</span><select value=${scope} onChange=${(event) => pick({ vertex: event.target.value, m: undefined })}><option value="job">the job</option>${nodes.map((node) => html`<option key=${node.id} value=${node.id}>${nameOf(node)}</option>`)}</select></label>
       <label class="field"><span>Metrics</span><input type="search" placeholder="Part of a name" value=${filter} onInput=${(event) => setFilter(event.target.value)} /></label>
-      <div class="side-list" role="group" aria-label="Metrics" tabindex="0">${found.slice(0, 300).map((name) => html`<label key=${name}><input type="checkbox" checked=${picked.includes(name)} disabled=${!picked.includes(name) && picked.length >= MOST_CHARTS} onChange=${() => change(name)} />${name}</label>`)}${found.length ? null : html`<p class="note">No metric is called that.</p>`}</div></div>
+      <div class="side-list" role="group" aria-label="Metrics" tabindex="0">${found.slice(0, 300).map((name) => html`<label key=${name}><input type="checkbox" checked=${picked.includes(name)} disabled=${!picked.includes(name) && picked.length >= MOST_CHARTS} onChange=${() => change(name)} /><span>${breakable(name)}</span></label>`)}${found.length ? null : html`<p class="note">No metric is called that.</p>`}</div></div>
       ${picked.length ? html`<div class="charts">${picked.map((name) => html`<${MetricChart} key=${source + name} source=${source} name=${name} onClose=${() => change(name)} />`)}</div>` : html`<${Empty} title="No chart yet" text="Choose metrics at the side. Up to ${MOST_CHARTS} fit, and the address remembers them." />`}
     </div>`}<//>`;
 }

@@ -7,7 +7,7 @@ import { hostOf, workersSentence } from "../sentences.js";
 import { ago, bytes, isNumber, rate } from "../words.js";
 
 const RATES = "numRecordsInPerSecond,numRecordsOutPerSecond";
-const USED = "Status.Process.Memory.Used,Status.JVM.Memory.Heap.Used";
+const USED = "Status.JVM.Memory.Heap.Used";
 const MOST_ASKED = 24;
 
 export function WorkersPage({ route, mainRef }) {
@@ -29,7 +29,7 @@ const metricsPath = (id) => `/taskmanagers/${encodeURIComponent(id)}/metrics?get
 
 function columns(jobs, figures) {
   const figure = (each, name) => { const text = figures[metricsPath(each.id)]?.value?.find(({ id }) => id === name)?.value; return text === undefined ? undefined : Number(text); };
-  const used = (each) => USED.split(",").map((name) => figure(each, name)).find(isNumber);
+  const used = (each) => figure(each, USED);
   const limit = (each) => each.memoryConfiguration?.totalProcessMemory || each.memoryConfiguration?.totalFlinkMemory;
   return [
     { label: "Worker", kind: "wide", show: (each) => html`<b>${hostOf(each)}</b><br /><code class="muted">${each.id}</code>` },
@@ -37,7 +37,7 @@ function columns(jobs, figures) {
     { label: "Slots in use", isNumber: true, show: (each) => html`<${Share} part=${(each.slotsNumber - each.freeSlots) / (each.slotsNumber || 1)} text=${`${each.slotsNumber - each.freeSlots} of ${each.slotsNumber}`} />` },
     { label: "Tasks", isNumber: true, show: (each) => each.assignedTasks ?? "–" },
     { label: "Takes", isNumber: true, show: (each) => rate(figure(each, "numRecordsInPerSecond")) },
-    { label: "Memory", show: (each) => (limit(each) ? isNumber(used(each)) ? html`<${Share} part=${used(each) / limit(each)} text=${bytes(used(each))} /> <span class="muted">of ${bytes(limit(each))}</span>` : html`<span title="use is not measured">limit ${bytes(limit(each))}</span>` : html`<span class="muted">no limit set</span>`) },
+    { label: "Memory", show: (each) => (limit(each) ? isNumber(used(each)) ? html`<${Share} kind="long" part=${used(each) / limit(each)} text=${html`${bytes(used(each))} <span class="muted">of ${bytes(limit(each))}</span>`} />` : html`<span title="use is not measured">limit ${bytes(limit(each))}</span>` : html`${isNumber(used(each)) ? `${bytes(used(each))}, ` : ""}<span class="muted">no limit set</span>`) },
     { label: "Machine", kind: "tight", show: (each) => html`<span class="muted">${each.hardware.cpuCores} cores, ${bytes(each.hardware.physicalMemory)}</span>` },
     { label: "Heard", isNumber: true, show: (each) => ago(each.timeSinceLastHeartbeat, now()) },
   ];
