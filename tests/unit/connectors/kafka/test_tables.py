@@ -288,3 +288,13 @@ def test_a_malformed_message_is_named_or_left_out(kafka: KafkaBroker) -> None:
         rows_of(table(kafka, topic, format="json"))
     left = rows_of(table(kafka, topic, format="json", **{"json_ignore__parse__errors": "true"}))
     assert [row[0] for row in left] == [1, 3]
+
+
+def test_rows_know_their_messages_when_others_are_left_out(kafka: KafkaBroker) -> None:
+    """An update is two rows; with a message that is none there are as many rows as messages."""
+    topic = new_topic(kafka)
+    change = {"before": {"id": 1, "amount": 5}, "after": {"id": 1, "amount": 6}, "op": "u"}
+    kafka.produce(topic, [json.dumps(change), "{nonsense"])
+    options = {"format": "debezium-json", "debezium__json_ignore__parse__errors": "true"}
+    found = rows_of(table(kafka, topic, **options), [("offset", "o")])
+    assert [(row[2], row[3]) for row in found] == [(5, 0), (6, 0)]

@@ -73,7 +73,9 @@ class TableRecordReader(RecordReader):
     def _read(self, messages: list[Any]) -> tuple[ColumnBatch, list[Any]]:
         found = self._upserts(messages) if self.is_upsert else self._decoded(messages)
         columns, kinds, origins = found
-        chosen = messages if len(origins) == len(messages) else [messages[place] for place in origins.tolist()]
+        # As many rows as messages do not mean one of each: an update is two, and others may be left out.
+        is_one_of_each = np.array_equal(origins, np.arange(len(messages)))
+        chosen = messages if is_one_of_each else [messages[place] for place in origins.tolist()]
         told = iter(columns[len(self.fields) :])
         columns = columns[: len(self.fields)]
         columns += [
