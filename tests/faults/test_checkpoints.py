@@ -161,9 +161,9 @@ def wait_for_checkpoints(client: JobClient, number: int) -> None:
 def test_a_slow_write_does_not_hold_up_the_work(spark: Any, tmp_path: Path) -> None:
     env = new_environment(tmp_path / "checkpoints", interval_ms=100)
     client = start(env, tmp_path / "out", Counting(slow_s=1.0))
-    wait_for_checkpoints(client, 2)
-    metrics = client.get_metrics()
-    assert metrics["lastCheckpointDuration"] > 800 and metrics["lastCheckpointStall"] < 500
+    # One before the first record holds nothing that is slow.
+    wait_until(lambda: client.get_metrics().get("lastCheckpointDuration", 0) > 1_000)
+    assert client.get_metrics()["lastCheckpointStall"] < 1_000
     finish(client, tmp_path / "out")
 
 
@@ -186,11 +186,13 @@ def test_a_checkpoint_that_takes_too_long_is_given_up(spark: Any, tmp_path: Path
         execution__checkpointing__tolerable_failed_checkpoints="1000",
     )
     keyed = numbers(env).key_by(lambda number: number % KEYS)
-    keyed.process(Counting(slow_s=30), Types.STRING()).sink_to(sink(tmp_path / "out"))
+    keyed.process(Counting(slow_s=30, folder=tmp_path), Types.STRING()).sink_to(sink(tmp_path / "out"))
     client = env.execute_async("late")
+    wait_until((tmp_path / "writing").exists)
+    before = client.get_metrics()["numberOfCompletedCheckpoints"]
     client.get_job_execution_result().result()
     assert client.get_metrics()["numberOfFailedCheckpoints"] >= 1
-    assert client.get_metrics()["numberOfCompletedCheckpoints"] <= 2, "one before the first record, and the last"
+    assert client.get_metrics()["numberOfCompletedCheckpoints"] <= before + 1, "the last, of what has ended"
     assert committed(tmp_path / "out") == expected()
 
 
@@ -342,6 +344,7 @@ def test_incremental_checkpoints_share_files_and_restore_at_another_parallelism(
     # Not all of the input: the second job is to fail at a record of its own.
     client = start(env, tmp_path / "out", Counting(), splits=SPLITS // 2)
     wait_for_checkpoints(client, 3)
+    wait_until(lambda: committed(tmp_path / "out"))
     savepoint = client.trigger_savepoint(str(tmp_path / "savepoints")).result()
     client.cancel().result()
     own = [path for handle in read_checkpoint(savepoint).located() for path, _ in handle.files()]

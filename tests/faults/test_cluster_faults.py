@@ -54,7 +54,8 @@ def test_a_job_moves_to_a_cluster_with_a_savepoint_and_loses_a_worker(
     cluster: StandaloneCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    before = KillableJob(tmp_path / "before", 6000, "100/checkpoint", {})
+    # Paced so that it is far from its end however long a command takes.
+    before = KillableJob(tmp_path / "before", 4000, "20/checkpoint", {})
     before.start()
     try:
         record = wait_for_checkpoint(before)
@@ -65,7 +66,7 @@ def test_a_job_moves_to_a_cluster_with_a_savepoint_and_loses_a_worker(
     (savepoint,) = (tmp_path / "savepoints").iterdir()
     # With local recovery the slots that are left start where they were.
     options = {**options_of(cluster), "execution.state-recovery.from-local": "true"}
-    after = KillableJob(tmp_path / "after", 6000, "400/second", options)
+    after = KillableJob(tmp_path / "after", 4000, "400/second", options)
     after.start(str(savepoint))
     try:
         wait_for_checkpoint(after)
@@ -76,7 +77,7 @@ def test_a_job_moves_to_a_cluster_with_a_savepoint_and_loses_a_worker(
     finally:
         after.close()
     written = [soak_job.committed(job.output) for job in (before, after)]
-    assert all(written) and written[0] + written[1] == soak_job.expected(6000)
+    assert all(written) and written[0] + written[1] == soak_job.expected(4000)
     assert "restarting the job" in after.log()
     assert not any(os.path.exists(f"/proc/{pid}") for pid in executors[0])
 

@@ -60,7 +60,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, s3: S3Server) -> Place
 class Count(KeyedProcessFunction):
     """The how-manieth record of its key each one is.
 
-    The slot of one record dies in the first attempt; with a folder, after it has made a file `held` and found one `go`.
+    The slot of one record dies in the first attempt; with a folder, that of any record once there is a file `hold`,
+    after it has made one `held` and found one `go`.
     """
 
     def __init__(self, kill_at: int | None = None, folder: Path | None = None) -> None:
@@ -72,10 +73,11 @@ class Count(KeyedProcessFunction):
         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
 
     def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> Any:
-        if value == self.kill_at and self.is_first:
-            if self.folder is not None:
-                (self.folder / "held").touch()
-                wait_until((self.folder / "go").exists)
+        if self.is_first and self.folder is not None and (self.folder / "hold").exists():
+            (self.folder / "held").touch()
+            wait_until((self.folder / "go").exists)
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.is_first and value == self.kill_at:
             os.kill(os.getpid(), signal.SIGKILL)
         count = (self.count.value() or 0) + 1
         self.count.update(count)
@@ -196,20 +198,24 @@ def test_storage_that_cannot_be_reached(spark: Any, tmp_path: Path, s3: S3Server
 
         s3.is_down = False
         env = new_environment(place, **patience)
-        counts(env, Count(kill_at=25, folder=tmp_path)).sink_to(sink(tmp_path / "out"))
+        counts(env, Count(folder=tmp_path), records=10_000).sink_to(sink(tmp_path / "out"))
         client = env.execute_async("goes on")
         wait_until(lambda: client.get_metrics().get("numberOfCompletedCheckpoints", 0) >= 1)
         s3.is_down = True
         wait_until(lambda: client.get_metrics()["numberOfFailedCheckpoints"] >= 1)
         s3.is_down = False
+        (tmp_path / "hold").touch()
         wait_until((tmp_path / "held").exists)
         s3.is_down = True
         (tmp_path / "go").touch()
         wait_until(lambda: client.get_metrics()["numRestarts"] >= 2)
     finally:
         s3.is_down = False
-    client.get_job_execution_result().result()
-    assert committed(tmp_path / "out") == expected()
+    before = sum(committed(tmp_path / "out").values())
+    wait_until(lambda: sum(committed(tmp_path / "out").values()) > before)
+    client.stop_with_savepoint(False, f"{place.uri}/savepoints").result()
+    done = committed(tmp_path / "out")
+    assert done == expected(sum(done.values()))
 
 
 @pytest.mark.parametrize("options", [{}, ROCKSDB], ids=["hashmap", "rocksdb"])

@@ -20,7 +20,7 @@ from funke.engine.connectors.kafka.record_schemas import SchemaRecords
 from funke.engine.connectors.kafka.records import KafkaRecord, RecordReader, TextReader, ValueReader, WholeRecordReader
 from funke.engine.connectors.kafka.sink import Guarantee
 from funke.engine.connectors.kafka.source import KafkaSource as EngineSource
-from funke.engine.connectors.kafka.source import Subscription
+from funke.engine.connectors.kafka.subscription import Subscription
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError, at_user_line
 from funke.engine.types.enum_members import require_member
 from funke.passed_on_names import pass_on_names

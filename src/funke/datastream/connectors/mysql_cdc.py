@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from funke.datastream.connectors.base import BatchedSource
 from funke.engine.connectors.jdbc.mysql_database import MySqlDatabase
+from funke.engine.connectors.mysql_cdc.gtids import GtidSet
 from funke.engine.connectors.mysql_cdc.log_position import LogPosition
 from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings
 from funke.engine.connectors.mysql_cdc.source import MySqlCdcSource
@@ -23,8 +24,10 @@ __all__ = ["MySqlSource", "MySqlSourceBuilder", "StartupOptions"]
 class StartupOptions:
     """Where a source starts that has no state."""
 
-    def __init__(self, mode: str, position: LogPosition | None = None, time_ms: int = 0) -> None:
-        self.mode, self.position, self.time_ms = mode, position, time_ms
+    def __init__(
+        self, mode: str, position: LogPosition | None = None, time_ms: int = 0, gtids: GtidSet | None = None
+    ) -> None:
+        self.mode, self.position, self.time_ms, self.gtids = mode, position, time_ms, gtids
 
     @staticmethod
     def initial() -> StartupOptions:
@@ -42,8 +45,10 @@ class StartupOptions:
         return StartupOptions("latest-offset")
 
     @staticmethod
-    def specific_offset(file: str, position: int) -> StartupOptions:
-        """Read the log from a place on where a transaction begins."""
+    def specific_offset(file: str, position: int | None = None) -> StartupOptions:
+        """Read the log from a place on where a transaction begins; or, of a set of GTIDs alone, what is not in it."""
+        if position is None:
+            return StartupOptions("specific-offset", gtids=GtidSet.from_text(file))
         return StartupOptions("specific-offset", LogPosition.of(file, position))
 
     @staticmethod
@@ -121,6 +126,7 @@ class MySqlSourceBuilder:
     def startup_options(self, options: StartupOptions) -> MySqlSourceBuilder:
         """Set where to start without state."""
         self._values |= {"start_position": options.position, "start_time_ms": options.time_ms}
+        self._values["start_gtids"] = options.gtids
         return self._with("start_mode", options.mode)
 
     def split_size(self, rows: int) -> MySqlSourceBuilder:

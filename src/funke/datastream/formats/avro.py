@@ -97,9 +97,9 @@ class AvroRowDeserializationSchema(DeserializationSchema):
     def __init__(self, record_class: str | None = None, avro_schema_string: str | None = None) -> None:
         self._reader = AvroRowReader(_schema_text(record_class, avro_schema_string))
 
-    def deserialize(self, message: bytes) -> Any:
-        """Return the row of a message."""
-        return self._reader.read(message)
+    def deserialize(self, message: bytes | None) -> Any:
+        """Return the row of a message; None for one without content, as in Flink."""
+        return None if message is None else self._reader.read(message)
 
     def get_produced_type(self) -> RowTypeInfo:
         """Return the type of the rows."""

@@ -30,9 +30,9 @@ class JsonRowDeserializationSchema(DeserializationSchema):
     def __init__(self, reader: JsonRowReader) -> None:
         self._reader = reader
 
-    def deserialize(self, message: bytes) -> Any:
-        """Return the row of a message."""
-        return self._reader.read(message)
+    def deserialize(self, message: bytes | None) -> Any:
+        """Return the row of a message; one without content cannot be read either."""
+        return self._reader.read(message or b"")
 
     def get_produced_type(self) -> RowTypeInfo:
         """Return the type of the rows."""

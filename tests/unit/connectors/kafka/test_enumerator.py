@@ -12,7 +12,8 @@ from funke.engine.connectors.kafka.client_properties import ClientProperties
 from funke.engine.connectors.kafka.enumerator import KafkaEnumerator
 from funke.engine.connectors.kafka.offsets import Offsets, Partition
 from funke.engine.connectors.kafka.records import TextReader
-from funke.engine.connectors.kafka.source import KafkaSource, Subscription
+from funke.engine.connectors.kafka.source import KafkaSource
+from funke.engine.connectors.kafka.subscription import Subscription
 from funke.engine.connectors.source import ReadOutcome
 
 A, B, EMPTY = (Partition("t", number) for number in range(3))

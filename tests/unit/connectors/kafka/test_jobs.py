@@ -26,6 +26,7 @@ from funke.datastream.connectors.kafka import (
     KafkaSourceBuilder,
     KafkaTopicPartition,
 )
+from funke.datastream.formats.json import JsonRowDeserializationSchema
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.connectors.kafka.transactions import TransactionalProducer
 from funke.engine.errors import JobExecutionError, SinkError
@@ -194,6 +195,25 @@ def test_a_malformed_record_is_named(env: StreamExecutionEnvironment, kafka: Kaf
     builder = source_of(kafka, topic).set_value_only_deserializer(Numbers()).set_bounded(LATEST)
     with pytest.raises(JobExecutionError, match=f"topic '{topic}', partition 0, offset 1.*ValueError"):
         read(env, builder)
+
+
+def test_malformed_records_are_left_out_and_counted(env: StreamExecutionEnvironment, kafka: KafkaBroker) -> None:
+    topic = new_topic(kafka)
+    kafka.produce(topic, ['{"id": 1}', "{nonsense", (None, None), '{"id": 3}'])
+    kind = Types.ROW_NAMED(["id"], [Types.LONG()])
+    schema = JsonRowDeserializationSchema.builder().type_info(kind)
+    builder = source_of(kafka, topic).set_value_only_deserializer(schema.ignore_parse_errors().build())
+    stream_of(env, builder).sink_to(CollectSink("out"))
+
+    def are_counted(coordinator: StreamCoordinator) -> bool:
+        found = [each for report in coordinator.figures.subtasks.values() for each in report.metrics.values()]
+        return coordinator.figures.records_read == 2 and any(each.get("numRecordsInErrors") == 1 for each in found)
+
+    with pytest.raises(JobExecutionError, match="cancelled"):
+        run(env, on_start=stop_when(are_counted))
+    # Text has no form for a record without a value.
+    with pytest.raises(JobExecutionError, match=r"offset 2.: it has no value, which a KafkaRecordDeserializer takes"):
+        read(StreamExecutionEnvironment.get_execution_environment(), source_of(kafka, topic).set_bounded(LATEST))
 
 
 def test_records_come_while_the_job_runs_and_partitions_are_found(

@@ -13,6 +13,7 @@ import pytest
 from funke.datastream import StreamExecutionEnvironment
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.connectors.sink import WriterContext
+from funke.engine.errors import JobExecutionError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.catalog.objects import Identifier
@@ -140,7 +141,7 @@ def test_which_partition_rows_go_to(partitioner: str, expected: list[int] | str 
             create_table_sink(context)
         return
     sink: Any = create_table_sink(context)
-    records = replace(sink.records, partitions=lambda: 2)
+    records = replace(sink.records, partitions=lambda topic: 2)
     row_type = row_type_of(COLUMNS)
     records.open(WriterContext("job", 3, 4, 0, row_type, lambda: 0, lambda message: None))
     assert records.records([Row(1, "a", 5)], None).partitions == expected
@@ -198,6 +199,69 @@ def test_changes_of_debezium_keep_their_kinds(kafka: KafkaBroker) -> None:
     assert found == [("INSERT", 5), ("UPDATE_BEFORE", 5), ("UPDATE_AFTER", 6)]
 
 
+def test_what_changes_tell_beside_their_rows(kafka: KafkaBroker) -> None:
+    topic = new_topic(kafka)
+    before, after = {"id": 1, "name": "a", "amount": 5}, {"id": 1, "name": "a", "amount": 6}
+    source = {"table": "items", "db": "shop", "ts_ms": 7_000, "lsn": None}
+    changes = [{"after": before, "op": "c", "source": source, "ts_ms": 8_000}]
+    changes.append({"before": before, "after": after, "op": "u"})
+    kafka.produce(topic, [json.dumps(each) for each in changes])
+    wanted = ["offset", "value.source.table", "value.source.timestamp", "value.ingestion-timestamp"]
+    context = table(kafka, topic, value_format="debezium-json")
+    found = rows_of(context, [(key, f"c{place}") for place, key in enumerate(wanted)])
+    times = [[each and each.timestamp() for each in row[5:]] for row in found]
+    assert [tuple(row)[2:5] for row in found] == [(5, 0, "items"), (5, 1, None), (6, 1, None)]
+    assert times == [[7.0, 8.0], [None, None], [None, None]]
+    assert "value.source.table" not in create_table_source(table(kafka, topic, format="json")).metadata
+
+
+def test_rows_say_which_topic_they_go_to(kafka: KafkaBroker) -> None:
+    mark = uuid4().hex[:8]
+    topics = [kafka.create_topic(f"{mark}-{name}", 2) for name in "ab"]
+    extra = (Column("to", TEXT),)
+    rows = [Row(1, "x", 5, topics[0]), Row(2, "y", 6, topics[1]), Row(3, "z", 7, topics[0])]
+    context = table(kafka, ";".join(topics), format="json", sink_partitioner="fixed")
+    write(context, rows, ("topic",), extra)
+    assert [[json.loads(value)["id"] for value in kafka.values(each, 3, 2)] for each in topics] == [[1, 3], [2]]
+    assert sorted(row[0] for row in rows_of(context)) == [1, 2, 3]
+    with pytest.raises(ValidationException, match="declare a column `topic` STRING METADATA"):
+        write(context, [Row(1, "x", 5)])
+    for wrong, said in ((None, "'topic' is NULL"), (f"{mark}-c", f"'{mark}-c', which is not one of the table's")):
+        with pytest.raises(JobExecutionError, match=said):
+            write(context, [Row(1, "x", 5, wrong)], ("topic",), extra)
+
+
+def test_of_rows_that_are_held_back_the_last_of_each_key_is_written(kafka: KafkaBroker) -> None:
+    topic = new_topic(kafka)
+    options = {"sink_buffer__flush_max__rows": "4", "sink_buffer__flush_interval": "1 h"}
+    context = table(kafka, topic, ("id",), key_format="raw", value_format="json", **options)
+    rows = [Row(1, "a", 5), Row(2, "b", 6), Row(1, "a", 7), Row(2, "b", 6), Row(1, "c", 8)]
+    rows[3].set_row_kind(RowKind.DELETE)
+    context_of_writer = WriterContext("job", 0, 1, 0, row_type_of(COLUMNS), lambda: 0, lambda channel, payload: None)
+    writer = create_table_sink(context).create_sink(COLUMNS).create_writer(context_of_writer)
+    writer.write(rows[:3], None)
+    assert (writer.next_wakeup_ms(), kafka.records(topic, 1, 0.3)) == (3_600_000, [])
+    writer.write(rows[3:], None)
+    assert writer.next_wakeup_ms() is None
+    writer.prepare_commit()
+    found = [
+        (message.key()[-1], message.value() and json.loads(message.value())["name"])
+        for message in kafka.records(topic, 3, 2)
+    ]
+    assert found == [(2, None), (1, "c")]
+    writer.write(rows[:1], None)
+    writer.on_processing_time(3_600_000)
+    writer.prepare_commit()
+    assert len(kafka.records(topic, 3)) == 3
+    writer.close()
+
+
+def test_how_many_subtasks_read(kafka: KafkaBroker) -> None:
+    options = {"scan_parallelism": "3", "sink_transaction__naming__strategy": "POOLING"}
+    source = create_table_source(table(kafka, "t", format="json", **options))
+    assert source.create_source().fixed_parallelism == 3
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -218,11 +282,19 @@ def test_options_that_make_no_sense(options: dict[str, str], said: str) -> None:
 
 
 def test_a_malformed_message_is_named_or_left_out(kafka: KafkaBroker) -> None:
-    from funke.engine.errors import JobExecutionError
-
     topic = new_topic(kafka)
     kafka.produce(topic, ['{"id": 1}', "{nonsense", '{"id": 3}'])
     with pytest.raises(JobExecutionError, match=f"topic '{topic}', partition 0, offset 1"):
         rows_of(table(kafka, topic, format="json"))
     left = rows_of(table(kafka, topic, format="json", **{"json_ignore__parse__errors": "true"}))
     assert [row[0] for row in left] == [1, 3]
+
+
+def test_rows_know_their_messages_when_others_are_left_out(kafka: KafkaBroker) -> None:
+    """An update is two rows; with a message that is none there are as many rows as messages."""
+    topic = new_topic(kafka)
+    change = {"before": {"id": 1, "amount": 5}, "after": {"id": 1, "amount": 6}, "op": "u"}
+    kafka.produce(topic, [json.dumps(change), "{nonsense"])
+    options = {"format": "debezium-json", "debezium__json_ignore__parse__errors": "true"}
+    found = rows_of(table(kafka, topic, **options), [("offset", "o")])
+    assert [(row[2], row[3]) for row in found] == [(5, 0), (6, 0)]

@@ -11,6 +11,7 @@ import pytest
 
 from funke.engine.connectors.jdbc.mysql_database import MySqlDatabase
 from funke.engine.connectors.mysql_cdc import consistent_read
+from funke.engine.connectors.mysql_cdc.gtids import GtidSet
 from funke.engine.connectors.mysql_cdc.log_position import LogPosition
 from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings
 from funke.engine.connectors.mysql_cdc.source import MySqlCdcSource
@@ -502,6 +503,30 @@ def test_where_to_start(shop):
         shop.start(start_mode="timestamp", start_time_ms=5)
 
 
+def test_a_start_behind_transactions_that_were_seen(shop):
+    """By their numbers, in whichever order they stand in the log; what was read of them says how far they were."""
+
+    def numbers():
+        return dict(each.split("-", 1) for each in shop.server.rows("select @@gtid_binlog_pos")[0][0].split(","))
+
+    shop.run("insert into items values (1, 'a')", "truncate items")
+    seen = numbers()
+    shop.run("flush binary logs", "insert into items values (2, 'b')")
+    shop.run("set gtid_domain_id = 7", "insert into items values (3, 'c')")
+    seen["7"] = numbers()["7"]
+    shop.run("flush binary logs", "insert into items values (4, 'd')")
+    text = ",".join(f"{domain}-{rest}" for domain, rest in seen.items())
+    run = shop.start(start_mode="specific-offset", start_gtids=GtidSet.from_text(text))
+    run.run_until(lambda: (4, "d") in [row for _, row in run.changes])
+    run.checkpoint()
+    run.kill()
+    shop.run("insert into items values (5, 'e')")
+    run.run_until(lambda: (5, "e") in [row for _, row in run.changes])
+    assert [row[0] for _, row in run.changes] == [2, 4, 5]
+    with pytest.raises(SourceError, match="the set is that of another server"):
+        shop.start(start_mode="specific-offset", start_gtids=GtidSet.from_text("0-1-99999999"))
+
+
 def test_tables_alone(shop):
     shop.run("insert into items select seq, 'n' from seq_1_to_30")
     run = shop.start(start_mode="snapshot")
@@ -537,6 +562,8 @@ def test_a_log_that_was_thrown_away_is_told(shop):
         time.sleep(0.05)
     with pytest.raises(SourceError, match=r"does not hold .* any more, where the job stands .* start the job anew"):
         run._start()
+    with pytest.raises(SourceError, match=r"does not reach back to 'scan.startup.specific-offset.gtid-set'"):
+        shop.start(start_mode="specific-offset", start_gtids=GtidSet())
     state = run._saved[0]
     with pytest.raises(SourceError, match="another server"):
         run.source.create_enumerator(1, type(state)(**{**vars(state), "server": "77"}))

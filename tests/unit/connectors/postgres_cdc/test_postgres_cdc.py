@@ -229,6 +229,17 @@ def test_the_server_is_told_what_checkpoints_hold(full):
     assert confirmed() == before
     run.checkpoint()
     run.run_until(lambda: confirmed() != before)
+    run.close()
+    late = full.start(confirm_delay=1, start_mode="committed-offset")
+    full.run("insert into items values (2, 'b')")
+    late.run_until(lambda: len(late.changes) == 1)
+    before = confirmed()
+    late.checkpoint()
+    for _ in range(50):
+        late.step()
+    assert confirmed() == before
+    late.checkpoint()
+    late.run_until(lambda: confirmed() != before)
 
 
 def test_long_values_that_did_not_change(shop):

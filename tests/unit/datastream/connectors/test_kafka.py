@@ -12,7 +12,7 @@ from funke.common import SimpleStringSchema
 from funke.datastream.connectors import kafka
 from funke.datastream.connectors.base import DeliveryGuarantee
 from funke.engine.connectors.kafka.offsets import Offsets, Partition
-from funke.engine.connectors.kafka.source import Subscription
+from funke.engine.connectors.kafka.subscription import Subscription
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
 
 TEXT = SimpleStringSchema()

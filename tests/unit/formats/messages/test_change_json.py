@@ -239,3 +239,98 @@ def test_what_was_before_is_found_whatever_else_has_its_name():
         assert found == [("-U", *expected, 0), ("+U", "1", "x", "y", 0)]
     message = {"old": [{"note": before["note"]}], "data": [after], "type": "UPDATE"}
     assert decoded(decoder("canal-json", fields), message)[0] == ("-U", "1", "x", before["note"], 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "expected"),
+    [
+        (
+            "debezium-json",
+            {
+                "after": row(1),
+                "op": "c",
+                "ts_ms": 1_500,
+                "source": {"db": "shop", "schema": "public", "table": "items", "ts_ms": 1_000, "snapshot": True},
+            },
+            {
+                "schema": None,
+                "ingestion-timestamp": "1970-01-01 00:00:01.500000+00:00",
+                "source.timestamp": "1970-01-01 00:00:01+00:00",
+                "source.database": "shop",
+                "source.schema": "public",
+                "source.table": "items",
+                "source.properties": "[('db', 'shop'), ('schema', 'public'), ('table', 'items'), ('ts_ms', '1000'), "
+                "('snapshot', 'true')]",
+            },
+        ),
+        (
+            "canal-json",
+            {
+                "data": [row(1)],
+                "type": "INSERT",
+                "database": "shop",
+                "table": "items",
+                "sqlType": {"id": 4},
+                "pkNames": ["id"],
+                "ts": 1_500,
+                "es": 1_000,
+            },
+            {
+                "database": "shop",
+                "table": "items",
+                "sql-type": "[('id', 4)]",
+                "pk-names": "['id']",
+                "ingestion-timestamp": "1970-01-01 00:00:01.500000+00:00",
+                "event-timestamp": "1970-01-01 00:00:01+00:00",
+            },
+        ),
+        (
+            "maxwell-json",
+            {
+                "data": row(1),
+                "type": "insert",
+                "database": "shop",
+                "table": "items",
+                "primary_key_columns": ["id"],
+                "ts": 1_500,
+            },
+            {
+                "database": "shop",
+                "table": "items",
+                "primary-key-columns": "['id']",
+                "ingestion-timestamp": "1970-01-01 00:00:01.500000+00:00",
+            },
+        ),
+        (
+            "ogg-json",
+            {
+                "after": row(1),
+                "op_type": "I",
+                "table": "ITEMS",
+                "primary_keys": ["id"],
+                "op_ts": "2020-05-13 15:40:06.000001",
+                "current_ts": "2020-05-13T15:40:07.000000",
+            },
+            {
+                "table": "ITEMS",
+                "primary-keys": "['id']",
+                "ingestion-timestamp": "2020-05-13 15:40:07+00:00",
+                "event-timestamp": "2020-05-13 15:40:06.000001+00:00",
+            },
+        ),
+    ],
+)
+def test_what_is_told_beside_rows(name, message, expected):
+    made = decoder(name)
+    assert list(made.metadata) == list(expected)
+    told = made.with_metadata(list(expected))
+    assert decoded(told, message) == [("+I", "1", "a", "1.50", *expected.values(), 0)]
+    # In another order, and only some.
+    some = list(expected)[::-2]
+    assert decoded(made.with_metadata(some), message)[0][4:-1] == tuple(expected[key] for key in some)
+
+
+def test_what_is_told_beside_rows_with_a_schema():
+    message = {"schema": {"type": "struct"}, "payload": {"after": row(1), "op": "c", "source": {"table": "items"}}}
+    told = decoder("debezium-json", schema_include="true").with_metadata(["source.table", "schema"])
+    assert decoded(told, message) == [("+I", "1", "a", "1.50", "items", '{"type":"struct"}', 0)]

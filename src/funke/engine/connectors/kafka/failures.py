@@ -83,6 +83,13 @@ def _gone(about: str, servers: str, properties: ClientProperties) -> str:
     )
 
 
+def _not_taken(about: str, servers: str, properties: ClientProperties) -> str:
+    return (
+        f"Kafka at '{servers}' has not taken a record for {about} in time ('delivery.timeout.ms'): it does not exist, "
+        "or its leader is away"
+    )
+
+
 def _timeout_too_long(about: str, servers: str, properties: ClientProperties) -> str:
     return (
         f"Kafka at '{servers}' does not allow transactions of {properties.get('transaction.timeout.ms', '?')} ms; set "
@@ -107,5 +114,6 @@ _SENTENCES: dict[str, Callable[[str, str, ClientProperties], str]] = {
     "CLUSTER_AUTHORIZATION_FAILED": _forbidden("the cluster for writers"),
     "_AUTO_OFFSET_RESET": _gone,
     "OFFSET_OUT_OF_RANGE": _gone,
+    "_MSG_TIMED_OUT": _not_taken,
     "INVALID_TRANSACTION_TIMEOUT": _timeout_too_long,
 }

@@ -100,6 +100,7 @@ class KafkaSplitReader(SplitReader):
         self._commits = {"commitsSucceeded": 0, "commitsFailed": 0}
         self._committed: dict[Partition, int] = {}
         self._ends: dict[Partition, int] = {}
+        self._left_out = 0
         self._next_look = 0.0
         self._source.records.open()
 
@@ -276,7 +277,9 @@ class KafkaSplitReader(SplitReader):
         for state, messages in self._batches(split):
             values = read_all(self._source.records, messages)
             if any(map(_is_none, values)):
+                all_of_them = messages
                 messages = [message for message, value in zip(messages, values) if value is not None]
+                self._count_left_out(all_of_them, messages)
                 values = [value for value in values if value is not None]
             state.batch = messages
             yield values, [message.timestamp()[1] for message in messages]
@@ -288,11 +291,18 @@ class KafkaSplitReader(SplitReader):
     def _columns(self, split: Split) -> Generator[ColumnBatch, None, None]:
         for state, messages in self._batches(split):
             batch, state.batch = self._source.records.read_columns(messages)
+            if state.batch is not messages:
+                self._count_left_out(messages, state.batch)
             # What was read before is a part of the rows of the first message.
             skipped, state.skip = state.skip, 0
             if skipped and messages and messages[0].offset() == state.part.start:
                 batch, state.batch = batch.slice(skipped), state.batch[skipped:]
             yield batch
+
+    def _count_left_out(self, messages: list[Any], kept: list[Any]) -> None:
+        """Records with a value that nothing came of: errors that are ignored."""
+        there = set(map(id, kept))
+        self._left_out += sum(id(message) not in there and message.value() is not None for message in messages)
 
     def _batches(self, split: Split) -> Generator[tuple[_PartitionState, list[Any]], None, None]:
         state = self._states[split.id]
@@ -355,7 +365,7 @@ class KafkaSplitReader(SplitReader):
         if self._consumer is not None and not self._is_waiting:
             # Also when the loop does not fetch, because those behind it have no room.
             self._look_at_ends()
-        figures: dict[str, Any] = dict(self._commits)
+        figures: dict[str, Any] = {**self._commits, "numRecordsInErrors": self._left_out}
         lags = []
         for state in self._states.values():
             where = state.part.partition

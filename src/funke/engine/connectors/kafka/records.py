@@ -108,4 +108,6 @@ def read_all(reader: RecordReader, messages: list[Any]) -> list[Any]:
 def malformed(message: Any, error: Exception) -> SourceError:
     """What to say about a record that cannot be read."""
     where = f"topic '{message.topic()}', partition {message.partition()}, offset {message.offset()}"
+    if message.value() is None:
+        return SourceError(f"a record cannot be read ({where}): it has no value, which a KafkaRecordDeserializer takes")
     return SourceError(f"a record cannot be read ({where}): {type(error).__name__}: {error}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from funke.engine.connectors.kafka.client_properties import ClientProperties
+from funke.engine.connectors.kafka.last_rows import HoldingBack, LastRowsWriter
 from funke.engine.connectors.kafka.producing import RecordProducer, RecordWriter
 from funke.engine.connectors.sink import Committer, Sink, SinkWriter, WriterContext
 from funke.engine.errors import ConfigurationError
@@ -26,6 +27,8 @@ class KafkaSink(Sink):
     records: RecordWriter
     guarantee: Guarantee = "none"
     transactional_id_prefix: str | None = None
+    # For tables: of rows with the same key the last one is enough.
+    holding_back: HoldingBack | None = None
 
     def __post_init__(self) -> None:
         """Refuses what could not be exactly once."""
@@ -46,9 +49,12 @@ class KafkaSink(Sink):
         from funke.engine.connectors.kafka.transactions import StagingWriter, TransactionWriter
 
         self.records.open(context)
+        writer: SinkWriter
         if self.guarantee != "exactly-once":
-            return _PlainWriter(self, context)
-        return StagingWriter(self, context) if context.has_epochs else TransactionWriter(self, context)
+            writer = _PlainWriter(self, context)
+        else:
+            writer = StagingWriter(self, context) if context.has_epochs else TransactionWriter(self, context)
+        return writer if self.holding_back is None else LastRowsWriter(writer, self.holding_back, context)
 
     def create_committer(self) -> Committer | None:
         """What sees to it that transactions are committed."""

@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.kafka.client_properties import ClientProperties, is_true
-from funke.engine.connectors.kafka.offsets import Offsets, Partition
+from funke.engine.connectors.kafka.offsets import Offsets
+from funke.engine.connectors.kafka.subscription import Subscription
 from funke.engine.connectors.source import Source, SplitEnumerator, SplitReader
 
 if TYPE_CHECKING:
     from funke.engine.connectors.kafka.records import RecordReader
     from funke.engine.types.type_information import TypeInformation
 
-__all__ = ["KafkaSource", "Subscription"]
+__all__ = ["KafkaSource"]
 
 _DISCOVERY_MS = 300_000
-
-
-@dataclass(frozen=True)
-class Subscription:
-    """Which partitions are read: those of some topics, of all topics whose name fits, or some by themselves."""
-
-    topics: tuple[str, ...] = ()
-    pattern: str | None = None
-    partitions: tuple[Partition, ...] = ()
-
-    def filter(self) -> Callable[[str], bool]:
-        """Whether a topic is meant by the pattern."""
-        fits = re.compile(self.pattern or "").fullmatch
-        return lambda topic: fits(topic) is not None
 
 
 @dataclass(frozen=True)
@@ -46,6 +31,7 @@ class KafkaSource(Source):
     is_bounded: bool = False
     # A source of tables has its type from the table.
     produced_type: TypeInformation | None = None
+    fixed_parallelism: int | None = None
 
     @property
     def commits_offsets(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import pyarrow as pa
 from funke.engine.connectors.kafka.partitioners import Partitioner
 from funke.engine.connectors.kafka.producing import OutputRecords, RecordWriter
 from funke.engine.connectors.kafka.records import RecordReader, malformed
+from funke.engine.connectors.kafka.subscription import Subscription
 from funke.engine.connectors.sink import WriterContext
+from funke.engine.errors import SinkError
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.form_change import ColumnsToRows, RowsToColumns
 from funke.engine.types.logical.column_types import column_schema
@@ -22,10 +25,12 @@ if TYPE_CHECKING:
     from funke.engine.formats.messages.message_format import DecodedRows, MessageDecoder, MessageEncoder
     from funke.engine.types.logical.row_type import RowField
 
-__all__ = ["TableRecordReader", "TableRecordWriter"]
+__all__ = ["OF_VALUES", "TableRecordReader", "TableRecordWriter"]
 
 _DELETE, _AFTER = RowKind.DELETE.value, RowKind.UPDATE_AFTER.value
 _TAKEN_BACK = (RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value)
+# What keys of metadata begin with that the format of values has.
+OF_VALUES = "value."
 _TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 
 
@@ -39,7 +44,7 @@ class TableRecordReader(RecordReader):
     key: MessageDecoder | None = None
     # A record without a value deletes the row of its key.
     is_upsert: bool = False
-    # Columns behind the physical ones: what Kafka keeps of a record.
+    # Columns behind the physical ones: what Kafka keeps of a record, and what the format of values tells (`value.…`).
     metadata: tuple[tuple[str, RowField], ...] = ()
 
     has_columns = True
@@ -68,8 +73,14 @@ class TableRecordReader(RecordReader):
     def _read(self, messages: list[Any]) -> tuple[ColumnBatch, list[Any]]:
         found = self._upserts(messages) if self.is_upsert else self._decoded(messages)
         columns, kinds, origins = found
-        chosen = messages if len(origins) == len(messages) else [messages[place] for place in origins.tolist()]
-        columns += [_metadata(key, own, chosen) for key, own in self.metadata]
+        # As many rows as messages do not mean one of each: an update is two, and others may be left out.
+        is_one_of_each = np.array_equal(origins, np.arange(len(messages)))
+        chosen = messages if is_one_of_each else [messages[place] for place in origins.tolist()]
+        told = iter(columns[len(self.fields) :])
+        columns = columns[: len(self.fields)]
+        columns += [
+            next(told) if key.startswith(OF_VALUES) else _metadata(key, own, chosen) for key, own in self.metadata
+        ]
         schema = column_schema([each.name for each in self.all_fields], [each.data_type for each in self.all_fields])
         data = pa.RecordBatch.from_arrays(
             [_as(column, kind) for column, kind in zip(columns, schema.types)], schema=schema
@@ -80,7 +91,9 @@ class TableRecordReader(RecordReader):
         rows = self.value.decode([message.value() for message in messages])
         origins = np.asarray(rows.origins)
         keys = self._keys(messages, origins)
-        return self._columns(rows.data, keys), rows.kinds, origins
+        told = sum(key.startswith(OF_VALUES) for key, _ in self.metadata)
+        columns = self._columns(rows.data, keys) + rows.data.columns[rows.data.num_columns - told :]
+        return columns, rows.kinds, origins
 
     def _keys(self, messages: list[Any], origins: Any) -> Any:
         if self.key is None or not any(side == "key" for side, _ in self.places):
@@ -148,7 +161,8 @@ _METADATA: dict[str, Callable[[Any], Any]] = {
 class TableRecordWriter(RecordWriter):
     """Writes a table's rows; key and value have the physical columns at these places."""
 
-    topics: tuple[str, ...]
+    # Where they go: to the only topic, or to one of them, or to one whose name matches, which each row says.
+    topics: Subscription
     fields: tuple[RowField, ...]
     value: MessageEncoder
     value_places: tuple[int, ...]
@@ -159,7 +173,7 @@ class TableRecordWriter(RecordWriter):
     metadata: tuple[str, ...] = ()
     # Without one, the key or chance decides; and who knows how many partitions there are.
     partitioner: Partitioner | None = None
-    partitions: Callable[[], int] | None = None
+    partitions: Callable[[str], int] | None = None
 
     takes_columns = True
 
@@ -167,8 +181,7 @@ class TableRecordWriter(RecordWriter):
         """Prepares what must not travel."""
         self._to_columns = RowsToColumns(context.input_type) if context.input_type is not None else None
         if self.partitioner is not None:
-            assert self.partitions is not None
-            self._numbers = list(range(self.partitions()))
+            self._numbers: dict[str, list[int]] = {}
             self._to_rows = ColumnsToRows(context.input_type)
             self.partitioner.open(context.subtask, context.parallelism)
 
@@ -178,7 +191,7 @@ class TableRecordWriter(RecordWriter):
     def records(self, values: list[Any], timestamps: list[int] | None) -> OutputRecords:
         """Takes rows in the form of columns too."""
         if not values:
-            return OutputRecords(self.topics[0], [])
+            return OutputRecords("", [])
         assert self._to_columns is not None
         return self.records_of(self._to_columns.convert(values, timestamps))
 
@@ -194,23 +207,51 @@ class TableRecordWriter(RecordWriter):
             values = [None if is_gone else value for value, is_gone in zip(values, gone)]
         keys = None if self.key is None else self.key.encode(data.select(self.key_places), None)
         extra = {key: batch.data.column(len(self.fields) + place) for place, key in enumerate(self.metadata)}
+        topics = self.topics.only or self._checked(extra["topic"])
         return OutputRecords(
-            self.topics[0],
+            topics,
             values,
             keys,
-            None if self.partitioner is None else self._chosen(batch, keys, values),
+            None if self.partitioner is None else self._chosen(batch, topics, keys, values),
             _milliseconds(extra["timestamp"]) if "timestamp" in extra else None,
             extra["headers"].to_pylist() if "headers" in extra else None,
         )
 
+    def _checked(self, topics: Any) -> list[str]:
+        """What rows say about where they go, which must be one of the table's topics."""
+        wrong = next((each for each in topics.unique().to_pylist() if not self.topics.has(each)), "")
+        if wrong is None:
+            raise SinkError("a row does not say which topic it goes to: the METADATA column 'topic' is NULL")
+        if wrong:
+            raise SinkError(
+                f"a row goes to the topic '{wrong}', which is not one of the table's: {self.topics.summary}"
+            )
+        found: list[str] = topics.to_pylist()
+        return found
+
     def _chosen(
-        self, batch: ColumnBatch, keys: Sequence[bytes | None] | None, values: Sequence[bytes | None]
+        self,
+        batch: ColumnBatch,
+        topics: str | list[str],
+        keys: Sequence[bytes | None] | None,
+        values: Sequence[bytes | None],
     ) -> list[int]:
         assert self.partitioner is not None
         rows, _ = self._to_rows.convert(batch)
-        choose, topic, numbers = self.partitioner.partition, self.topics[0], self._numbers
-        parts = zip(rows, [None] * len(rows) if keys is None else keys, values)
-        return [choose(row, key, value, topic, numbers) for row, key, value in parts]
+        choose, numbers = self.partitioner.partition, self._partitions_of
+        parts = zip(
+            rows,
+            repeat(None) if keys is None else keys,
+            values,
+            repeat(topics) if isinstance(topics, str) else topics,
+        )
+        return [choose(row, key, value, topic, numbers(topic)) for row, key, value, topic in parts]
+
+    def _partitions_of(self, topic: str) -> list[int]:
+        if topic not in self._numbers:
+            assert self.partitions is not None
+            self._numbers[topic] = list(range(self.partitions(topic)))
+        return self._numbers[topic]
 
 
 def _milliseconds(column: Any) -> list[int]:

@@ -10,12 +10,23 @@ from typing import Any
 from funke.engine.connectors.change_capture.parts import Chunk
 from funke.engine.connectors.jdbc.sql_text import quote, to_format_style
 from funke.engine.connectors.mysql_cdc.fitted_columns import column_fitter
+from funke.engine.connectors.mysql_cdc.gtids import GtidSet
 from funke.engine.connectors.mysql_cdc.log_position import LogPosition
 from funke.engine.connectors.mysql_cdc.part_columns import INTEGERS
 from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings, MySqlColumn, MySqlTable
 from funke.engine.errors import SourceError
 
-__all__ = ["check_log", "check_position", "chunks_of", "columns_of", "end_of_log", "find_tables", "log_files", "rows"]
+__all__ = [
+    "check_log",
+    "check_position",
+    "chunks_of",
+    "columns_of",
+    "end_of_log",
+    "find_tables",
+    "log_files",
+    "made_gtids",
+    "rows",
+]
 
 _TABLES = """
     SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE'
@@ -91,6 +102,12 @@ def check_position(connection: Any, position: LogPosition) -> None:
             "then are lost: start the job anew without its state, so that the tables are read again, and have the "
             "server keep its log longer (binlog_expire_logs_seconds, expire_logs_days)"
         )
+
+
+def made_gtids(connection: Any) -> GtidSet:
+    """The transactions of the server's log, and of those that it had before."""
+    query = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('gtid_binlog_pos', 'gtid_executed')"
+    return GtidSet.from_text(",".join(value for _, value in rows(connection, query)))
 
 
 def find_tables(connection: Any, settings: MySqlCdcSettings) -> list[MySqlTable]:

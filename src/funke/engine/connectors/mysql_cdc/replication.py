@@ -6,13 +6,14 @@ import contextlib
 import struct
 import time
 
+from funke.engine.connectors.mysql_cdc.gtids import HEADS, GtidSet, gtids_before
 from funke.engine.connectors.mysql_cdc.log_events import FORMAT, HEARTBEAT, ROTATE, LogEvent, rotated_to
 from funke.engine.connectors.mysql_cdc.log_position import LogPosition
 from funke.engine.connectors.mysql_cdc.packets import Packets, error_of
 from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings
 from funke.engine.errors import SourceError
 
-__all__ = ["LogStream", "time_of_file"]
+__all__ = ["LogStream", "gtids_before_file", "time_of_file"]
 
 _DUMP = 0x12
 _HEADER = struct.Struct("<IBIIIH")
@@ -139,11 +140,19 @@ def _advice(code: int, told: str, start: LogPosition) -> str:
 
 def time_of_file(settings: MySqlCdcSettings, file: LogPosition) -> int:
     """When a file of the log was begun, in seconds: its first event says so."""
-    stream = LogStream(settings, file)
-    try:
+    with contextlib.closing(LogStream(settings, file)) as stream:
         end = time.monotonic() + _PATIENCE_S
         while file.file not in stream.file_times and time.monotonic() < end:
             stream.take(_PATIENCE_S / 100)
         return stream.file_times[file.file]
-    finally:
-        stream.close()
+
+
+def gtids_before_file(settings: MySqlCdcSettings, file: LogPosition) -> GtidSet:
+    """The transactions that stand before a file of the log: an event at its head says so."""
+    with contextlib.closing(LogStream(settings, file)) as stream:
+        end = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < end:
+            for event in stream.take(_PATIENCE_S / 100):
+                if event.kind in HEADS:
+                    return gtids_before(event)
+        raise SourceError(f"the file {file.file} of the binary log does not say which GTIDs stand before it")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from funke.engine.connectors.jdbc.mysql_database import MySqlDatabase
+    from funke.engine.connectors.mysql_cdc.gtids import GtidSet
     from funke.engine.connectors.mysql_cdc.log_position import LogPosition
     from funke.engine.types.logical.row_type import RowField
 
@@ -87,6 +88,8 @@ class MySqlCdcSettings:
     is_parallel: bool = False
     # What is told beside the columns, behind them.
     metadata: tuple[tuple[str, str], ...] = field(default=())
+    # For specific-offset without a position: transactions that are not read.
+    start_gtids: GtidSet | None = None
 
     def connect(self) -> Any:
         """A connection that commits every statement."""

@@ -21,6 +21,7 @@ from funke.engine.connectors.mysql_cdc import log_events
 from funke.engine.connectors.mysql_cdc.change_rows import ChangeRows, metadata_columns, output_fields
 from funke.engine.connectors.mysql_cdc.consistent_read import begin_consistent_read
 from funke.engine.connectors.mysql_cdc.fitted_columns import column_fitter
+from funke.engine.connectors.mysql_cdc.gtids import GtidSet, gtid_of
 from funke.engine.connectors.mysql_cdc.log_events import LogEvent
 from funke.engine.connectors.mysql_cdc.log_position import LogPosition
 from funke.engine.connectors.mysql_cdc.part_columns import cell_text, selected_column
@@ -31,9 +32,10 @@ from funke.engine.connectors.mysql_cdc.preparation import (
     end_of_log,
     find_tables,
     log_files,
+    made_gtids,
 )
 from funke.engine.connectors.mysql_cdc.questions import ServerQuestions
-from funke.engine.connectors.mysql_cdc.replication import LogStream, time_of_file
+from funke.engine.connectors.mysql_cdc.replication import LogStream, gtids_before_file, time_of_file
 from funke.engine.connectors.mysql_cdc.selected_rows import selected_rows
 from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings
 from funke.engine.connectors.source import Batch, ReadOutcome, Source, Split
@@ -89,6 +91,8 @@ class MySqlEnumerator(ChangeEnumerator):
             check_position(connection, settings.start_position)
             return settings.start_position
         files = [LogPosition(each.file, _FIRST_EVENT) for each in log_files(connection)]
+        if settings.start_gtids is not None:
+            return self._file_with_the_rest_of(settings.start_gtids, files)
         if settings.start_mode == "timestamp":
             # The last file that was begun before; without one, what is wanted may have been thrown away.
             for file in reversed(files):
@@ -99,6 +103,21 @@ class MySqlEnumerator(ChangeEnumerator):
                 f"'{settings.start_time_ms}'; 'earliest-offset' reads all of it"
             )
         return files[0]
+
+    def _file_with_the_rest_of(self, seen: GtidSet, files: list[LogPosition]) -> LogPosition:
+        """The last file before which there is nothing else than what was seen."""
+        if not made_gtids(self._connection).holds(seen):
+            raise SourceError(
+                "'scan.startup.specific-offset.gtid-set' holds transactions that the server has not made, or it keeps "
+                "no GTIDs: the set is that of another server"
+            )
+        for file in reversed(files):
+            if seen.holds(gtids_before_file(self._settings, file)):
+                return file
+        raise SourceError(
+            "the server's binary log does not reach back to 'scan.startup.specific-offset.gtid-set': transactions that "
+            "are not in the set have been thrown away; read the tables again ('initial')"
+        )
 
     def _continued(self, state: CdcState) -> CdcState:
         self._server, self._log_time_s = state.server, state.log_time_s
@@ -155,6 +174,8 @@ class MySqlReader(ChangeReader):
         # Where the transaction began that has not ended yet.
         self._begun: LogPosition | None = None
         self._is_xa = False
+        # Whether the transaction is one of those that need not be read.
+        self._is_known = False
 
     def rest(self, split: Split, records: int) -> Split | None:
         """A part is one record: behind it nothing is left, but where it was read is still to be told."""
@@ -215,6 +236,11 @@ class MySqlReader(ChangeReader):
         """Takes note of an event: where transactions begin and end, what tables are, and their rows."""
         event = log_events.plain_event(event)
         kind = event.kind
+        if self._settings.start_gtids is not None:
+            number = gtid_of(event)
+            self._is_known = self._settings.start_gtids.has(*number) if number is not None else self._is_known
+            if self._is_known and (kind in log_events.ROWS or kind == log_events.TABLE_MAP):
+                return
         if kind in log_events.ROWS:
             if self._is_xa and self._rows.reads(event):
                 raise SourceError(
@@ -228,7 +254,7 @@ class MySqlReader(ChangeReader):
             self._begun, self._is_xa = self._begun or event.start, log_events.is_of_xa(event)
         elif log_events.is_commit(event):
             self._begun, self._is_xa = None, False
-        elif kind == log_events.QUERY:
+        elif kind == log_events.QUERY and not self._is_known:
             self._rows.state(event)
 
     def _opened(self, piece: LogPiece) -> tuple[LogStream, Any]:

@@ -59,6 +59,8 @@ class CdcSettings:
     is_parallel: bool = False
     # What is told beside the columns, behind them.
     metadata: tuple[tuple[str, str], ...] = field(default=())
+    # After how many more checkpoints the server hears of a position.
+    confirm_delay: int = 0
 
     def connect(self) -> Any:
         """A connection that commits every statement, and writes texts as tables are read."""

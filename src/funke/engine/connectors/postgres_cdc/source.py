@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import deque
 from collections.abc import Generator
 from typing import Any
 
@@ -60,8 +61,18 @@ class CdcEnumerator(ChangeEnumerator):
         self._holder: Any = None
         self._held: tuple[str, str] | None = None
         self._told: int | None = None
+        # Positions of complete checkpoints that the server has not heard of yet.
+        self._complete: deque[int] = deque()
         self._piece_at = 0.0
         super().__init__(settings, restored)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        before, waiting = self._confirmed, len(self._snapshots)
+        super().notify_checkpoint_complete(checkpoint_id)
+        if len(self._snapshots) < waiting:
+            self._complete.append(self._confirmed)
+            is_due = len(self._complete) > self._settings.confirm_delay
+            self._confirmed = self._complete.popleft() if is_due else before
 
     def _fresh(self) -> CdcState:
         connection, settings = self._connection, self._settings

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from funke.engine.formats.messages.change_metadata import CANAL, DEBEZIUM, MAXWELL, OGG, ChangeMetadata
 from funke.engine.formats.messages.line_messages import parsed_lines
 from funke.engine.formats.messages.message_format import ALL_KINDS, DecodedRows, MessageDecoder
 from funke.engine.formats.table.json_columns import JsonTableFormat
@@ -24,6 +25,9 @@ from funke.engine.formats.table.table_format import schema_of
 from funke.engine.types.logical.data_types import DataTypes
 from funke.engine.types.logical.row_type import RowField, RowType
 from funke.engine.types.row import RowKind
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.data_type import DataType
 
 __all__ = ["CanalJsonDecoder", "ChangeJsonDecoder", "DebeziumJsonDecoder", "MaxwellJsonDecoder", "OggJsonDecoder"]
 
@@ -51,13 +55,24 @@ class ChangeJsonDecoder(MessageDecoder):
     columns: tuple[RowField, ...]
     ignores_errors: bool = False
     is_iso: bool = False
+    # Keys of what is told beside the rows, behind their columns.
+    told: tuple[str, ...] = ()
     kinds = ALL_KINDS
     # Who writes such messages, for errors.
     writer = ""
+    # What its messages tell beside rows.
+    beside: ClassVar[Mapping[str, ChangeMetadata]] = {}
 
     @property
     def fields(self) -> tuple[RowField, ...]:
-        return self.columns
+        return (*self.columns, *(RowField(key, self.beside[key].type) for key in self.told))
+
+    @property
+    def metadata(self) -> Mapping[str, DataType]:  # type: ignore[override]
+        return {key: each.type for key, each in self.beside.items()}
+
+    def with_metadata(self, keys: Sequence[str]) -> ChangeJsonDecoder:
+        return replace(self, told=tuple(keys))
 
     def selecting(self, indexes: Sequence[int]) -> ChangeJsonDecoder:
         return replace(self, columns=tuple(self.columns[index] for index in indexes))
@@ -68,8 +83,19 @@ class ChangeJsonDecoder(MessageDecoder):
 
     @property
     @abstractmethod
+    def rows(self) -> tuple[RowField, ...]:
+        """What of a message is about rows."""
+
+    @property
     def envelope(self) -> tuple[RowField, ...]:
-        """What of a message is read."""
+        """What of a message is read: what is about rows, and what else is told."""
+        named = {each.name for each in self.rows}
+        sources = {field.name: field for field in (self.beside[key].source for key in self.told)}
+        return (*self.rows, *(field for name, field in sources.items() if name not in named))
+
+    def told_columns(self, envelopes: Any) -> list[Any]:
+        """What is told beside the rows, by message."""
+        return [self.beside[key].column(envelopes.column(self.beside[key].source.name)) for key in self.told]
 
     @abstractmethod
     def changes(self, envelopes: Any, messages: Sequence[bytes]) -> Changes:
@@ -82,9 +108,9 @@ class ChangeJsonDecoder(MessageDecoder):
         except ValueError as error:
             raise ValueError(f"Corrupt {self.writer} JSON message: {error}") from None
         found = self.changes(envelopes, [messages[place] or b"" for place in origins])
-        return self._rows(found, origins, messages)
+        return self._decoded(found, origins, messages, self.told_columns(envelopes))
 
-    def _rows(self, found: Changes, origins: Any, messages: Sequence[bytes | None]) -> DecodedRows:
+    def _decoded(self, found: Changes, origins: Any, messages: Sequence[bytes | None], told: list[Any]) -> DecodedRows:
         kinds = found.kinds.copy()
         self._check(found, kinds, lambda change: messages[origins[found.numbers[change]]] or b"")
         going = np.flatnonzero((kinds == _UPDATE) | (kinds == _DELETE))
@@ -99,9 +125,11 @@ class ChangeJsonDecoder(MessageDecoder):
         keys = np.concatenate([2 * going[is_update], 2 * going[~is_update], 2 * coming + 1])
         order = np.argsort(keys, kind="stable")
         rows = pa.concat_arrays(parts).take(pa.array(order))
-        schema = schema_of(self.columns)
+        numbers = found.numbers[keys[order] // 2]
+        columns = [*rows.flatten(), *(each.take(pa.array(numbers)) for each in told)]
+        schema = schema_of(self.fields)
         data = pa.RecordBatch.from_arrays(
-            [each.cast(kind) for each, kind in zip(rows.flatten(), schema.types)], schema=_nullable(schema)
+            [each.cast(kind) for each, kind in zip(columns, schema.types)], schema=_nullable(schema)
         )
         row_kinds = np.concatenate(
             [
@@ -110,8 +138,7 @@ class ChangeJsonDecoder(MessageDecoder):
                 np.where(kinds[coming] == _INSERT, RowKind.INSERT.value, RowKind.UPDATE_AFTER.value).astype(np.int8),
             ]
         )[order]
-        places = origins[found.numbers[keys[order] // 2]]
-        return DecodedRows(data, row_kinds if row_kinds.any() else None, places)
+        return DecodedRows(data, row_kinds if row_kinds.any() else None, origins[numbers])
 
     def _check(self, found: Changes, kinds: Any, message_of: Any) -> None:
         """Refuses, or leaves out, what is unknown and changes that lack a row."""
@@ -141,15 +168,33 @@ class DebeziumJsonDecoder(ChangeJsonDecoder):
 
     has_schema: bool = False
     writer = "Debezium"
+    beside = DEBEZIUM
+
+    @property
+    def rows(self) -> tuple[RowField, ...]:
+        return (RowField("before", self.row), RowField("after", self.row), RowField("op", DataTypes.STRING()))
 
     @property
     def envelope(self) -> tuple[RowField, ...]:
-        inner = (RowField("before", self.row), RowField("after", self.row), RowField("op", DataTypes.STRING()))
-        return (RowField("payload", RowType(list(inner))),) if self.has_schema else inner
+        inner = super().envelope
+        if not self.has_schema:
+            return inner
+        # The schema stands beside everything else.
+        outer = tuple(each for each in inner if each.name == "schema")
+        return (RowField("payload", RowType([each for each in inner if each not in outer])), *outer)
+
+    def told_columns(self, envelopes: Any) -> list[Any]:
+        return super().told_columns(self._content(envelopes))
+
+    def _content(self, envelopes: Any) -> Any:
+        if not self.has_schema:
+            return envelopes
+        payload = envelopes.column(0)
+        names = [each.name for each in payload.type] + envelopes.schema.names[1:]
+        return pa.RecordBatch.from_arrays([*payload.flatten(), *envelopes.columns[1:]], names)
 
     def changes(self, envelopes: Any, messages: Sequence[bytes]) -> Changes:
-        columns = envelopes.column(0).flatten() if self.has_schema else envelopes.columns
-        before, after, operations = columns
+        before, after, operations = self._content(envelopes).columns[:3]
         kinds = _kinds(operations, {"c": _INSERT, "r": _INSERT, "u": _UPDATE, "d": _DELETE})
         return Changes(kinds, after, before, before, np.arange(len(kinds)))
 
@@ -167,13 +212,14 @@ class OggJsonDecoder(ChangeJsonDecoder):
     """`{"before": …, "after": …, "op_type": "I"}`; truncations are no changes of rows."""
 
     writer = "Ogg"
+    beside = OGG
 
     @property
-    def envelope(self) -> tuple[RowField, ...]:
+    def rows(self) -> tuple[RowField, ...]:
         return (RowField("before", self.row), RowField("after", self.row), RowField("op_type", DataTypes.STRING()))
 
     def changes(self, envelopes: Any, messages: Sequence[bytes]) -> Changes:
-        before, after, operations = envelopes.columns
+        before, after, operations = envelopes.columns[:3]
         kinds = _kinds(operations, {"I": _INSERT, "U": _UPDATE, "D": _DELETE, "T": _NOTHING})
         return Changes(kinds, after, before, before, np.arange(len(kinds)))
 
@@ -183,13 +229,14 @@ class MaxwellJsonDecoder(ChangeJsonDecoder):
     """`{"data": …, "old": …, "type": "insert"}`; `old` holds what has changed only."""
 
     writer = "Maxwell"
+    beside = MAXWELL
 
     @property
-    def envelope(self) -> tuple[RowField, ...]:
+    def rows(self) -> tuple[RowField, ...]:
         return (RowField("data", self.row), RowField("old", self.row), RowField("type", DataTypes.STRING()))
 
     def changes(self, envelopes: Any, messages: Sequence[bytes]) -> Changes:
-        data, old, operations = envelopes.columns
+        data, old, operations = envelopes.columns[:3]
         kinds = _kinds(operations, {"insert": _INSERT, "update": _UPDATE, "delete": _DELETE})
         numbers = np.arange(len(kinds))
         return Changes(kinds, data, _completed(old, data, kinds, numbers, messages), data, numbers)
@@ -203,16 +250,17 @@ class CanalJsonDecoder(ChangeJsonDecoder):
     database: str | None = None
     table: str | None = None
     writer = "Canal"
+    beside = CANAL
 
     @property
-    def envelope(self) -> tuple[RowField, ...]:
+    def rows(self) -> tuple[RowField, ...]:
         rows = DataTypes.ARRAY(self.row)
         text = DataTypes.STRING()
         names = (RowField("database", text), RowField("table", text))
         return (RowField("data", rows), RowField("old", rows), RowField("type", text), *names)
 
     def changes(self, envelopes: Any, messages: Sequence[bytes]) -> Changes:
-        data, old, operations, database, table = envelopes.columns
+        data, old, operations, database, table = envelopes.columns[:5]
         known = {"INSERT": _INSERT, "UPDATE": _UPDATE, "DELETE": _DELETE, "CREATE": _NOTHING}
         kinds = _kinds(operations, known)
         kinds[~(_matching(database, self.database) & _matching(table, self.table))] = _NOTHING

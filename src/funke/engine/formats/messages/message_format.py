@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
+    from funke.engine.types.logical.data_type import DataType
     from funke.engine.types.logical.row_type import RowField
 
 __all__ = ["ALL_KINDS", "INSERTS", "DecodedRows", "MessageDecoder", "MessageEncoder"]
@@ -32,6 +33,8 @@ class MessageDecoder(ABC):
 
     # The kinds of changes that its rows may be.
     kinds: frozenset[RowKind] = INSERTS
+    # What messages tell beside their rows, for METADATA columns: key -> type.
+    metadata: Mapping[str, DataType] = {}
 
     @property
     @abstractmethod
@@ -41,6 +44,10 @@ class MessageDecoder(ABC):
     @abstractmethod
     def selecting(self, indexes: Sequence[int]) -> MessageDecoder:
         """Return the decoder that gives only some of these columns, in this order."""
+
+    def with_metadata(self, keys: Sequence[str]) -> MessageDecoder:
+        """Return the decoder whose rows have metadata behind their columns."""
+        raise NotImplementedError
 
     @abstractmethod
     def decode(self, messages: Sequence[bytes | None]) -> DecodedRows:

@@ -16,7 +16,7 @@ from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
 from funke.engine.sql.connectors.table_sink import ALL_CHANGES
 from funke.engine.sql.connectors.table_source import INSERTS, SourceTaker, TableSource
-from funke.engine.sql.operators.batch_elements import unpack_batches
+from funke.engine.sql.operators.batch_elements import unpack_batches, unpack_inserts
 from funke.engine.sql.stream_types import row_type_of
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from funke.engine.types.row import RowKind
 
 __all__ = [
+    "APPEND_ONLY",
     "CHUNK",
     "CHUNK_KEY",
     "HEARTBEAT",
@@ -35,6 +36,7 @@ __all__ = [
     "ChangeTableSource",
     "check_shared",
     "has_checkpoints",
+    "refused",
 ]
 
 HOST = TableOption("hostname", description="The host of the server.")
@@ -57,12 +59,19 @@ SKIPPED = TableOption(
     "debezium.skipped.operations",
     description="'t' goes on when a table is truncated, whose rows stay in the results; without it that is an error.",
 )
+APPEND_ONLY = TableOption(
+    "scan.read-changelog-as-append-only.enabled",
+    "Boolean",
+    "false",
+    "All changes come as inserts; what they are, the METADATA column `row_kind` says.",
+)
 NO_EFFECT = tuple(
     TableOption(key, kind, default, "Has no effect here.")
     for key, kind, default in (
         ("scan.incremental.snapshot.enabled", "Boolean", "true"),
         ("scan.incremental.snapshot.backfill.skip", "Boolean", "false"),
         ("scan.incremental.close-idle-reader.enabled", "Boolean", "false"),
+        ("scan.incremental.snapshot.unbounded-chunk-first.enabled", "Boolean", "false"),
         ("scan.snapshot.fetch.size", "Integer", "1024"),
         ("chunk-meta.group.size", "Integer", "1000"),
         ("chunk-key.even-distribution.factor.upper-bound", "Double", "1000.0"),
@@ -73,8 +82,16 @@ NO_EFFECT = tuple(
 )
 
 
-def check_shared(values: OptionValues, patterns: Iterable[TableOption]) -> None:
-    """Refuses values that make no sense, whichever the database is."""
+def refused(key: str, why: str, kind: str = "Boolean", default: str = "false") -> TableOption:
+    """An option that is known, and may only have its default."""
+    return TableOption(key, kind, default, f"Only {default}: {why}.")
+
+
+def check_shared(values: OptionValues, patterns: Iterable[TableOption], refused: Iterable[TableOption]) -> None:
+    """Refuses values that make no sense, whichever the database is, and those of options that may not be set."""
+    for option in refused:
+        if values[option]:
+            raise UnsupportedFeatureError(f"'{option.key}' = '{values.texts[option.key]}'", option.description)
     if values[CHUNK] < 2:
         raise ValidationException(f"The value of '{CHUNK.key}' must be larger than 1, but is {values[CHUNK]}.")
     if values[SKIPPED] not in (None, "t", "none"):
@@ -96,6 +113,8 @@ class ChangeTableSource(TableSource):
     """Rows and changes of tables."""
 
     settings: Any
+    # Whether changes come as inserts.
+    is_append_only: bool = False
 
     @property
     @abstractmethod
@@ -107,7 +126,7 @@ class ChangeTableSource(TableSource):
 
     @property
     def kinds(self) -> frozenset[RowKind]:  # type: ignore[override]
-        return INSERTS if self.is_bounded else ALL_CHANGES
+        return INSERTS if self.is_bounded or self.is_append_only else ALL_CHANGES
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -123,5 +142,6 @@ class ChangeTableSource(TableSource):
     def stream(self, env: SourceTaker, columns: Sequence[Column]) -> Any:
         """A record of the source is a batch of rows: its parts are read as a whole, or not at all."""
         batches = env._add_source(self.create_source(), f"{self.summary} Source", None)
-        unpacked = batches._transform(CustomOperator(unpack_batches), self.summary, row_type_of(columns))
+        unpack = unpack_inserts if self.is_append_only else unpack_batches
+        unpacked = batches._transform(CustomOperator(unpack), self.summary, row_type_of(columns))
         return batches._keeping_parallelism(unpacked)

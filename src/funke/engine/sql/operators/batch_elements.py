@@ -7,12 +7,17 @@ from typing import Any
 from funke.engine.operators.operator import Operator, TaskInfo
 from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["pack_batches", "unpack_batches"]
+__all__ = ["pack_batches", "unpack_batches", "unpack_inserts"]
 
 
 def unpack_batches(task: TaskInfo) -> Operator:
     """Return the operator whose elements are batches, and whose results are their rows."""
     return _UnpackOperator()
+
+
+def unpack_inserts(task: TaskInfo) -> Operator:
+    """The same, whose results are inserts whatever the rows are."""
+    return _UnpackInsertsOperator()
 
 
 def pack_batches(task: TaskInfo) -> Operator:
@@ -25,6 +30,11 @@ class _UnpackOperator(Operator):
         for batch in values:
             self.records_in += len(batch)
             self.output.emit_columns(batch)
+
+
+class _UnpackInsertsOperator(_UnpackOperator):
+    def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
+        super().process_batch([ColumnBatch(batch.data, batch.timestamps) for batch in values], timestamps)
 
 
 class _PackOperator(Operator):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from funke.datastream.connectors.mysql_cdc import MySqlSource, StartupOptions
+from funke.engine.connectors.mysql_cdc.gtids import GtidSet
 from funke.engine.connectors.mysql_cdc.log_position import LogPosition
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
@@ -39,6 +40,9 @@ def test_where_to_start_and_who_reads():
     place = "'scan.startup.specific-offset.file' = 'log.000003', 'scan.startup.specific-offset.pos' = '77'"
     settings = source_of(table(f"'scan.startup.mode' = 'specific-offset', {place}, 'server-id' = '5500-5504'")).settings
     assert (settings.start_position, settings.server_id) == (LogPosition("log.000003", 77), 5500)
+    seen = "'scan.startup.mode' = 'specific-offset', 'scan.startup.specific-offset.gtid-set' = '0-1-5'"
+    settings = source_of(table(seen)).settings
+    assert (settings.start_position, settings.start_gtids) == (None, GtidSet.from_text("0-1-5"))
     timed = source_of(table("'scan.startup.mode' = 'timestamp', 'scan.startup.timestamp-millis' = '5'")).settings
     assert (timed.start_mode, timed.start_time_ms) == ("timestamp", 5)
 
@@ -64,7 +68,10 @@ def test_metadata_stands_behind_the_columns():
         ("'scan.startup.mode' = 'timestamp'", "needs 'scan.startup.timestamp-millis'"),
         ("'scan.incremental.snapshot.chunk.size' = '1'", "must be larger than 1"),
         ("'debezium.something' = '1'", "Unsupported options found for 'mysql-cdc'"),
-        ("'scan.startup.specific-offset.gtid-set' = '1'", "Unsupported options found for 'mysql-cdc'"),
+        (
+            "'scan.startup.mode' = 'specific-offset', 'scan.startup.specific-offset.gtid-set' = '1'",
+            "'1' is no set of GTIDs",
+        ),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, told):
@@ -73,9 +80,17 @@ def test_options_that_make_no_sense_are_refused(options, told):
     assert "hush" not in str(refused.value)
 
 
-def test_operations_that_cannot_be_skipped_are_refused():
-    with pytest.raises(UnsupportedFeatureError, match="it may be 't' or 'none'"):
-        source_of(table("'debezium.skipped.operations' = 'd'"))
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("'debezium.skipped.operations' = 'd'", "it may be 't' or 'none'"),
+        ("'scan.newly-added-table.enabled' = 'true'", "settled when the job starts"),
+        ("'scan.startup.specific-offset.skip-rows' = '3'", "begins with a whole transaction"),
+    ],
+)
+def test_what_is_not_there_is_refused(options, told):
+    with pytest.raises(UnsupportedFeatureError, match=told):
+        source_of(table(options))
 
 
 def test_a_builder_for_streams_says_what_is_missing():
@@ -83,6 +98,7 @@ def test_a_builder_for_streams_says_what_is_missing():
     with pytest.raises(ConfigurationError, match=r"needs row_type\(\), database_list\(\), username\(\)"):
         builder.build()
     kind = DataTypes.ROW([DataTypes.FIELD("id", DataTypes.BIGINT())])
+    assert StartupOptions.specific_offset("0-1-5").gtids == GtidSet.from_text("0-1-5")
     started = StartupOptions.specific_offset("log.000003", 4)
     source = builder.database_list("shop").username("me").row_type(kind).startup_options(started).build()
     settings = source.engine_source._settings

@@ -33,6 +33,9 @@ def test_options_have_flinks_defaults():
     assert source_of(table("'heartbeat.interval.ms' = '500'")).settings.heartbeat_ms == 500
     bounded = source_of(table("'scan.startup.mode' = 'snapshot'"))
     assert bounded.is_bounded and bounded.kinds == INSERTS
+    appended = "'scan.read-changelog-as-append-only.enabled' = 'true', 'changelog-mode' = 'upsert'"
+    assert source_of(table(appended)).kinds == INSERTS
+    assert source_of(table("'scan.lsn-commit.checkpoints-num-delay' = '3'")).settings.confirm_delay == 3
 
 
 def test_metadata_stands_behind_the_columns():
@@ -62,6 +65,8 @@ def test_what_is_not_there_is_refused():
         source_of(table("'decoding.plugin.name' = 'wal2json'"))
     with pytest.raises(ValidationException, match="Primary key must be present when upsert mode is selected"):
         source_of(table("'changelog-mode' = 'upsert'", "id INT"))
+    with pytest.raises(UnsupportedFeatureError, match="partitioned tables are not read"):
+        source_of(table("'scan.include-partitioned-tables.enabled' = 'true'"))
 
 
 def test_upserts_are_for_tables_with_a_key():

@@ -67,7 +67,7 @@ class DebeziumJsonFactory(_ChangeJsonFactory):
     text = DEBEZIUM
 
     def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> DebeziumJsonDecoder:
-        return DebeziumJsonDecoder(fields, ignores_errors(values), is_iso(values), values[_SCHEMA])
+        return DebeziumJsonDecoder(fields, ignores_errors(values), is_iso(values), has_schema=values[_SCHEMA])
 
     def create_encoder(self, fields: tuple[RowField, ...], values: OptionValues) -> ChangeJsonEncoder:
         if values[_SCHEMA]:
@@ -84,8 +84,8 @@ class CanalJsonFactory(_ChangeJsonFactory):
     text = CANAL
 
     def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> CanalJsonDecoder:
-        patterns = [_pattern(values, option) for option in (_DATABASE, _TABLE)]
-        return CanalJsonDecoder(fields, ignores_errors(values), is_iso(values), *patterns)
+        database, table = (_pattern(values, option) for option in (_DATABASE, _TABLE))
+        return CanalJsonDecoder(fields, ignores_errors(values), is_iso(values), database=database, table=table)
 
 
 class MaxwellJsonFactory(_ChangeJsonFactory):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from funke.engine.connectors.kafka.last_rows import HoldingBack
 from funke.engine.connectors.kafka.offsets import Offsets
 from funke.engine.connectors.kafka.partitioners import FixedPartitioner, Partitioner, find_partitioner
 from funke.engine.connectors.kafka.source import KafkaSource
@@ -30,15 +32,17 @@ _SCAN = (
     options.STOP_OFFSETS,
     options.STOP_TIME,
     options.DISCOVERY,
+    options.SCAN_PARALLELISM,
 )
-_SINK = (options.GUARANTEE, options.TRANSACTIONS, SINK_PARALLELISM)
+_SINK = (options.GUARANTEE, options.TRANSACTIONS, options.NAMING, SINK_PARALLELISM)
 
 
 class KafkaFactory(TableFactory):
     identifier = "kafka"
     purpose = (
         "Records of topics in Kafka; 'properties.…' are those of Kafka's clients. METADATA columns: topic, partition, "
-        "headers, leader-epoch, offset, timestamp, timestamp-type; headers and timestamp can be written."
+        "headers, leader-epoch, offset, timestamp, timestamp-type; headers and timestamp can be written, and topic if "
+        "the table has several. What formats of changes tell beside rows is read as 'value.…': value.source.table …"
     )
     reads = writes = True
     required_options = (options.SERVERS,)
@@ -108,14 +112,17 @@ class UpsertKafkaFactory(TableFactory):
         "Options and METADATA columns as those of kafka."
     )
     reads = writes = True
-    required_options = (options.SERVERS, options.TOPIC, options.KEY_FORMAT, options.VALUE_FORMAT)
+    required_options = (options.SERVERS, options.KEY_FORMAT, options.VALUE_FORMAT)
     optional_options = (
+        options.TOPIC,
+        options.PATTERN,
         options.KEY_PREFIX,
         options.INCLUDE,
         options.STOP,
         options.STOP_OFFSETS,
         options.STOP_TIME,
         options.DISCOVERY,
+        options.SCAN_PARALLELISM,
         *_SINK,
         options.BUFFER_ROWS,
         options.BUFFER_TIME,
@@ -138,7 +145,7 @@ class UpsertKafkaFactory(TableFactory):
         records = _writer(values, self._columns(context))
         _require_inserts(records.value)
         records.is_upsert = True
-        return _sink(values, records)
+        return replace(_sink(values, records), holding_back=_holding_back(values, records.key_places))
 
     def _columns(self, context: TableContext) -> KeyColumns:
         values = context.values
@@ -209,16 +216,11 @@ def _source(values: OptionValues, records: TableRecordReader, is_upsert: bool = 
         Offsets("earliest") if is_upsert else options.starting(values, wanted.topics),
         stopping,
         is_bounded=stopping is not None,
+        fixed_parallelism=values[options.SCAN_PARALLELISM],
     )
 
 
 def _writer(values: OptionValues, columns: KeyColumns) -> TableRecordWriter:
-    topics = values[options.TOPIC]
-    if options.PATTERN in values or not topics or len(topics) != 1:
-        raise ValidationException(
-            "Flink Kafka sink currently only supports single topic, but got 'topic': "
-            f"{topics}, 'topic-pattern': {values.texts.get('topic-pattern')}."
-        )
     name, space = _value_format(values)
     with caused_by(f"Error creating sink format '{name}' in option space '{space}.'."):
         value = find_file_format(name).create_encoder(columns.value_fields, values.behind(space))
@@ -226,7 +228,7 @@ def _writer(values: OptionValues, columns: KeyColumns) -> TableRecordWriter:
     if key is not None:
         with caused_by(f"Error creating sink format '{key}' in option space 'key.{key}.'."):
             encoder = find_file_format(key).create_encoder(columns.key_fields, values.behind(f"key.{key}"))
-    return TableRecordWriter(tuple(topics), columns.fields, value, columns.value, encoder, columns.key)
+    return TableRecordWriter(options.subscription(values), columns.fields, value, columns.value, encoder, columns.key)
 
 
 def _partitioner(name: str) -> Partitioner | None:
@@ -243,6 +245,11 @@ def _partitioner(name: str) -> Partitioner | None:
             "target_topic, partitions)."
         )
     return found
+
+
+def _holding_back(values: OptionValues, key: tuple[int, ...]) -> HoldingBack | None:
+    rows, interval_ms = values[options.BUFFER_ROWS], values[options.BUFFER_TIME].to_millis()
+    return HoldingBack(rows, interval_ms, key) if rows > 0 and interval_ms > 0 else None
 
 
 def _sink(values: OptionValues, records: TableRecordWriter) -> KafkaTableSink:

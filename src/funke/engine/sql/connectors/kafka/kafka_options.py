@@ -8,7 +8,7 @@ from typing import Any
 
 from funke.engine.connectors.kafka.client_properties import ClientProperties
 from funke.engine.connectors.kafka.offsets import Offsets, Partition
-from funke.engine.connectors.kafka.source import Subscription
+from funke.engine.connectors.kafka.subscription import Subscription
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.connectors.formats.file_formats import find_file_format
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
@@ -17,8 +17,18 @@ _LOG = logging.getLogger(__name__)
 PREFIX = "properties."
 
 SERVERS = TableOption("properties.bootstrap.servers", description="Where Kafka is: host:port, several with commas.")
-TOPIC = TableOption("topic", "List<String>", None, "The topic, or topics with semicolons between them.")
-PATTERN = TableOption("topic-pattern", description="Topics whose whole names match the pattern; for reading.")
+TOPIC = TableOption(
+    "topic",
+    "List<String>",
+    None,
+    "The topic, or topics with semicolons between them; which of several a row is written to, the METADATA column "
+    "`topic` says.",
+)
+PATTERN = TableOption(
+    "topic-pattern",
+    description="Topics whose whole names match the pattern; which one a row is written to, the METADATA column "
+    "`topic` says.",
+)
 GROUP = TableOption("properties.group.id", description="The group of the readers, for offsets that are committed.")
 FORMAT = TableOption("format", description="The format of values; its options follow as 'json.…' and so on.")
 VALUE_FORMAT = TableOption(
@@ -61,6 +71,9 @@ STOP_TIME = TableOption("scan.bounded.timestamp-millis", "Long", None, "As for t
 DISCOVERY = TableOption(
     "scan.topic-partition-discovery.interval", "Duration", "5 min", "How often to look for new partitions; 0 for never."
 )
+SCAN_PARALLELISM = TableOption(
+    "scan.parallelism", "Integer", None, "How many subtasks read; as many as the job has by default."
+)
 GUARANTEE = TableOption(
     "sink.delivery-guarantee",
     "Enum",
@@ -72,6 +85,13 @@ GUARANTEE = TableOption(
 TRANSACTIONS = TableOption(
     "sink.transactional-id-prefix", description="What the names of transactions begin with; no other sink may have it."
 )
+NAMING = TableOption(
+    "sink.transaction-naming-strategy",
+    "Enum",
+    "default",
+    "How Flink names transactions; has no effect: writers use the same few names again and again.",
+    ("default", "incrementing", "pooling"),
+)
 PARTITIONER = TableOption(
     "sink.partitioner",
     default="default",
@@ -80,9 +100,15 @@ PARTITIONER = TableOption(
     "partition(record, key, value, target_topic, partitions).",
 )
 BUFFER_ROWS = TableOption(
-    "sink.buffer-flush.max-rows", "Integer", "0", "The client gathers records by itself; no effect."
+    "sink.buffer-flush.max-rows",
+    "Integer",
+    "0",
+    "So many rows are held back at most, and of those with the same key the last one is written; needs the interval, "
+    "too.",
 )
-BUFFER_TIME = TableOption("sink.buffer-flush.interval", "Duration", "0 s", "The same; no effect.")
+BUFFER_TIME = TableOption(
+    "sink.buffer-flush.interval", "Duration", "0 s", "So long rows are held back; 0 of either for not at all."
+)
 
 
 def subscription(values: OptionValues) -> Subscription:

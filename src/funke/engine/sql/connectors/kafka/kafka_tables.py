@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.kafka.client_properties import ClientProperties
+from funke.engine.connectors.kafka.last_rows import HoldingBack
 from funke.engine.connectors.kafka.offsets import OffsetsAsker
 from funke.engine.connectors.kafka.sink import Guarantee, KafkaSink
 from funke.engine.connectors.kafka.source import KafkaSource
-from funke.engine.connectors.kafka.table_records import TableRecordReader, TableRecordWriter
+from funke.engine.connectors.kafka.table_records import OF_VALUES, TableRecordReader, TableRecordWriter
+from funke.engine.flink_exceptions import ValidationException
 from funke.engine.operators.functions.process_functions import KeyedProcessFunction
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.connectors.table_sink import ALL_CHANGES, UPSERTS, TableSink
@@ -73,11 +75,15 @@ class KafkaTableSource(TableSource):
 
     @property
     def metadata(self) -> Mapping[str, DataType]:
-        return _READABLE
+        of_values = self.records.value.metadata.items()
+        return {**_READABLE, **{f"{OF_VALUES}{key}": kind for key, kind in of_values}}
 
     def with_metadata(self, columns: Sequence[tuple[str, str]]) -> KafkaTableSource:
-        fields = tuple((key, RowField(name, _READABLE[key])) for key, name in columns)
-        return replace(self, records=replace(self.records, metadata=fields))
+        known, records = self.metadata, self.records
+        fields = tuple((key, RowField(name, known[key])) for key, name in columns)
+        told = [key.removeprefix(OF_VALUES) for key, _ in columns if key.startswith(OF_VALUES)]
+        value = records.value.with_metadata(told) if told else records.value
+        return replace(self, records=replace(records, value=value, metadata=fields))
 
     def stream(self, env: SourceTaker, columns: Sequence[Column]) -> Any:
         """Records of upserts become changes: somebody remembers the row of each key."""
@@ -127,21 +133,21 @@ class _PartitionCount:
     """Asks how many partitions a topic has."""
 
     properties: ClientProperties
-    topic: str
 
-    def __call__(self) -> int:
-        return len(OffsetsAsker(self.properties).partitions_of_topics([self.topic]))
+    def __call__(self, topic: str) -> int:
+        return len(OffsetsAsker(self.properties).partitions_of_topics([topic]))
 
 
 @dataclass(frozen=True)
 class KafkaTableSink(TableSink):
-    """Rows into a topic."""
+    """Rows into a topic, or into the one that each of them names."""
 
     properties: ClientProperties
     records: TableRecordWriter
     guarantee: Guarantee = "at-least-once"
     transactional_id_prefix: str | None = None
     parallelism: int | None = None
+    holding_back: HoldingBack | None = None
 
     @property
     def summary(self) -> str:
@@ -151,13 +157,18 @@ class KafkaTableSink(TableSink):
         return UPSERTS if self.records.is_upsert else self.records.value.kinds
 
     def create_sink(self, columns: Sequence[Column], upsert_key: Sequence[int] = ()) -> Sink:
-        count = _PartitionCount(self.properties, self.records.topics[0])
-        records = replace(self.records, partitions=count if self.records.partitioner is not None else None)
-        return KafkaSink(self.properties, records, self.guarantee, self.transactional_id_prefix)
+        if self.records.topics.only is None and "topic" not in self.records.metadata:
+            raise ValidationException(
+                f"Rows must say which of the table's topics they go to ({self.records.topics.summary}): declare a "
+                "column `topic` STRING METADATA."
+            )
+        count = None if self.records.partitioner is None else _PartitionCount(self.properties)
+        records = replace(self.records, partitions=count)
+        return KafkaSink(self.properties, records, self.guarantee, self.transactional_id_prefix, self.holding_back)
 
     @property
     def metadata(self) -> Mapping[str, DataType]:
-        return _WRITABLE
+        return _WRITABLE if self.records.topics.only else {"topic": _TEXT, **_WRITABLE}
 
     def with_metadata(self, keys: Sequence[str]) -> KafkaTableSink:
         return replace(self, records=replace(self.records, metadata=tuple(keys)))

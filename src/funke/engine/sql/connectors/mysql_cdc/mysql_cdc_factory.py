@@ -12,12 +12,14 @@ from zoneinfo import ZoneInfo
 from funke.engine.connectors.jdbc.jdbc_url import mysql_parameters
 from funke.engine.connectors.jdbc.mysql_database import MySqlDatabase
 from funke.engine.connectors.mysql_cdc.change_rows import METADATA, output_fields
+from funke.engine.connectors.mysql_cdc.gtids import GtidSet
 from funke.engine.connectors.mysql_cdc.log_position import LogPosition
 from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings
 from funke.engine.connectors.mysql_cdc.source import MySqlCdcSource
 from funke.engine.errors import SourceError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.connectors.change_tables import (
+    APPEND_ONLY,
     CHUNK,
     CHUNK_KEY,
     HEARTBEAT,
@@ -29,6 +31,7 @@ from funke.engine.sql.connectors.change_tables import (
     ChangeTableSource,
     check_shared,
     has_checkpoints,
+    refused,
 )
 from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
@@ -71,6 +74,19 @@ _FILE = TableOption(
     "scan.startup.specific-offset.file", description="The file of the log that 'specific-offset' means."
 )
 _POS = TableOption("scan.startup.specific-offset.pos", "Long", None, "The place in this file.")
+_GTIDS = TableOption(
+    "scan.startup.specific-offset.gtid-set",
+    description="In place of both: all transactions of the log are read but those of this set, as '0-1-100' or "
+    "'uuid:1-100'.",
+)
+_REFUSED = (
+    refused("scan.newly-added-table.enabled", "which tables are read is settled when the job starts"),
+    refused("scan.parse.online.schema.changes.enabled", "tables that tools for changing schemas make are not followed"),
+    refused("use.legacy.json.format", "JSON is the text that the server shows"),
+    refused("scan.startup.specific-offset.skip-events", "reading begins with a whole transaction", "Long", "0"),
+    refused("scan.startup.specific-offset.skip-rows", "reading begins with a whole transaction", "Long", "0"),
+)
+_STREAMED = TableOption("debezium.min.row.count.to.stream.result", "Integer", "1000", "Has no effect here.")
 _TIME = TableOption("scan.startup.timestamp-millis", "Long", None, "The time that 'timestamp' means.")
 # Parameters of Java's driver: sslMode, useSSL and what else its URLs may hold here.
 _PROPERTIES = "jdbc.properties"
@@ -94,18 +110,22 @@ class MySqlCdcFactory(TableFactory):
         _START,
         _FILE,
         _POS,
+        _GTIDS,
         _TIME,
         CHUNK,
         CHUNK_KEY,
         HEARTBEAT,
         TIMEOUT,
         SKIPPED,
+        APPEND_ONLY,
+        _STREAMED,
         *NO_EFFECT,
+        *_REFUSED,
     )
 
     def create_source(self, context: TableContext) -> MySqlCdcTableSource:
         values = context.values
-        check_shared(values, (_DATABASE, _TABLE))
+        check_shared(values, (_DATABASE, _TABLE), _REFUSED)
         database = MySqlDatabase(
             {
                 "host": values[HOST],
@@ -131,8 +151,9 @@ class MySqlCdcFactory(TableFactory):
             values[HEARTBEAT].to_millis(),
             values[SKIPPED] == "t",
             has_checkpoints(context.configuration),
+            start_gtids=_gtids(values),
         )
-        return MySqlCdcTableSource(settings)
+        return MySqlCdcTableSource(settings, values[APPEND_ONLY])
 
 
 def _server_id(text: str | None) -> int:
@@ -154,12 +175,21 @@ def _zone(name: str) -> str:
 
 
 def _position(values: OptionValues) -> LogPosition | None:
-    if values[_START] != "specific-offset":
+    if values[_START] != "specific-offset" or values[_GTIDS] is not None:
         return None
     if values[_FILE] is None or values[_POS] is None:
-        raise ValidationException(f"'specific-offset' needs '{_FILE.key}' and '{_POS.key}'.")
+        raise ValidationException(f"'specific-offset' needs '{_FILE.key}' and '{_POS.key}', or '{_GTIDS.key}'.")
     try:
         return LogPosition.of(values[_FILE], values[_POS])
+    except SourceError as error:
+        raise ValidationException(str(error)) from None
+
+
+def _gtids(values: OptionValues) -> GtidSet | None:
+    if values[_START] != "specific-offset" or values[_GTIDS] is None:
+        return None
+    try:
+        return GtidSet.from_text(values[_GTIDS])
     except SourceError as error:
         raise ValidationException(str(error)) from None
 

@@ -14,6 +14,7 @@ from funke.engine.connectors.postgres_cdc.source import PostgresCdcSource
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.connectors.change_tables import (
+    APPEND_ONLY,
     CHUNK,
     CHUNK_KEY,
     HEARTBEAT,
@@ -25,10 +26,11 @@ from funke.engine.sql.connectors.change_tables import (
     ChangeTableSource,
     check_shared,
     has_checkpoints,
+    refused,
 )
 from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
-from funke.engine.sql.connectors.table_sink import UPSERTS
+from funke.engine.sql.connectors.table_sink import ALL_CHANGES, UPSERTS
 from funke.engine.types.logical.row_type import RowField
 
 if TYPE_CHECKING:
@@ -73,6 +75,19 @@ _AUTOCREATE = TableOption(
     ("filtered", "disabled"),
 )
 
+_DELAY = TableOption(
+    "scan.lsn-commit.checkpoints-num-delay",
+    "Integer",
+    "0",
+    "So many checkpoints later the server hears of a position: it keeps its log for those that are restored by hand.",
+)
+_IDS = TableOption("table-id.include-database", "Boolean", "false", "Has no effect here.")
+_REFUSED = (
+    refused("scan.newly-added-table.enabled", "which tables are read is settled when the job starts"),
+    refused("scan.include-partitioned-tables.enabled", "partitioned tables are not read"),
+    refused("debezium.slot.drop.on.stop", "the slot stays: drop it with pg_drop_replication_slot"),
+)
+
 
 class PostgresCdcFactory(TableFactory):
     identifier = "postgres-cdc"
@@ -94,7 +109,11 @@ class PostgresCdcFactory(TableFactory):
         _PUBLICATION,
         _AUTOCREATE,
         SKIPPED,
+        APPEND_ONLY,
+        _DELAY,
+        _IDS,
         *NO_EFFECT,
+        *_REFUSED,
     )
 
     def create_source(self, context: TableContext) -> PostgresCdcTableSource:
@@ -125,8 +144,9 @@ class PostgresCdcFactory(TableFactory):
             values[HEARTBEAT].to_millis(),
             values[SKIPPED] == "t",
             has_checkpoints(context.configuration),
+            confirm_delay=values[_DELAY],
         )
-        return PostgresCdcTableSource(settings)
+        return PostgresCdcTableSource(settings, values[APPEND_ONLY])
 
 
 def _check(values: OptionValues, primary_key: Sequence[str]) -> None:
@@ -138,7 +158,9 @@ def _check(values: OptionValues, primary_key: Sequence[str]) -> None:
         )
     if values[_MODE] == "upsert" and not primary_key:
         raise ValidationException("Primary key must be present when upsert mode is selected.")
-    check_shared(values, (_SCHEMA, _TABLE))
+    if values[_DELAY] < 0:
+        raise ValidationException(f"The value of '{_DELAY.key}' must not be negative, but is {values[_DELAY]}.")
+    check_shared(values, (_SCHEMA, _TABLE), _REFUSED)
 
 
 @dataclass(frozen=True)
@@ -151,7 +173,8 @@ class PostgresCdcTableSource(ChangeTableSource):
 
     @property
     def kinds(self) -> frozenset[RowKind]:  # type: ignore[override]
-        return UPSERTS if self.settings.is_upsert and not self.is_bounded else super().kinds
+        found = super().kinds
+        return UPSERTS if self.settings.is_upsert and found == ALL_CHANGES else found
 
     @property
     def fields(self) -> tuple[RowField, ...]:
