@@ -50,7 +50,7 @@ def _summary(completed: Sequence[CheckpointView]) -> dict[str, Any]:
         "end_to_end_duration": statistics_of([round(each.duration_ms) for each in completed]),
         "alignment_buffered": statistics_of([0 for _ in completed]),
         "processed_data": statistics_of([0 for _ in completed]),
-        "persisted_data": statistics_of([0 for _ in completed]),
+        "persisted_data": statistics_of([each.in_flight for each in completed]),
     }
 
 
@@ -72,13 +72,13 @@ def _entry(view: JobView, checkpoint: CheckpointView | None) -> dict[str, Any] |
         "checkpointed_size": checkpoint.size,
         "state_size": checkpoint.full_size,
         "end_to_end_duration": round(checkpoint.duration_ms),
-        # Channels that are behind are not read: nothing is buffered, and nothing but state is written.
+        # Channels that are ahead are not read, and slots stand still while barriers overtake: nothing is buffered.
         "alignment_buffered": 0,
         "processed_data": 0,
-        "persisted_data": 0,
+        "persisted_data": checkpoint.in_flight,
         "num_subtasks": subtasks,
         "num_acknowledged_subtasks": subtasks if checkpoint.status == "COMPLETED" else answered,
-        "checkpoint_type": "SAVEPOINT" if is_savepoint else "CHECKPOINT",
+        "checkpoint_type": _type_of(checkpoint),
         "stall_ms": checkpoint.stall_ms,
         "tasks": {},
     }
@@ -87,6 +87,12 @@ def _entry(view: JobView, checkpoint: CheckpointView | None) -> dict[str, Any] |
     if checkpoint.failure:
         entry.update(failure_timestamp=entry["latest_ack_timestamp"], failure_message=checkpoint.failure)
     return entry
+
+
+def _type_of(checkpoint: CheckpointView) -> str:
+    if checkpoint.kind == "savepoint":
+        return "SAVEPOINT"
+    return "UNALIGNED_CHECKPOINT" if checkpoint.is_unaligned else "CHECKPOINT"
 
 
 def _restored(checkpoint: CheckpointView | None) -> dict[str, Any] | None:
@@ -136,7 +142,7 @@ def _task_entry(vertex: VertexView, checkpoint: CheckpointView) -> dict[str, Any
         "end_to_end_duration": duration,
         "alignment_buffered": 0,
         "processed_data": 0,
-        "persisted_data": 0,
+        "persisted_data": sum(each.in_flight for each in written),
         "num_subtasks": vertex.parallelism,
         "num_acknowledged_subtasks": vertex.parallelism if is_complete else len(written),
     }
@@ -157,7 +163,11 @@ def subtask_details(call: Call) -> Any:
                 "sync": statistics_of([round(each.stall_ms) for _, each in written]),
                 "async": statistics_of([round(each.write_ms) for _, each in written]),
             },
-            "alignment": {name: statistics_of([0] * len(written)) for name in ("buffered", "processed", "persisted")},
+            "alignment": {
+                "buffered": statistics_of([0] * len(written)),
+                "processed": statistics_of([0] * len(written)),
+                "persisted": statistics_of([each.in_flight for _, each in written]),
+            },
             "start_delay": statistics_of([_start_delay(each) for _, each in written]),
         },
         "subtasks": [_subtask_entry(found, subtask, each) for subtask, each in written],
@@ -177,10 +187,14 @@ def _subtask_entry(checkpoint: CheckpointView, subtask: int, written: SlotSnapsh
         "end_to_end_duration": round(written.answered_ms),
         "checkpointed_size": written.size,
         "state_size": written.size,
-        "checkpoint": {"sync": round(written.stall_ms), "async": round(written.write_ms), "unaligned": False},
-        "alignment": {"buffered": 0, "processed": 0, "persisted": 0, "duration": 0},
+        "checkpoint": {
+            "sync": round(written.stall_ms),
+            "async": round(written.write_ms),
+            "unaligned": checkpoint.is_unaligned,
+        },
+        "alignment": {"buffered": 0, "processed": 0, "persisted": written.in_flight, "duration": 0},
         "start_delay": _start_delay(written),
-        "unaligned_checkpoint": False,
+        "unaligned_checkpoint": checkpoint.is_unaligned,
         "aborted": False,
         "slot": written.slot,
     }
@@ -204,9 +218,9 @@ def config(call: Call) -> Any:
         "state_backend": str(settings.get(options.STATE_BACKEND)),
         "checkpoint_storage": settings.get(options.CHECKPOINT_STORAGE) or "filesystem",
         "checkpoint_directory": directory,
-        "unaligned_checkpoints": False,
+        "unaligned_checkpoints": settings.get(options.UNALIGNED_CHECKPOINTS),
         "tolerable_failed_checkpoints": settings.get(options.TOLERABLE_FAILED_CHECKPOINTS),
-        "aligned_checkpoint_timeout": 0,
+        "aligned_checkpoint_timeout": settings.get(options.ALIGNED_CHECKPOINT_TIMEOUT).to_millis(),
         "checkpoints_after_tasks_finish": True,
         "state_changelog_enabled": False,
         "changelog_periodic_materialization_interval": 0,

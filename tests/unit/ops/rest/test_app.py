@@ -239,6 +239,22 @@ def test_checkpoints(client: TestClient, job: OwnedRecord) -> None:
     assert client.get(f"{base}/details/99").status_code == 404
 
 
+def test_a_checkpoint_whose_barriers_have_overtaken_records(home: str, client: TestClient, job: OwnedRecord) -> None:
+    seen = sample_view(job.job_id)
+    latest = seen.checkpoints.last_checkpoint
+    assert latest is not None
+    overtaking = replace(latest, is_unaligned=True, slots=tuple(replace(each, in_flight=77) for each in latest.slots))
+    known = replace(seen.checkpoints, last_checkpoint=overtaking, history=(overtaking,))
+    configured = {**seen.configuration, "execution.checkpointing.unaligned": "true"}
+    with driven(job, replace(seen, checkpoints=known, configuration=configured), []):
+        base = f"/jobs/{job.job_id}/checkpoints"
+        (entry,) = client.get(base).json()["history"]
+        assert (entry["checkpoint_type"], entry["persisted_data"]) == ("UNALIGNED_CHECKPOINT", 77)
+        (subtask,) = client.get(f"{base}/details/4/subtasks/{MAP}").json()["subtasks"]
+        assert subtask["unaligned_checkpoint"] and subtask["alignment"]["persisted"] == 77
+        assert client.get(f"{base}/config").json()["unaligned_checkpoints"]
+
+
 def test_vertices(client: TestClient, job: OwnedRecord) -> None:
     base = f"/jobs/{job.job_id}{V}"
     pressure = client.get(f"/jobs/{job.job_id}/vertices/{SOURCE}/backpressure").json()

@@ -86,12 +86,13 @@ class _Pending:
             size=sum(ack.new_bytes for ack in self.acks),
             stall_ms=max((ack.stall_ms for ack in self.acks), default=0.0),
             slots=tuple(map(self._slot_view, self.acks)),
+            is_unaligned=self.order.is_unaligned,
             **settings,
         )
 
     def _slot_view(self, ack: SnapshotAck) -> SlotSnapshotView:
         answered_ms = (self.answered[ack.slot] - self.started) * 1000
-        return SlotSnapshotView(ack.slot, ack.write_ms, ack.stall_ms, ack.new_bytes, answered_ms)
+        return SlotSnapshotView(ack.slot, ack.write_ms, ack.stall_ms, ack.new_bytes, answered_ms, ack.in_flight_bytes)
 
 
 class CheckpointKeeper:

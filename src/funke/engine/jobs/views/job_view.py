@@ -129,6 +129,8 @@ class SlotSnapshotView:
     size: int
     # From the order to its answer; what is more than the writing and the standing still is the barriers' way to it.
     answered_ms: float = 0.0
+    # What barriers have overtaken, of the size.
+    in_flight: int = 0
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,13 @@ class CheckpointView:
     path: str = ""
     failure: str = ""
     slots: tuple[SlotSnapshotView, ...] = ()
+    # Whether barriers overtook what was on its way.
+    is_unaligned: bool = False
+
+    @property
+    def in_flight(self) -> int:
+        """Bytes that barriers have overtaken."""
+        return sum(each.in_flight for each in self.slots)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ function History({ checkpoints: { history }, query, isOn }) {
   const largest = Math.max(1, ...history.map((each) => each.state_size));
   const columns = [
     { label: "Id", isNumber: true, show: (each) => each.id },
-    { label: "Kind", kind: "tight", show: (each) => (each.is_savepoint ? "savepoint" : "checkpoint") },
+    { label: "Kind", kind: "tight", show: (each) => ({ SAVEPOINT: "savepoint", UNALIGNED_CHECKPOINT: "unaligned" })[each.checkpoint_type] ?? "checkpoint" },
     { label: "State", kind: "tight", show: (each) => html`<${Status} state=${each.status} />` },
     { label: "Triggered", kind: "tight", show: (each) => html`<time title=${moment(each.trigger_timestamp)}>${ago(each.trigger_timestamp, now())}</time>` },
     { label: "Duration", show: (each) => html`<${Share} part=${each.end_to_end_duration / longest} text=${duration(each.end_to_end_duration)} />` },
