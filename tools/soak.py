@@ -49,7 +49,10 @@ _OPTIONS = {
     "heartbeat.interval": "500 ms",
     "heartbeat.timeout": "4 s",
 }
-_BACKENDS = ({}, {"state.backend.type": "rocksdb", "execution.checkpointing.incremental": "true"})
+_ROCKSDB = {"state.backend.type": "rocksdb", "execution.checkpointing.incremental": "true"}
+_UNALIGNED = {"execution.checkpointing.unaligned": "true"}
+_LATE = {**_UNALIGNED, "execution.checkpointing.aligned-checkpoint-timeout": "50 ms"}
+_WAYS = ({}, {**_ROCKSDB, **_LATE}, _ROCKSDB, _UNALIGNED)
 
 
 @dataclass
@@ -140,13 +143,14 @@ class Round:
         # After damage a job may have to write output again: other rounds show that it writes nothing twice.
         is_damaging = "kill" not in kinds or number % 3 == 1
         self._kinds = [kind for kind in kinds if KINDS[kind] and (kind != "damage" or is_damaging)]
-        self._backend = _BACKENDS[number // 2 % len(_BACKENDS)]
+        # Not always the same way with the same disturbances.
+        self._way = _WAYS[number * 3 // 2 % len(_WAYS)]
 
     def run(self, seconds: float, tally: Tally) -> None:
         """Runs the job and adds to the tally."""
         seconds = min(_ROUND_S, seconds)
         variables = {"SOAK_FORKS": "1"} if self._forks else {}
-        options = {**_OPTIONS, **self._backend}
+        options = {**_OPTIONS, **self._way}
         records = max(1, int(_PER_SECOND * seconds * 0.5))
         disk = SmallDisk(self._folder / "disk", lambda: [pid for pids in self._writers(job).values() for pid in pids])
         job = KillableJob(
