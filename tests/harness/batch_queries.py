@@ -54,7 +54,7 @@ OVER = [
     "MIN(money) OVER (PARTITION BY yes) AS m, MAX(nano) OVER (PARTITION BY s, d ORDER BY i DESC) AS x FROM kinds",
     # Of groups.
     "SELECT k, SUM(v) AS s, RANK() OVER (ORDER BY SUM(v) DESC) AS r, SUM(COUNT(*)) OVER (ORDER BY k) AS c, "
-    "MAX(LISTAGG(name)) OVER () AS l FROM t GROUP BY k HAVING COUNT(*) > 1 ORDER BY r, k",
+    "MAX(MIN(name)) OVER () AS l FROM t GROUP BY k HAVING COUNT(*) > 1 ORDER BY r, k",
 ]
 MINE = [
     *OF_SPARK,
