@@ -52,6 +52,9 @@ OVER = [
     "AND 2 FOLLOWING) AS n, NTILE(3) OVER w AS p, LEAD(s, 1, 'none') OVER w AS l FROM kinds WINDOW w AS (ORDER BY i)",
     "SELECT f, COUNT(*) OVER (ORDER BY ts NULLS LAST RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS n, "
     "MIN(money) OVER (PARTITION BY yes) AS m, MAX(nano) OVER (PARTITION BY s, d ORDER BY i DESC) AS x FROM kinds",
+    # Of groups.
+    "SELECT k, SUM(v) AS s, RANK() OVER (ORDER BY SUM(v) DESC) AS r, SUM(COUNT(*)) OVER (ORDER BY k) AS c, "
+    "MAX(MIN(name)) OVER () AS l FROM t GROUP BY k HAVING COUNT(*) > 1 ORDER BY r, k",
 ]
 MINE = [
     *OF_SPARK,

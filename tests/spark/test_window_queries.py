@@ -9,6 +9,7 @@ import pytest
 
 from funke.datastream import StreamExecutionEnvironment
 from funke.table import StreamTableEnvironment
+from tests.harness.sql_changelogs import folded
 from tests.unit.sql.operators.test_window_queries import QUERIES, RESULTS, ROWS, START, shown
 
 pytestmark = pytest.mark.spark
@@ -38,3 +39,26 @@ def test_windows_run_on_slots(env: StreamExecutionEnvironment, tmp_path: Path) -
         ]
     wanted = [(name, *row) for name in names for row in RESULTS[name]]
     assert sorted(found, key=str) == sorted(wanted, key=str)
+
+
+def test_windows_of_groups_in_the_order_of_values_run_on_slots(env: StreamExecutionEnvironment) -> None:
+    """With several subtasks, whose changes leave what a batch gives."""
+    env.set_parallelism(2)
+    t_env = StreamTableEnvironment.create(env)
+    rows = [(number % 7, number % 3, number) for number in range(60)]
+    t_env.create_temporary_view("t", t_env.from_elements(rows, ["k", "p", "v"]))
+    query = """
+        SELECT k, p, SUM(v), SUM(SUM(v)) OVER w, RANK() OVER w FROM t GROUP BY k, p
+        WINDOW w AS (PARTITION BY p ORDER BY SUM(v))
+    """
+    with t_env.execute_sql(query).collect() as results:
+        changes = [(str(each.get_row_kind()), tuple(each)) for each in results]
+    sums: dict[tuple[int, int], int] = {}
+    for k, p, v in rows:
+        sums[k, p] = sums.get((k, p), 0) + v
+    wanted = []
+    for (k, p), total in sums.items():
+        peers = [each for (_, other), each in sums.items() if other == p]
+        running, rank = sum(each for each in peers if each <= total), sum(each < total for each in peers) + 1
+        wanted.append((k, p, total, running, rank))
+    assert folded(changes) == sorted(wanted, key=repr)

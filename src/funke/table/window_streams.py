@@ -88,7 +88,8 @@ def _exchanged(
     upstream: DataStream, names: tuple[str, ...], create: _Create, name: str, relation: Relation
 ) -> DataStream:
     exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
-    # One of two steps keeps the same state.
-    with state_ids(upstream._env, name.removeprefix("Global")):
+    # One of two steps keeps the same state, windows by values another one than those by time.
+    state_name = f"{name} SortedAggregate" if isinstance(create, SortedAggregate) else name.removeprefix("Global")
+    with state_ids(upstream._env, state_name):
         made = exchanged._transform(ColumnOperator(create), name, row_type_of(relation.columns))
     return made if names else made.force_non_parallel()

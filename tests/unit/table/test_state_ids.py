@@ -61,10 +61,11 @@ def test_operators_of_one_kind_are_numbered(monkeypatch: pytest.MonkeyPatch) -> 
         """
         SELECT a, COUNT(*), SUM(b) FROM t GROUP BY a, TUMBLE(p, INTERVAL '1' SECOND)
         UNION ALL SELECT a, b, SUM(b) OVER (PARTITION BY a ORDER BY p) FROM t
+        UNION ALL SELECT a, b, SUM(b) OVER (PARTITION BY a ORDER BY b) FROM t
         """,
         monkeypatch,
     )
-    assert {"WindowAggregate 1", "OverAggregate 1"} <= ids
+    assert {"WindowAggregate 1", "OverAggregate 1", "OverAggregate SortedAggregate 1"} <= ids
 
 
 RANKED = "SELECT a, b, b FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY a ORDER BY {}) AS n FROM t) WHERE {}"

@@ -7,9 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from funke.engine.sql.binding.relations import SortKey
 from funke.engine.sql.binding.window_relations import Windows, WindowTime
 from funke.engine.sql.operators.key_watch import KeyWatch
 from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
+from funke.engine.sql.operators.windows.sorted_aggregate import SortedAggregate
 from tests.harness.sql_changelogs import RunningQuery, bound_query, inserts
 from tests.unit.sql.operators.test_over_aggregate import RESULTS
 from tests.unit.sql.operators.test_window_aggregate import INPUTS, aggregate, batch_of, harness_of, use
@@ -55,9 +57,10 @@ def test_group_aggregates() -> None:
 OVER = OverAggregate(
     INPUTS, RESULTS, (0,), (use("count"), use("sum", 2), use("max", 2)), WindowTime(1, True), True, None
 )
+BY_VALUE = SortedAggregate(INPUTS, RESULTS[:4], (0,), SortKey(2), True, (use("count"),))
 
 
-@pytest.mark.parametrize("spec", [aggregate(Windows("tumble", 10)), aggregate(Windows("session", 4)), OVER])
+@pytest.mark.parametrize("spec", [aggregate(Windows("tumble", 10)), aggregate(Windows("session", 4)), OVER, BY_VALUE])
 def test_windows_and_over(spec: Any) -> None:
     harness = harness_of(spec)
     harness.operator.process_columns(batch_of([(key, 5, 1) for key in HOT]))
