@@ -33,6 +33,11 @@ config.set_string("execution.checkpointing.interval", "500 ms")
 config.set_string("execution.checkpointing.savepoint-dir", folder + "/savepoints")
 config.set_string("restart-strategy.type", "none")
 config.set_string("rest.flamegraph.num-samples", "20")
+# Barriers need not wait for long behind records that take their time.
+config.set_string("taskmanager.memory.segment-size", "256b")
+config.set_string("taskmanager.network.memory.buffer-debloat.enabled", "true")
+config.set_string("taskmanager.network.memory.buffers-per-channel", "1")
+config.set_string("taskmanager.network.memory.floating-buffers-per-gate", "1")
 
 class Slow(KeyedProcessFunction):
     def open(self, context):

@@ -1,113 +1,142 @@
-"""The service with a real job: submitted to a driver that waits, watched, explained, written down and stopped."""
+"""The service with real jobs: the walk-through of the documentation, run as it stands there, and looked at closer."""
 
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
-from funke.ops.cli.main import main
 from funke.ops.service.service_folder import ServiceFolder, read_json
+from tests.spark.job_running import wait_until
 
 pytestmark = pytest.mark.spark
 
-PROGRAM = """
-import os
-import time
-from pyflink.common import WatermarkStrategy
-from pyflink.datastream import StreamExecutionEnvironment
-from pyflink.datastream.connectors.number_seq import NumberSequenceSource
-
-env = StreamExecutionEnvironment.get_execution_environment()
-env.enable_checkpointing(500)
-
-here = os.getcwd()
-
-def slow(number):
-    time.sleep(0.002)
-    assert os.getcwd() == here, "slots run where the program does"
-    return number
-
-numbers = env.from_source(NumberSequenceSource(0, 10_000_000), WatermarkStrategy.no_watermarks(), "numbers")
-numbers.key_by(lambda number: number % 10).map(slow).name("slow one").filter(lambda _: False).print()
-env.execute("numbers")
-"""
+PAGE = Path(__file__).parents[2] / "docs" / "walkthrough.md"
+_NAME = re.compile(r"<([a-z ]+)>")
+_LIMIT_S = 120
+# Looking does no harm: these are asked again until they say what the page says.
+_LOOKING = ("doctor", "list", "status", "top", "logs")
 
 
-# A barrier need not wait for long behind records that take their time.
-NETWORK = "-Dtaskmanager.network.memory"
-SMALL_BUFFERS = (
-    "-Dtaskmanager.memory.segment-size=256b",
-    f"{NETWORK}.buffer-debloat.enabled=true",  # without it a block may be longer than a buffer
-    f"{NETWORK}.buffers-per-channel=1",
-    f"{NETWORK}.floating-buffers-per-gate=1",
-)
+@dataclass
+class Shell:
+    """Runs commands of the page in a folder, and learns what its names in angle brackets stand for."""
+
+    folder: Path
+    known: dict[str, str] = field(default_factory=dict)
+
+    def run(self, command: str) -> str:
+        text = _NAME.sub(lambda found: self.known[found[1]], command).replace(
+            "funke ", f"{sys.executable} -m funke ", 1
+        )
+        done = subprocess.run(
+            text, shell=True, cwd=self.folder, capture_output=True, text=True, timeout=150, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def follow(self, command: str, wanted: list[str]) -> None:
+        """Runs a command and looks whether it says what it should."""
+        printed = self.run(command)
+        end = time.monotonic() + _LIMIT_S
+        while not self.says(printed, wanted):
+            is_hopeful = command.split()[1] in _LOOKING and time.monotonic() < end
+            assert is_hopeful, f"{command} should say {wanted}, and says\n{printed}"
+            time.sleep(0.2)
+            printed = self.run(command)
+
+    def says(self, printed: str, wanted: list[str]) -> bool:
+        """Whether the wanted lines are among those printed; names that are new are learnt from them."""
+        return all(any(self._fits(line, each) for line in printed.splitlines()) for each in wanted)
+
+    def _fits(self, line: str, wanted: str) -> bool:
+        pattern = "".join(map(self._pattern, re.split(r"(…|<[a-z ]+>)", wanted)))
+        found = re.fullmatch(pattern, line.strip())
+        if found is not None:
+            self.known |= {name.replace("_", " "): text for name, text in found.groupdict().items()}
+        return found is not None
+
+    def _pattern(self, part: str) -> str:
+        name = _NAME.fullmatch(part)
+        if name is not None and name[1] not in self.known:
+            return rf"(?P<{name[1].replace(' ', '_')}>\S+)"
+        return ".*" if part == "…" else re.escape(self.known[name[1]] if name else part)
+
+
+def steps(page: str) -> Iterator[tuple[str, list[str]]]:
+    """The commands of a page, each with the lines that must be among what it prints."""
+    for block in re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, *wanted = step.splitlines()
+            yield command, wanted
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServiceFolder]:
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "config.yaml").write_text("rest.port: 0\n")
+    monkeypatch.setenv("FUNKE_CONF_DIR", str(tmp_path / "conf"))
     monkeypatch.setenv("FUNKE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(each for each in sys.path if each))
-    (tmp_path / "job.py").write_text(PROGRAM)
-    monkeypatch.chdir(tmp_path)
-    folder = ServiceFolder(str(tmp_path / "home"))
-    yield folder
-    if folder.address() is not None:
-        assert main(["stop-cluster"]) == 0
+    shell = Shell(tmp_path)
+    yield shell
+    if ServiceFolder(str(tmp_path / "home")).address() is not None:
+        shell.run("funke stop-cluster")
 
 
-def url_of(folder: ServiceFolder) -> str:
-    address = folder.address()
+def test_the_walk_through(shell: Shell) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    (program,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (shell.folder / "orders.py").write_text(program)
+    for command, wanted in steps(page):
+        shell.follow(command, wanted)
+        if command.startswith("funke status"):
+            look_closer(shell)
+
+
+def look_closer(shell: Shell) -> None:
+    """What the page does not tell of the job that runs: REST says the same, and who runs it where."""
+    home = ServiceFolder(str(shell.folder / "home"))
+    address = home.address()
     assert address is not None
-    return address.url
-
-
-def eventually(what: Callable[[], Any], limit_s: float = 150) -> Any:
-    end = time.monotonic() + limit_s
-    while not (found := what()):
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.1)
-    return found
-
-
-def completed(folder: ServiceFolder, job: str, what: str, body: dict[str, Any], path: str = "") -> Any:
-    """Asks for something that takes a while, and waits for its outcome."""
-    begun = httpx.post(f"{url_of(folder)}{job}/{what}", json=body)
-    assert begun.status_code == 202, begun.text
-    outcome = f"{url_of(folder)}{job}/{path or what}/{begun.json()['request-id']}"
-    eventually(lambda: httpx.get(outcome).json()["status"]["id"] == "COMPLETED")
-    return httpx.get(outcome).json()["operation"]
-
-
-def test_a_job_is_submitted_and_explained(
-    home: ServiceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["start-cluster", "-Drest.port=0"]) == 0
-    assert main(["run", "-d", "-p", "2", *SMALL_BUFFERS, "job.py"]) == 0
-    job_id = capsys.readouterr().out.partition("submitted with JobID ")[2].split()[0]
-    job = f"/jobs/{job_id}"
-    eventually(lambda: httpx.get(url_of(home) + job + "/status").json()["status"] == "RUNNING")
-
-    # What holds it up is named, with the line.
-    def explained() -> Any:
-        found = httpx.get(url_of(home) + job).json()["bottleneck"]
-        return found if found is not None and found["user-line"] else None
-
-    found = eventually(explained)
-    assert '"slow one' in found["sentence"] and found["user-line"].startswith("job.py:14 in slow")
-
-    # The driver was there before the program.
+    job = f"{address.url}/jobs/{shell.known['job id']}"
+    found = httpx.get(job).json()["bottleneck"]
+    assert '"count' in found["sentence"] and found["user-line"] == "orders.py:14 in process_element"
+    # A worker tells what its slots hold.
+    worker = f"{address.url}/taskmanagers/127.0.0.1-{shell.known['job id'][:12]}"
+    assert httpx.get(worker).json()["metrics"]["heapUsed"] > 10_000_000
+    # The driver was there before the program, whose folder its slots are in.
     (run,) = (read_json(str(path)) for path in Path(home.of("runs")).glob("*.json"))
     assert "warm_driver" in Path(f"/proc/{run['pid']}/cmdline").read_text()
+    assert [os.readlink(path.parent / "cwd") for path in slots_of(shell.folder)] == [str(shell.folder)] * 2
+    # A checkpoint now.
+    begun = httpx.post(f"{job}/checkpoints", json={"checkpointType": "FULL"})
+    assert begun.status_code == 202, begun.text
+    outcome = f"{job}/checkpoints/{begun.json()['request-id']}"
+    assert wait_until(lambda: httpx.get(outcome).json()["status"]["id"] == "COMPLETED", _LIMIT_S)
+    taken = httpx.get(outcome).json()["operation"]["checkpointId"]
+    # Whoever was late for it is known.
+    details = httpx.get(f"{job}/checkpoints/details/{taken}").json()
+    assert details["end_to_end_duration"] >= max(each["end_to_end_duration"] for each in details["tasks"].values()) > 0
 
-    # A checkpoint now, then a savepoint to end with.
-    assert completed(home, job, "checkpoints", {"checkpointType": "FULL"})["checkpointId"] > 0
-    stopped = completed(home, job, "stop", {"targetDirectory": str(tmp_path / "savepoints")}, "savepoints")
-    assert os.path.exists(f"{stopped['location']}/_metadata")
-    eventually(lambda: httpx.get(url_of(home) + job + "/status").json()["status"] == "FINISHED")
+
+def slots_of(folder: Path) -> list[Path]:
+    """The slots of jobs that keep their records in a folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/comm"):
+        try:
+            is_one = (
+                path.read_text() == "funke-slot\n" and str(folder).encode() in (path.parent / "environ").read_bytes()
+            )
+        except OSError:  # gone meanwhile
+            continue
+        found += [path] if is_one else []
+    return found

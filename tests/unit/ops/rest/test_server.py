@@ -64,7 +64,7 @@ def test_under_tls_with_a_token(tmp_path: Path) -> None:
 
 
 def test_who_takes_for_ever_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "_HEAD_S", 0.3)
+    monkeypatch.setattr(server_module, "_HEAD_S", 1.0)
     server = serve(tmp_path)
     try:
         for begun in (b"", b"GET /jobs HTTP/1.1\r\nHost: localh"):

@@ -289,18 +289,29 @@ def test_the_service_is_killed_and_followed_by_a_standby(
             start_cluster(ports)
         start_cluster([*ports, "--standby"])
         monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-        run_in_service(parse_program_call(["-d", "job.py"]))
+        for _ in range(3):
+            run_in_service(parse_program_call(["-d", "job.py"]))
         monkeypatch.undo()
         monkeypatch.setenv("FUNKE_HOME", home)
-        (job_id,) = [each["id"] for each in httpx.get(f"{first.url}/jobs").json()["jobs"]]
-        assert f"Job has been submitted with JobID {job_id}\n" in capsys.readouterr().out
+        jobs = [each["id"] for each in httpx.get(f"{first.url}/jobs").json()["jobs"]]
+        out = capsys.readouterr().out
+        assert len(jobs) == 3 and all(f"Job has been submitted with JobID {each}\n" in out for each in jobs)
+        drivers = drivers_of(home, jobs)
         os.kill(first.pid, signal.SIGKILL)
         second = eventually(lambda: (found := folder.address()) is not None and found.pid != first.pid and found)
-        status = httpx.get(f"{second.url}/v1/jobs/{job_id}/status").json()
-        assert status == {"status": "RUNNING"}
+        # All of them are there, and run in the processes that they ran in.
+        listed = httpx.get(f"{second.url}/v1/jobs").json()["jobs"]
+        assert listed == [{"id": each, "status": "RUNNING"} for each in jobs]
+        assert drivers_of(home, jobs) == drivers and len(set(drivers)) == 3
     finally:
         monkeypatch.setenv("FUNKE_HOME", home)
         stop_cluster([])
     assert folder.address() is None
-    found = JobDirectory(home).find(job_id)
-    assert found is not None and found.seen.status is JobStatus.CANCELED
+    ended = [each.seen.status for each in JobDirectory(home).all()]
+    assert ended == [JobStatus.CANCELED] * 3
+
+
+def drivers_of(home: str, jobs: list[str]) -> list[int]:
+    """The processes that run jobs."""
+    known = {each.job_id: each.record.owner() for each in JobDirectory(home).all()}
+    return [owner.pid for each in jobs if (owner := known[each]) is not None and owner.is_alive]
