@@ -426,6 +426,24 @@ def test_what_cannot_work_is_refused(shop):
         shop.source(table_pattern="bare", is_upsert=True).create_enumerator(1)
 
 
+def test_what_the_user_may_not_do_is_told(shop):
+    def refused(told, **changes):
+        database = database_of(shop.server.jdbc_url, shop.name, "weak")
+        settings = CdcSettings(database, shop.name, "items", FIELDS, shop.name, shop.name, is_upsert=True, **changes)
+        with pytest.raises(SourceError, match=told):
+            PostgresCdcSource(settings).create_enumerator(1)
+
+    shop.run(f"create role {shop.name} login password 'weak'")
+    try:
+        refused(r"may not make a publication; have the tables' owner CREATE PUBLICATION .*items")
+        shop.run(f"create publication {shop.name} for table items")
+        refused("may not replicate: ALTER ROLE … REPLICATION")
+        shop.run(f"alter role {shop.name} replication")
+        refused("the database cannot be read: InsufficientPrivilege: permission denied for schema")
+    finally:
+        shop.run(f"drop role {shop.name}")
+
+
 def test_a_wrong_password_is_told_without_it(shop):
     database = database_of(shop.server.jdbc_url, USER, "not it")
     settings = CdcSettings(database, "public", "items", FIELDS, "s")

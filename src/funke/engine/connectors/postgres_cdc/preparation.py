@@ -94,7 +94,10 @@ def prepare_publication(connection: Any, settings: CdcSettings, tables: Sequence
         if not settings.creates_publication:
             raise SourceError(f"there is no publication '{name}', and none may be made")
         listed = ", ".join(quote(each.path) for each in tables)
-        connection.execute(f"CREATE PUBLICATION {identifier(name)} FOR TABLE {listed}")
+        statement = f"CREATE PUBLICATION {identifier(name)} FOR TABLE {listed}"
+        _permitted(
+            connection, statement, (), f"the user may not make a publication; have the tables' owner {statement}"
+        )
         return
     rows = connection.execute("SELECT schemaname, tablename FROM pg_publication_tables WHERE pubname = %s", (name,))
     published = {tuple(row) for row in rows.fetchall()}
@@ -115,10 +118,20 @@ def prepare_slot(connection: Any, slot: str) -> int:
     known = _slot(connection, slot)
     if known is not None:
         return _usable(slot, known)
-    made = connection.execute("SELECT lsn::text FROM pg_create_logical_replication_slot(%s, 'pgoutput')", (slot,))
+    statement = "SELECT lsn::text FROM pg_create_logical_replication_slot(%s, 'pgoutput')"
+    made = _permitted(connection, statement, (slot,), "the user may not replicate: ALTER ROLE … REPLICATION")
     position = log_position.from_text(made.fetchone()[0])
     _wait_for_others(connection)
     return position
+
+
+def _permitted(connection: Any, statement: str, values: Sequence[str], advice: str) -> Any:
+    from psycopg.errors import InsufficientPrivilege
+
+    try:
+        return connection.execute(statement, values or None)
+    except InsufficientPrivilege as error:
+        raise SourceError(f"{advice} ({error})") from error
 
 
 def check_slot(connection: Any, slot: str, position: int) -> None:
