@@ -72,7 +72,12 @@ def _check(settings: CdcSettings, table: SourceTable, identity: str | bytes, col
     missing = [each.name for each in settings.fields if each.name not in columns]
     if missing:
         raise SourceError(f"the table {table.path} has no column {', '.join(missing)}; it has {', '.join(columns)}")
-    kind = identity.decode() if isinstance(identity, bytes) else identity
+    if settings.start_mode != "snapshot":
+        _check_identity(settings, table, identity.decode() if isinstance(identity, bytes) else identity)
+
+
+def _check_identity(settings: CdcSettings, table: SourceTable, kind: str) -> None:
+    """What the log holds of rows before changes."""
     if settings.is_upsert:
         if kind == "n" or (kind == "d" and not table.key):
             raise SourceError(
