@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import postgres_table
 from auction_events import auction_files, parquet_of
 from dashboard_paint import RUNS, first_paint
 from data import event_files, text_files
@@ -51,6 +52,7 @@ BATCH_EVENTS = 3_000_000
 PYFLINK_FUNCTION_EVENTS = 500_000
 BY_FUNCTION = ("q21_udf", "q21_pandas", "udaf")
 KAFKA_ROWS = 1_000_000
+CDC_ROWS = 1_000_000
 OBSERVED_ROWS = 10_000_000
 PYFLINK_KAFKA_ROWS = 100_000
 MINI_BATCH = tuple(f"table.exec.mini-batch.{key}" for key in ("enabled=true", "allow-latency=2 s", "size=50000"))
@@ -180,6 +182,15 @@ class Bench:
         ours = topic_latency_ms(PROGRAMS, funke)
         theirs = topic_latency_ms(PROGRAMS, [self._pyflink_python(), "kafka_latency.py", "job"], connector_jar())
         return (*ours, *theirs)
+
+    def cdc_snapshot(self, job: str) -> float:
+        """Rows per second of a table of PostgreSQL that is read before its changes; `bare` is COPY by a client."""
+        arguments = [job, *postgres_table.address(), postgres_table.table(CDC_ROWS)]
+        if job == "bare":
+            command = [sys.executable, "cdc_snapshot.py", *arguments]
+            return self._measure("COPY by a client", command, CDC_ROWS, FUNKE_RUNS)
+        command = [sys.executable, "-m", "funke", "run", "cdc_snapshot.py", *arguments]
+        return self._measure("funke cdc snapshot", [*command, postgres_table.table(WARM_UP_ROWS)], CDC_ROWS, FUNKE_RUNS)
 
     def bytes_per_window(self) -> float:
         """Memory of an open incremental window: the larger of tumbling and session windows."""
@@ -399,6 +410,12 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
             bench.kafka("read"),
             bench.kafka("bare"),
             0.6,
+        ),
+        "cdc-snapshot": lambda: ratio(
+            "snapshot of a table of PostgreSQL, 1 000 000 rows: Funke with 2 slots / COPY read by a client",
+            bench.cdc_snapshot("snapshot"),
+            bench.cdc_snapshot("bare"),
+            0.4,
         ),
         "formats": lambda: formats(format_costs()),
         "kafka-latency": lambda: kafka_latency(*bench.kafka_latency()),

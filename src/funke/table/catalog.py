@@ -84,6 +84,9 @@ class Catalog:
     def __init__(self, catalog: engine.Catalog) -> None:
         self._catalog = catalog
 
+    def _open(self) -> None:
+        """Called when it is registered; one that has to connect says so if it cannot."""
+
     def get_default_database(self) -> str:
         """Return the database that is current when the catalog becomes so."""
         return self._catalog.default_database
@@ -267,6 +270,9 @@ class JdbcCatalog(Catalog):
     def __init__(self, catalog_name: str, default_database: str, username: str, pwd: str, base_url: str) -> None:
         super().__init__(PostgresCatalog(catalog_name, default_database, username, pwd, base_url))
 
+    def _open(self) -> None:
+        self._catalog.open()
+
 
 class UserCatalog(engine.Catalog):
     """A catalog that a user wrote in Python, as the engine asks it: `Catalog` with some methods overridden."""
@@ -274,6 +280,9 @@ class UserCatalog(engine.Catalog):
     def __init__(self, name: str, catalog: Catalog) -> None:
         super().__init__(name, catalog.get_default_database())
         self._catalog = catalog
+
+    def open(self) -> None:
+        self._catalog._open()
 
     def list_databases(self) -> list[str]:
         return self._catalog.list_databases()

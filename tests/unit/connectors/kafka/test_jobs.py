@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -28,6 +29,8 @@ from funke.datastream.connectors.kafka import (
 )
 from funke.datastream.formats.json import JsonRowDeserializationSchema
 from funke.engine.connectors.collect_sink import CollectSink
+from funke.engine.connectors.kafka.client_properties import ClientProperties
+from funke.engine.connectors.kafka.producing import OutputRecords, RecordProducer
 from funke.engine.connectors.kafka.transactions import TransactionalProducer
 from funke.engine.errors import JobExecutionError, SinkError
 from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
@@ -432,5 +435,30 @@ def test_errors_are_one_sentence(env: StreamExecutionEnvironment, kafka: KafkaBr
     said = failure(guarded(PASSWORD))
     assert f"does not permit the user to use topic '{topic}'" in said
     assert PASSWORD not in said
+    for password, told in (
+        (f"not {PASSWORD}", "refuses the user name or password"),
+        (PASSWORD, "transactional id 'own'"),
+    ):
+        properties = ClientProperties.of({**guarded(password).properties, "bootstrap.servers": kafka.guarded_servers})
+        sink: Any = sink_to(kafka, topic, DeliveryGuarantee.EXACTLY_ONCE).engine_sink
+        with pytest.raises(SinkError, match=told) as refused:
+            TransactionalProducer(replace(sink, properties=properties), "own")
+        assert PASSWORD not in str(refused.value)
     silent = source_of(kafka, topic).set_bootstrap_servers("127.0.0.1:1").set_property("request.timeout.ms", "500")
     assert "Kafka cannot be reached at '127.0.0.1:1'" in failure(silent)
+
+
+@pytest.mark.parametrize(
+    ("is_there", "told"),
+    [
+        (True, "has not taken a record for topic 'nowhere' in time .*: it does not exist"),
+        (False, "cannot be reached at"),
+    ],
+)
+def test_records_that_nobody_takes_are_told(kafka: KafkaBroker, is_there: bool, told: str) -> None:
+    servers = kafka.bootstrap_servers if is_there else "127.0.0.1:1"
+    given = {"bootstrap.servers": servers, "delivery.timeout.ms": "1500", "request.timeout.ms": "1000"}
+    producer = RecordProducer(ClientProperties.of(given))
+    producer.send(OutputRecords("nowhere", [b"x"]))
+    with pytest.raises(SinkError, match=told):
+        producer.flush()

@@ -52,5 +52,5 @@ def test_a_transaction_that_is_being_committed_is_awaited(monkeypatch: pytest.Mo
 
 
 def test_a_group_that_may_not_be_read_is_no_empty_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SourceError, match="does not permit the user to use the group of the readers of the group 'g'"):
+    with pytest.raises(SourceError, match="does not permit the user to use the group 'g'"):
         asker(monkeypatch, KafkaError.GROUP_AUTHORIZATION_FAILED).marks("g", [WHERE])

@@ -342,18 +342,18 @@ def test_several_tables_with_what_is_told_of_them(full):
         "insert into items values (1, 'a')",
         "insert into items2 values ('b', 1)",
     )
-    told = (("table_name", "t"), ("op_ts", "at"), ("database_name", "d"), ("schema_name", "s"))
+    told = (("table_name", "t"), ("op_ts", "at"), ("database_name", "d"), ("schema_name", "s"), ("row_kind", "k"))
     run = full.start(table_pattern="items.*", metadata=told)
     run.run_until(lambda: len(run.changes) == 2)
     began = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
     assert sorted(run.changes) == [
-        ("+I", (1, "a", "items", began, "postgres", full.name)),
-        ("+I", (1, "b", "items2", began, "postgres", full.name)),
+        ("+I", (1, "a", "items", began, "postgres", full.name, "+I")),
+        ("+I", (1, "b", "items2", began, "postgres", full.name, "+I")),
     ]
     full.run("update items2 set name = 'c'", "insert into other values (1)")
     run.run_until(lambda: len(run.changes) == 4)
-    (_, (*row, at, _, _)) = run.changes[-1]
-    assert row == [1, "c", "items2"]
+    (_, (*row, at, _, _, kind)) = run.changes[-1]
+    assert (row, kind) == ([1, "c", "items2"], "+U")
     assert abs(at - datetime.datetime.now(datetime.timezone.utc)) < datetime.timedelta(hours=1)
 
 
@@ -383,6 +383,7 @@ def test_where_to_start(full, mode, found):
 
 def test_tables_alone(full):
     full.run("insert into items select g, 'n' from generate_series(1, 30) g")
+    full.run("alter table items replica identity default")  # which only the log needs
     run = full.start(start_mode="snapshot")
     run.run_until(lambda: run.enumerator.is_finished)
     assert run.table() == full.rows()
@@ -424,6 +425,24 @@ def test_what_cannot_work_is_refused(shop):
         shop.source(is_upsert=True).create_enumerator(1)
     with pytest.raises(SourceError, match="has no key that its changes could be told by"):
         shop.source(table_pattern="bare", is_upsert=True).create_enumerator(1)
+
+
+def test_what_the_user_may_not_do_is_told(shop):
+    def refused(told, **changes):
+        database = database_of(shop.server.jdbc_url, shop.name, "weak")
+        settings = CdcSettings(database, shop.name, "items", FIELDS, shop.name, shop.name, is_upsert=True, **changes)
+        with pytest.raises(SourceError, match=told):
+            PostgresCdcSource(settings).create_enumerator(1)
+
+    shop.run(f"create role {shop.name} login password 'weak'")
+    try:
+        refused(r"may not make a publication; have the tables' owner CREATE PUBLICATION .*items")
+        shop.run(f"create publication {shop.name} for table items")
+        refused("may not replicate: ALTER ROLE … REPLICATION")
+        shop.run(f"alter role {shop.name} replication")
+        refused("the database cannot be read: InsufficientPrivilege: permission denied for schema")
+    finally:
+        shop.run(f"drop role {shop.name}")
 
 
 def test_a_wrong_password_is_told_without_it(shop):

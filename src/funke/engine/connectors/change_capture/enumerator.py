@@ -53,7 +53,8 @@ class ChangeEnumerator(SplitEnumerator):
             state = self._fresh() if restored is None else self._continued(restored)
         except settings.database.error as error:
             self.close()
-            raise SourceError(f"the database cannot be reached: {type(error).__name__}: {error}") from error
+            what = "reached" if self._connection is None else "read"
+            raise SourceError(f"the database cannot be {what}: {type(error).__name__}: {error}") from error
         except BaseException:
             self.close()
             raise

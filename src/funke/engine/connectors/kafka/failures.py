@@ -70,7 +70,7 @@ def _unknown(about: str, servers: str, properties: ClientProperties) -> str:
 
 def _forbidden(what: str) -> Callable[[str, str, ClientProperties], str]:
     def sentence(about: str, servers: str, properties: ClientProperties) -> str:
-        named = about if what == "topic" else f"{what} of {about}"
+        named = about if about.startswith(what) else f"{what} of the job"
         return f"Kafka at '{servers}' does not permit the user to use {named}"
 
     return sentence
@@ -108,10 +108,10 @@ _SENTENCES: dict[str, Callable[[str, str, ClientProperties], str]] = {
     "UNKNOWN_TOPIC_OR_PART": _unknown,
     "_UNKNOWN_TOPIC": _unknown,
     "_UNKNOWN_PARTITION": _unknown,
-    "TOPIC_AUTHORIZATION_FAILED": _forbidden("topic"),
-    "GROUP_AUTHORIZATION_FAILED": _forbidden("the group of the readers"),
-    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": _forbidden("the transactional id of the writers"),
-    "CLUSTER_AUTHORIZATION_FAILED": _forbidden("the cluster for writers"),
+    "TOPIC_AUTHORIZATION_FAILED": _forbidden(""),
+    "GROUP_AUTHORIZATION_FAILED": _forbidden("the group"),
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": _forbidden("the transactional id"),
+    "CLUSTER_AUTHORIZATION_FAILED": _forbidden("the cluster for the writers"),
     "_AUTO_OFFSET_RESET": _gone,
     "OFFSET_OUT_OF_RANGE": _gone,
     "_MSG_TIMED_OUT": _not_taken,

@@ -71,15 +71,19 @@ class RecordProducer:
         self._failure: SinkError | None = None
         # Whether brokers could not be reached since somebody asked.
         self._has_lost_brokers = False
+        # What was last said about that.
+        self._lost: Any = None
         own |= {"on_delivery": self._on_delivery, "delivery.report.only.error": True, "error_cb": self._on_error}
         self.client = Producer(properties.producer(**own), logger=client_logger())
 
     def _on_delivery(self, error: Any, message: Any) -> None:
         if error is not None and error.name() not in ("_PURGE_QUEUE", "_PURGE_INFLIGHT"):
-            self._fail(error, f"topic '{message.topic()}'")
+            is_late_for_want_of_brokers = error.name() == "_MSG_TIMED_OUT" and self._lost is not None
+            self._fail(self._lost if is_late_for_want_of_brokers else error, f"topic '{message.topic()}'")
 
     def _on_error(self, error: Any) -> None:
-        self._has_lost_brokers = self._has_lost_brokers or error.name() in ("_TRANSPORT", "_ALL_BROKERS_DOWN")
+        if error.name() in ("_TRANSPORT", "_ALL_BROKERS_DOWN"):
+            self._has_lost_brokers, self._lost = True, error
         if error.fatal() or error.name() in ("_AUTHENTICATION", "_SSL"):
             self._fail(error, "")
 

@@ -32,7 +32,7 @@ __all__ = ["StagingWriter", "TransactionCommitter", "TransactionWriter", "Writte
 
 # The longest that a broker allows by default; nothing is lost when it is over.
 _DEFAULT_TIMEOUT_MS = "900000"
-_CALL_S = 60.0
+_CALL_S, _FIRST_S = 60.0, 3.0
 _MARK_S, _GRACE_S = 15.0, 5.0
 # How long brokers may be away meanwhile, and how often they are asked whether they are there.
 _OUTAGE_S, _ASK_S = 300.0, 1.0
@@ -83,11 +83,12 @@ class TransactionalProducer(RecordProducer):
         self.id = transactional_id
         own: dict[str, Any] = {"transactional.id": transactional_id, "enable.idempotence": True}
         super().__init__(properties, **own)
-        self._call(self.client.init_transactions)
+        # A little at a time: whoever is refused need not wait for the end.
+        self._call(self.client.init_transactions, _FIRST_S)
 
     def begin(self) -> None:
         """Begins a transaction."""
-        self._call(self.client.begin_transaction, is_timed=False)
+        self._call(lambda seconds: self.client.begin_transaction())
 
     def mark(self, place: Partition, number: int, group: Any) -> None:
         """Puts a marker into the transaction."""
@@ -95,7 +96,7 @@ class TransactionalProducer(RecordProducer):
 
         offsets = [TopicPartition(place.topic, place.number, number + 1)]
         send = partial(self.client.send_offsets_to_transaction, offsets, group, _MARK_S)
-        self._call(lambda: self._within(_MARK_S, send), is_timed=False)
+        self._call(lambda seconds: self._within(_MARK_S, send))
 
     def take_loss(self) -> bool:
         """Whether brokers could not be reached since the last time that this was asked."""
@@ -152,14 +153,14 @@ class TransactionalProducer(RecordProducer):
             self.client.purge()
             self.client.abort_transaction(5.0)
 
-    def _call(self, call: Any, is_timed: bool = True) -> None:
-        """Calls until it has worked; the client says what can be tried again."""
+    def _call(self, call: Callable[[float], object], seconds: float = _CALL_S) -> None:
+        """Calls until it has worked, which may take so long each time; the client says what can be tried again."""
         from confluent_kafka import KafkaException
 
         end = time.monotonic() + 2 * _CALL_S
         while True:
             try:
-                call(_CALL_S) if is_timed else call()
+                call(seconds)
                 return
             except KafkaException as error:
                 found = error.args[0]
@@ -168,6 +169,8 @@ class TransactionalProducer(RecordProducer):
                     about = f"the transactional id '{self.id}'"
                     raise SinkError(explain(found, self._properties, about)) from error
                 self.client.poll(_LOOK_S)
+                # A wrong password is not tried again.
+                self.check()
 
 
 def _group_metadata(sink: KafkaSink, group: str) -> Any:

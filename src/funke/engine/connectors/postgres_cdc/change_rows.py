@@ -21,6 +21,7 @@ from funke.engine.formats.table.table_format import schema_of
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.data_types import DataTypes
 from funke.engine.types.logical.row_type import RowField
+from funke.engine.types.row import RowKind
 
 __all__ = ["METADATA", "ChangeRows", "metadata_columns", "output_fields"]
 
@@ -34,6 +35,7 @@ METADATA: Mapping[str, Any] = {
     "schema_name": DataTypes.STRING(False),
     "database_name": DataTypes.STRING(False),
     "op_ts": DataTypes.TIMESTAMP_LTZ(3, False),
+    "row_kind": DataTypes.STRING(False),
 }
 
 
@@ -42,13 +44,16 @@ def output_fields(settings: CdcSettings) -> tuple[RowField, ...]:
     return (*settings.fields, *(RowField(name, METADATA[key]) for key, name in settings.metadata))
 
 
-def metadata_columns(settings: CdcSettings, tables: Sequence[SourceTable], origins: Any, times_ms: Any) -> list[Any]:
-    """The columns of metadata for rows: the numbers of their tables, and when they were changed."""
+def metadata_columns(
+    settings: CdcSettings, tables: Sequence[SourceTable], origins: Any, times_ms: Any, kinds: Any
+) -> list[Any]:
+    """The columns of metadata for rows: the numbers of their tables, when they were changed, and how."""
     columns = {
         "table_name": lambda: pa.array([each.name for each in tables], pa.string()).take(pa.array(origins)),
         "schema_name": lambda: pa.array([each.schema for each in tables], pa.string()).take(pa.array(origins)),
         "database_name": lambda: pa.repeat(pa.scalar(settings.database.settings["dbname"], pa.string()), len(origins)),
         "op_ts": lambda: pa.array(times_ms, pa.int64()).cast(pa.timestamp("ms", "UTC")),
+        "row_kind": lambda: pa.array([str(kind) for kind in RowKind], pa.string()).take(pa.array(kinds)),
     }
     return [columns[key]() for key, _ in settings.metadata]
 
@@ -148,9 +153,9 @@ class ChangeRows:
         if not len(rows):
             return None
         columns = [read(images.texts(place, rows)) for place, read in enumerate(self._readers)]
+        kinds = images.kinds.ravel()[rows]
         if self._settings.metadata:
             times_ms = np.array([each.committed_ms for each in transactions])[owners]
-            columns += metadata_columns(self._settings, tables, images.tables[rows // 2], times_ms[rows // 2])
-        kinds = images.kinds.ravel()[rows]
+            columns += metadata_columns(self._settings, tables, images.tables[rows // 2], times_ms[rows // 2], kinds)
         data = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         return ColumnBatch(data, None, kinds if kinds.any() else None)

@@ -72,7 +72,12 @@ def _check(settings: CdcSettings, table: SourceTable, identity: str | bytes, col
     missing = [each.name for each in settings.fields if each.name not in columns]
     if missing:
         raise SourceError(f"the table {table.path} has no column {', '.join(missing)}; it has {', '.join(columns)}")
-    kind = identity.decode() if isinstance(identity, bytes) else identity
+    if settings.start_mode != "snapshot":
+        _check_identity(settings, table, identity.decode() if isinstance(identity, bytes) else identity)
+
+
+def _check_identity(settings: CdcSettings, table: SourceTable, kind: str) -> None:
+    """What the log holds of rows before changes."""
     if settings.is_upsert:
         if kind == "n" or (kind == "d" and not table.key):
             raise SourceError(
@@ -94,7 +99,10 @@ def prepare_publication(connection: Any, settings: CdcSettings, tables: Sequence
         if not settings.creates_publication:
             raise SourceError(f"there is no publication '{name}', and none may be made")
         listed = ", ".join(quote(each.path) for each in tables)
-        connection.execute(f"CREATE PUBLICATION {identifier(name)} FOR TABLE {listed}")
+        statement = f"CREATE PUBLICATION {identifier(name)} FOR TABLE {listed}"
+        _permitted(
+            connection, statement, (), f"the user may not make a publication; have the tables' owner {statement}"
+        )
         return
     rows = connection.execute("SELECT schemaname, tablename FROM pg_publication_tables WHERE pubname = %s", (name,))
     published = {tuple(row) for row in rows.fetchall()}
@@ -115,10 +123,20 @@ def prepare_slot(connection: Any, slot: str) -> int:
     known = _slot(connection, slot)
     if known is not None:
         return _usable(slot, known)
-    made = connection.execute("SELECT lsn::text FROM pg_create_logical_replication_slot(%s, 'pgoutput')", (slot,))
+    statement = "SELECT lsn::text FROM pg_create_logical_replication_slot(%s, 'pgoutput')"
+    made = _permitted(connection, statement, (slot,), "the user may not replicate: ALTER ROLE … REPLICATION")
     position = log_position.from_text(made.fetchone()[0])
     _wait_for_others(connection)
     return position
+
+
+def _permitted(connection: Any, statement: str, values: Sequence[str], advice: str) -> Any:
+    from psycopg.errors import InsufficientPrivilege
+
+    try:
+        return connection.execute(statement, values or None)
+    except InsufficientPrivilege as error:
+        raise SourceError(f"{advice} ({error})") from error
 
 
 def check_slot(connection: Any, slot: str, position: int) -> None:

@@ -201,7 +201,7 @@ class CdcReader(ChangeReader):
         from funke.engine.types.columns.column_batch import ColumnBatch
 
         zeros: Any = np.zeros(len(data), np.int64)
-        more = metadata_columns(self._settings, [table], zeros, zeros)
+        more = metadata_columns(self._settings, [table], zeros, zeros, zeros)
         schema = schema_of(output_fields(self._settings))
         return ColumnBatch(pa.RecordBatch.from_arrays([*data.columns, *more], schema=schema))
 

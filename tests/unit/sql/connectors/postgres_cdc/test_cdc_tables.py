@@ -39,8 +39,8 @@ def test_options_have_flinks_defaults():
 
 
 def test_metadata_stands_behind_the_columns():
-    source = source_of(table()).with_metadata([("op_ts", "at"), ("table_name", "name")])
-    assert [each.name for each in source.columns] == ["id", "total", "at", "name"]
+    source = source_of(table()).with_metadata([("op_ts", "at"), ("row_kind", "kind")])
+    assert [each.name for each in source.columns] == ["id", "total", "at", "kind"]
 
 
 @pytest.mark.parametrize(
