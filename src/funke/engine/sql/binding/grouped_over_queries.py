@@ -9,11 +9,13 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, with_columns
 from funke.engine.sql.binding.grouped_queries import GroupedBinder
-from funke.engine.sql.binding.over_queries import over_in
+from funke.engine.sql.binding.over_queries import over_in, window_parts
 from funke.engine.sql.binding.relations import Calculation, Relation
 from funke.engine.sql.binding.row_windows import with_row_windows
+from funke.engine.sql.binding.scope import Scope
 from funke.engine.sql.binding.syntax_parts import children_of
 from funke.engine.sql.binding.window_grouping import with_windows
+from funke.engine.sql.functions.function import Session
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 
@@ -32,9 +34,9 @@ def groups_of_windows(
     select: queries.Select, binder: GroupedBinder, source: Relation, where: BoundExpression | None
 ) -> Relation:
     """The groups with everything that windows, and what stands beside them, need of them."""
-    windows = (part for _, window in select.windows for part in (*window.partition_by, *window.order_by))
-    for each in (part for item in (*select.items, *windows) for part in _parts_of_groups(item, binder)):
-        binder.bind(each)
+    for item in (*select.items, *window_parts(select)):
+        for part in _parts_of_groups(item, binder):
+            binder.bind(part)
     having = None if select.having is None else binder.bind_condition(select.having, "HAVING")
     groups = binder.aggregation(source, where)
     same = tuple(BoundColumn(column.type, place, column.name) for place, column in enumerate(groups.columns))
@@ -56,8 +58,8 @@ def _parts_of_groups(expression: syntax.Expression, binder: GroupedBinder) -> It
 class GroupColumns(ExpressionBinder):
     """Binds expressions to the columns of groups, which may be times: those of windows."""
 
-    def __init__(self, grouped: GroupedBinder, groups: Relation) -> None:
-        super().__init__(grouped._scope, grouped._session, grouped.find)
+    def __init__(self, scope: Scope, session: Session, grouped: GroupedBinder, groups: Relation) -> None:
+        super().__init__(scope, session, grouped.find)
         self._grouped = grouped
         self._groups = groups
 

@@ -20,7 +20,7 @@ from funke.engine.sql.binding.expressions import (
     BoundSymbol,
     time_of,
 )
-from funke.engine.sql.binding.over_queries import over_in
+from funke.engine.sql.binding.over_queries import over_in, window_parts
 from funke.engine.sql.binding.relations import (
     Aggregation,
     BoundAggregate,
@@ -76,8 +76,7 @@ def is_grouped(select: queries.Select, find: AggregateFinder) -> bool:
     """Whether a query is about groups of rows."""
     if select.group_by is not None or select.having is not None:
         return True
-    windows = (part for _, window in select.windows for part in (*window.partition_by, *window.order_by))
-    return any(aggregate_in(item, find) is not None for item in (*select.items, *windows))
+    return any(aggregate_in(each, find) is not None for each in (*select.items, *window_parts(select)))
 
 
 def distinct_rows(relation: Relation) -> Relation:

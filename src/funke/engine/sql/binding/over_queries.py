@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from funke.engine.errors import SqlValidationError, TypeMismatchError, UnsupportedFeatureError
@@ -29,7 +29,7 @@ from funke.engine.sql.functions.function import Session
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 
-__all__ = ["RESULTS", "OverBinder", "check_place", "has_over", "over_in", "rising_order"]
+__all__ = ["RESULTS", "OverBinder", "check_place", "has_over", "over_in", "rising_order", "window_parts"]
 
 _RANKING = {function.name: function for function in RANKING}
 _NOT_IN_STREAMS = ("lead", "ntile", "cume_dist", "percent_rank")
@@ -55,6 +55,12 @@ def has_over(select: queries.Select) -> bool:
 def over_in(expression: syntax.Expression) -> bool:
     """Whether there are OVER aggregates in an expression."""
     return any(isinstance(each, syntax.Call) and each.over is not None for each in parts_of(expression))
+
+
+def window_parts(select: queries.Select) -> Iterator[syntax.Expression]:
+    """What rows are parted and sorted by in the windows of the WINDOW clause."""
+    for _, window in select.windows:
+        yield from (*window.partition_by, *window.order_by)
 
 
 def check_place(function: AggregateFunction, call: syntax.Call, window: syntax.OverWindow) -> None:
@@ -168,8 +174,7 @@ class OverBinder(ExpressionBinder):
             raise UnsupportedFeatureError(_SEVERAL_WINDOWS)
         self._frame = frame
         is_by_rank = function.name in ("rank", "dense_rank")
-        order = self._order_column(window)
-        arguments = [order] if is_by_rank else self._arguments(call)
+        arguments = [self._order_column(window)] if is_by_rank else self._arguments(call)
         made = self._aggregate(function, call, arguments, frame.preceding not in (None, 0))
         if made not in self._aggregates:
             self._aggregates.append(made)

@@ -124,7 +124,7 @@ class QueryBinder:
         binder = GroupedBinder(scope, self.session, plain, select.group_by, self.find_aggregate)
         if has_over(select):
             groups = groups_of_windows(select, binder, source, where)
-            return self._bind_over(select, groups, scope, GroupColumns(binder, groups), None)
+            return self._bind_over(select, groups, scope, GroupColumns(scope, self.session, binder, groups), None)
         having = None if select.having is None else binder.bind_condition(select.having, "HAVING")
         names, bound = self._bind_items(select.items, scope, binder)
         groups = Calculation(_columns(names, bound), binder.aggregation(source, where), tuple(bound), having)
