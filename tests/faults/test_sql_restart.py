@@ -74,6 +74,43 @@ NUMBERED = f"""
 """
 
 
+GREATEST_OF_WINDOWS = f"""
+    SELECT g, id FROM (
+        SELECT MOD(id, {GROUPS}) AS g, id,
+            ROW_NUMBER() OVER (PARTITION BY window_start, window_end, MOD(id, {GROUPS}) ORDER BY id DESC) AS place
+        FROM TABLE(TUMBLE(TABLE numbers, DESCRIPTOR(ts), INTERVAL '0.1' SECOND))
+    ) WHERE place <= 1
+"""
+
+
+def every_greatest() -> Counter[int]:
+    greatest = {(number // 100, number % GROUPS): number for number in range(RECORDS)}
+    return Counter(group * 10_000 + number for (_, group), number in greatest.items())
+
+
+# Queries whose results change, and what they leave, as `as_number` has it.
+CHANGING = {
+    "greatest": (
+        f"SELECT g, id FROM ({NUMBERED % 'id DESC'}) WHERE place <= 2",
+        [(number % GROUPS, number) for number in range(RECORDS - 2 * GROUPS, RECORDS)],
+    ),
+    "by value": (
+        f"SELECT g, COUNT(*) OVER (PARTITION BY g ORDER BY id) FROM (SELECT MOD(id, {GROUPS}) AS g, id FROM numbers)",
+        [(number % GROUPS, number // GROUPS + 1) for number in range(RECORDS)],
+    ),
+    "sets": (
+        "(SELECT MOD(id, 5), 0 FROM numbers EXCEPT SELECT MOD(id, 2), 0 FROM numbers) INTERSECT ALL "
+        "SELECT MOD(id, 4), 0 FROM numbers",
+        [(2, 0), (3, 0)],
+    ),
+}
+# Several groups have the same primary key: the rows of all of them are kept.
+SAME_KEYS = f"""
+    SELECT MOD(g, 2) AS h, CASE WHEN n > 0 THEN 5 END AS five
+    FROM (SELECT MOD(id, {GROUPS}) AS g, COUNT(*) AS n FROM numbers GROUP BY MOD(id, {GROUPS}))
+"""
+
+
 def as_signed_number(row: Row) -> Row:
     """A group and the number behind one of its numbers, which is not 0; what is taken back has a minus."""
     is_added = row.get_row_kind().name in ("INSERT", "UPDATE_AFTER")
@@ -92,7 +129,8 @@ def folded(signed: Counter[int]) -> Counter[int]:
 def test_a_slot_is_killed(spark: Any, tmp_path: Path, backend: str) -> None:
     """Every count of a group is written once, by its changes and by the frames of an OVER, and every window once.
 
-    Each group has one first row, and in the end its two greatest numbers.
+    Each group has one first row, and each of its windows one greatest number; what queries whose results change leave
+    is right.
     """
     pids = tmp_path / "pids"
     pids.mkdir()
@@ -116,18 +154,24 @@ def test_a_slot_is_killed(spark: Any, tmp_path: Path, backend: str) -> None:
     )
     windows = t_env.to_data_stream(t_env.sql_query(WINDOWS))
     firsts = t_env.to_data_stream(t_env.sql_query(f"SELECT g, 1 FROM ({NUMBERED % 'p'}) WHERE place = 1"))
-    streams = {"groups": changes, "frames": frames, "windows": windows, "firsts": firsts}
+    greatest = t_env.to_data_stream(t_env.sql_query(GREATEST_OF_WINDOWS))
+    streams = {"groups": changes, "frames": frames, "windows": windows, "firsts": firsts, "greatest of": greatest}
     sinks = [_written(stream, tmp_path / name) for name, stream in streams.items()]
-    greatest = t_env.sql_query(f"SELECT g, id FROM ({NUMBERED % 'id DESC'}) WHERE place <= 2")
-    ranked = _written(t_env.to_changelog_stream(greatest), tmp_path / "greatest", as_signed_number)
+    changing = {name: t_env.to_changelog_stream(t_env.sql_query(query)) for name, (query, _) in CHANGING.items()}
+    by_key = Schema.new_builder().column("h", "BIGINT NOT NULL").column("five", "INT").primary_key("h").build()
+    changing["same keys"] = t_env.to_changelog_stream(t_env.sql_query(SAME_KEYS), by_key)
+    signed = {name: _written(stream, tmp_path / name, as_signed_number) for name, stream in changing.items()}
     killer = kill_one(pids, tmp_path / "checkpoints")
     client = env.execute_async("counts")
     client.get_job_execution_result().result()
     killer.join()
     one_each = Counter(group * 10_000 + 1 for group in range(GROUPS))
-    assert [sink.committed() for sink in sinks] == [every_count(), every_count(), every_window(), one_each]
-    last = range(RECORDS - 2 * GROUPS, RECORDS)
-    assert folded(ranked.committed()) == Counter(number % GROUPS * 10_000 + number + 1 for number in last)
+    wanted = [every_count(), every_count(), every_window(), one_each, every_greatest()]
+    assert [sink.committed() for sink in sinks] == wanted
+    for name, (_, left) in CHANGING.items():
+        assert folded(signed[name].committed()) == Counter(group * 10_000 + n + 1 for group, n in left), name
+    # Updates by key take nothing back.
+    assert set(folded(signed["same keys"].committed())) == {6, 10_006}
     assert client.get_metrics()["numRestarts"] >= 1
 
 
