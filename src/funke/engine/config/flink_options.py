@@ -264,6 +264,24 @@ IGNORE_UNCLAIMED_STATE = boolean_option(
 )
 
 STATE_BACKEND = string_option("state.backend.type", "hashmap", "Where state is kept.", "state.backend")
+STATE_LATENCY = boolean_option(
+    "state.latency-track.keyed-state-enabled",
+    False,
+    "Whether it is measured how long functions wait for keyed state.",
+    "state.backend.latency-track.keyed-state-enabled",
+)
+STATE_LATENCY_SAMPLE = integer_option(
+    "state.latency-track.sample-interval",
+    100,
+    "Every so-manieth access of each kind is measured.",
+    "state.backend.latency-track.sample-interval",
+)
+STATE_LATENCY_HISTORY = integer_option(
+    "state.latency-track.history-size",
+    128,
+    "How many of them the figures are made of.",
+    "state.backend.latency-track.history-size",
+)
 STATE_CHANGELOG = without_effect(
     boolean_option(
         "state.changelog.enabled", False, "Whether changes of state are logged.", "state.backend.changelog.enabled"

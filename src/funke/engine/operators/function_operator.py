@@ -86,6 +86,7 @@ class FunctionOperator(Operator):
             "numRecordsOut": self.output.records_out,
             "currentInputWatermark": self.input_watermark,
             **self.runtime_context.get_metrics_group().report(),
+            **self.runtime_context.state_latencies(),
         }
 
     def close(self) -> None:

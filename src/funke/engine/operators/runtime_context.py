@@ -11,6 +11,7 @@ from funke.engine.operators.keyed_states import KeyedStates
 from funke.engine.operators.operator import OperatorContext
 from funke.engine.state.descriptors import StateDescriptor
 from funke.engine.state.keyed.backend import KeyedBackend
+from funke.engine.state.state_latency import StateLatencies
 from funke.engine.types.metrics import MetricRegistry
 
 __all__ = ["StreamingRuntimeContext"]
@@ -24,6 +25,8 @@ class StreamingRuntimeContext(KeyedStates, RuntimeContext):
         self._task = context.task
         self._backend = backend
         self._metrics = MetricRegistry()
+        tracking = context.task.backend.latency_tracking
+        self._latencies = None if tracking is None else StateLatencies(tracking)
 
     def get_task_name(self) -> str:
         return self._task.task_name
@@ -62,4 +65,9 @@ class StreamingRuntimeContext(KeyedStates, RuntimeContext):
                 f"operator '{self._context.operator_name}' asks for state '{descriptor.name}', but this state is only "
                 "accessible by functions executed on a KeyedStream; call key_by() first"
             )
-        return self._backend.get_state(descriptor)
+        state = self._backend.get_state(descriptor)
+        return state if self._latencies is None else self._latencies.of(descriptor, state)
+
+    def state_latencies(self) -> dict[str, Any]:
+        """How long accesses to state took, if that is measured."""
+        return {} if self._latencies is None else self._latencies.metrics()

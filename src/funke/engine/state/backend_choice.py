@@ -12,6 +12,7 @@ from funke.engine.errors import ConfigurationError
 from funke.engine.state.heap.backend import HashMapBackend
 from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.state.rocksdb.settings import RocksDBSettings
+from funke.engine.state.state_latency import LatencyTracking
 from funke.engine.trust.private_files import open_private_folder, run_folder
 
 __all__ = ["BackendChoice", "RocksDBSettings", "create_backend"]
@@ -29,6 +30,8 @@ class BackendChoice:
     is_asynchronous: bool = True
     # What a checkpoint takes of one operator's keyed state, or of its other state, in one subtask; None for any size.
     max_state_bytes: int | None = None
+    # None: nobody measures how long accesses take.
+    latency_tracking: LatencyTracking | None = None
 
     def within(self, folder: str) -> BackendChoice:
         """The same choice, with working files in a folder unless there is another place for them."""

@@ -195,6 +195,8 @@ def _take_unsupported(parser: _ProgramParser) -> None:
     """What Flink's command has and this one has not: said in one sentence, if it is asked for."""
     entry = _unsupported("-c/--class", "programs are written in Python; name a .py file")
     parser.take(entry, argparse.SUPPRESS, "-c", "--class", value="CLASS")
+    folders = _unsupported("-pypath/--pyPythonPath", "name folders with -pyfs, or set PYTHONPATH")
+    parser.take(folders, argparse.SUPPRESS, "-pypath", "--pyPythonPath", value="PATH")
     leaving = "a program that nobody waits for any more goes on"
     names = ("-sae", "--shutdownOnAttachedExit")
     parser.take(_unsupported("-sae/--shutdownOnAttachedExit", leaving), argparse.SUPPRESS, *names)

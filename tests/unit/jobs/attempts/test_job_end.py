@@ -5,14 +5,16 @@ from __future__ import annotations
 import errno
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from funke.engine.errors import JobExecutionError, StateError
+from funke.engine.errors import ConfigurationError, JobExecutionError, StateError
 from funke.engine.jobs import running_job
 from funke.engine.jobs.attempts.job_attempts import JobAttempts
+from funke.engine.jobs.attempts.slot_pool import SlotPool
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.records import job_record
 from funke.engine.jobs.records.job_record import JobRecord, OwnedRecord, read_records
@@ -229,3 +231,17 @@ def test_a_record_that_cannot_be_made_leaves_nothing(tmp_path: Path, disk: Disk)
     with pytest.raises(OSError, match="No space left"):
         ProgramRun(["program"], str(tmp_path)).admit(asking)
     assert not list((tmp_path / "jobs").iterdir())
+
+
+def test_a_job_that_the_service_has_no_slots_for_says_so(
+    tmp_path: Path, settings: JobSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = SlotPool(str(tmp_path / "slots"))
+    pool.open(0)
+    configured = {**settings.configuration, "funke.slot-pool": str(tmp_path / "slots")}
+    job = run(replace(settings, configuration=configured), monkeypatch, lambda attempts: None)
+    with pytest.raises(ConfigurationError, match="and the service has 0"):
+        job.result_future.result(20)
+    (failure,) = recorded_view(the_record(tmp_path)).exceptions
+    assert "needs 1 slots, and the service has 0" in failure.message
+    assert job.status() is JobStatus.FAILED

@@ -72,7 +72,7 @@ def test_mistakes_are_told_in_one_sentence(line: str, message: str) -> None:
         parse_program_call(line.split())
 
 
-@pytest.mark.parametrize("line", ["-c my.Main job.jar", "-t yarn-session job.py", "-sae job.py"])
+@pytest.mark.parametrize("line", ["-c my.Main job.jar", "-t yarn-session job.py", "-sae job.py", "-pypath /a job.py"])
 def test_what_cannot_be_done_is_said(line: str) -> None:
     with pytest.raises(UnsupportedFeatureError):
         parse_program_call(line.split())

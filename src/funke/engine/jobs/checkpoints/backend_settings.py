@@ -15,6 +15,7 @@ from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.engine.state.backend_choice import BackendChoice, RocksDBSettings
 from funke.engine.state.rocksdb.tuning import COMPRESSIONS
+from funke.engine.state.state_latency import LatencyTracking
 
 __all__ = ["DEFAULT_MAX_STATE_BYTES", "PICKLED_FACTORY", "backend_choice"]
 
@@ -54,12 +55,23 @@ def backend_choice(settings: Settings) -> BackendChoice:
         raise ConfigurationError(
             f"'{configured}' is no state backend; choose hashmap or rocksdb (of Flink 1.x also jobmanager, filesystem)"
         )
-    limit = _max_state_bytes(settings, storage)
+    limit, tracking = _max_state_bytes(settings, storage), _latency_tracking(settings)
     if name == "hashmap":
         is_asynchronous = settings.get(options.ASYNCHRONOUS_SNAPSHOTS)
-        return BackendChoice(is_asynchronous=is_asynchronous, max_state_bytes=limit)
+        return BackendChoice(is_asynchronous=is_asynchronous, max_state_bytes=limit, latency_tracking=tracking)
     directories = _local_directories(settings.get(rocksdb.LOCAL_DIRECTORIES))
-    return BackendChoice("rocksdb", _rocksdb_settings(settings), directories, max_state_bytes=limit)
+    rocks = _rocksdb_settings(settings)
+    return BackendChoice("rocksdb", rocks, directories, max_state_bytes=limit, latency_tracking=tracking)
+
+
+def _latency_tracking(settings: Settings) -> LatencyTracking | None:
+    if not settings.get(options.STATE_LATENCY):
+        return None
+    interval, size = settings.get(options.STATE_LATENCY_SAMPLE), settings.get(options.STATE_LATENCY_HISTORY)
+    for option, value in ((options.STATE_LATENCY_SAMPLE, interval), (options.STATE_LATENCY_HISTORY, size)):
+        if value < 1:
+            raise ConfigurationError(f"{option.key} must be at least 1, got {value}")
+    return LatencyTracking(interval, size)
 
 
 def _short_name(name: str) -> str:
