@@ -262,6 +262,18 @@ def test_how_many_subtasks_read(kafka: KafkaBroker) -> None:
     assert source.create_source().fixed_parallelism == 3
 
 
+def test_subjects_of_schemas_are_called_as_the_topic() -> None:
+    from tests.harness.kafka_broker import KafkaBroker
+
+    options = {"key_format": "avro-confluent", "value_format": "avro-confluent", "key_fields": "id"}
+    options |= {f"{part}_avro__confluent_url": "http://host" for part in ("key", "value")}
+    broker = KafkaBroker("host:1", "host:2")
+    sink: Any = create_table_sink(table(broker, "t", **options))
+    assert (sink.records.key.subject, sink.records.value.subject) == ("t-key", "t-value")
+    sink = create_table_sink(table(broker, "t", **options, value_avro__confluent_subject="own"))
+    assert (sink.records.key.subject, sink.records.value.subject) == ("t-key", "own")
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
