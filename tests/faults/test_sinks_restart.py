@@ -106,7 +106,7 @@ def new_environment(checkpoints: Path, fault: str | None = None) -> StreamExecut
 
 
 def rows(env: StreamExecutionEnvironment, function: ToRow, rate: Any = None) -> DataStream:
-    rate = rate or RateLimiterStrategy.per_second(200)
+    rate = rate or RateLimiterStrategy.per_second(400)
     source = DataGeneratorSource(lambda index: index, RECORDS, Types.LONG(), rate_limiter_strategy=rate)
     return env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").rebalance().map(function, KIND)
 
@@ -143,7 +143,8 @@ def run_with_all_sinks(
         kept[epoch] = [row.id for row in frame.collect()]
 
     env = new_environment(tmp_path / "checkpoints", fault)
-    stream = rows(env, function)
+    # However long checkpoints take, there are some before the input ends.
+    stream = rows(env, function, RateLimiterStrategy.per_checkpoint(150))
     stream.add_sink(transactions)
     stream.add_sink(JdbcSink.exactly_once_sink("insert into people values (?, ?)", KIND, database))
     stream.add_sink(JdbcSink.upsert_sink("latest", ["id"], KIND, database))

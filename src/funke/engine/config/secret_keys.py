@@ -28,6 +28,9 @@ _PARTS = (
     "basic-auth",
     "http-headers",
     "jaas.config",
+    # Of Kafka's clients: a private key itself, not where it is.
+    "keystore.key",
+    "ssl.key.pem",
 )
 # Parts of other words too ("sasl" is no secret): they count only by themselves.
 _WORDS = {"sas"}

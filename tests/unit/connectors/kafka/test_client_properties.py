@@ -66,5 +66,6 @@ def test_what_only_java_can_do_is_refused(given: dict[str, str], said: str) -> N
 
 def test_secrets_do_not_show() -> None:
     login = f'{LOGIN}.plain.PlainLoginModule required username="u" password="secret-1";'
-    properties = ClientProperties.of({"sasl.jaas.config": login, "ssl.key.password": "secret-2", "group.id": "g"})
+    more = {"ssl.key.password": "secret-2", "ssl.keystore.key": "secret-3", "sasl.password": "secret-4"}
+    properties = ClientProperties.of({"sasl.jaas.config": login, **more, "group.id": "g"})
     assert "secret-" not in repr(properties) and "'g'" in repr(properties)

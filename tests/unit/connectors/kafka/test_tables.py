@@ -155,6 +155,36 @@ def test_round_robin_is_for_rows_without_a_key() -> None:
         create_table_sink(table(KafkaBroker("host:1", "host:2"), "t", **options))
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"startup_mode": "specific-offsets", "startup_specific__offsets": "partition:0,offset:2"}, [2, 10, 11, 12]),
+        ({"startup_mode": "timestamp", "startup_timestamp__millis": "2000"}, [1, 2, 11, 12]),
+        ({"startup_mode": "latest-offset"}, []),
+        ({"bounded_mode": "specific-offsets", "bounded_specific__offsets": "partition:1,offset:1"}, [10]),
+        ({"bounded_mode": "timestamp", "bounded_timestamp__millis": "2000"}, [0, 10]),
+    ],
+)
+def test_where_tables_begin_and_end(kafka: KafkaBroker, options: dict[str, str], expected: list[int]) -> None:
+    topic = new_topic(kafka, 2)
+    for number in (0, 1):
+        rows = [(None, json.dumps({"id": 10 * number + place}), 1_000 + 1_000 * place) for place in range(3)]
+        kafka.produce(topic, rows, number)
+    found = rows_of(table(kafka, topic, format="json", **{f"scan_{key}": text for key, text in options.items()}))
+    assert sorted(row[0] for row in found) == expected
+
+
+def test_a_group_that_has_been_nowhere(kafka: KafkaBroker) -> None:
+    topic = new_topic(kafka)
+    kafka.produce(topic, ['{"id": 1}'])
+    options = {"format": "json", "scan_startup_mode": "group-offsets", "properties_group_id": topic}
+    with pytest.raises(
+        JobExecutionError, match=r"has committed no offset .* 'properties.auto.offset.reset' = 'earliest'"
+    ):
+        rows_of(table(kafka, topic, **options))
+    assert len(rows_of(table(kafka, topic, **options, properties_auto_offset_reset="earliest"))) == 1
+
+
 def test_columns_of_the_key(kafka: KafkaBroker) -> None:
     topic = new_topic(kafka)
     options = {
@@ -168,6 +198,10 @@ def test_columns_of_the_key(kafka: KafkaBroker) -> None:
     records = [(message.key(), message.value()) for message in kafka.records(topic, 2)]
     assert records == [(b'{"id":1}', b'{"name":"a","amount":5}'), (b'{"id":2}', b'{"name":"b","amount":6}')]
     assert [tuple(row) for row in rows_of(context)] == [(1, "a", 5), (2, "b", 6)]
+    # The same records, whose key has other names here.
+    columns = (Column("k_id", BigIntType()), Column("name", TEXT))
+    prefixed = {**context.options, "key.fields": "k_id", "key.fields-prefix": "k_"}
+    assert [tuple(row) for row in rows_of(replace(context, columns=columns, options=prefixed))] == [(1, "a"), (2, "b")]
 
 
 def test_upserts_become_changes_and_changes_upserts(kafka: KafkaBroker) -> None:
@@ -260,6 +294,18 @@ def test_how_many_subtasks_read(kafka: KafkaBroker) -> None:
     options = {"scan_parallelism": "3", "sink_transaction__naming__strategy": "POOLING"}
     source = create_table_source(table(kafka, "t", format="json", **options))
     assert source.create_source().fixed_parallelism == 3
+
+
+def test_subjects_of_schemas_are_called_as_the_topic() -> None:
+    from tests.harness.kafka_broker import KafkaBroker
+
+    options = {"key_format": "avro-confluent", "value_format": "avro-confluent", "key_fields": "id"}
+    options |= {f"{part}_avro__confluent_url": "http://host" for part in ("key", "value")}
+    broker = KafkaBroker("host:1", "host:2")
+    sink: Any = create_table_sink(table(broker, "t", **options))
+    assert (sink.records.key.subject, sink.records.value.subject) == ("t-key", "t-value")
+    sink = create_table_sink(table(broker, "t", **options, value_avro__confluent_subject="own"))
+    assert (sink.records.key.subject, sink.records.value.subject) == ("t-key", "own")
 
 
 @pytest.mark.parametrize(

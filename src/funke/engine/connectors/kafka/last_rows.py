@@ -26,7 +26,7 @@ class HoldingBack:
 
 
 class LastRowsWriter(SinkWriter):
-    """Stands before another writer, which does everything else; a checkpoint waits for nothing that is held back."""
+    """Stands before another writer, which does everything else; at a checkpoint nothing is held back."""
 
     def __init__(self, writer: SinkWriter, settings: HoldingBack, context: WriterContext) -> None:
         self._writer, self._settings, self._context = writer, settings, context

@@ -144,7 +144,10 @@ class OffsetsAsker:
         if offsets.reset == "none":
             names = ", ".join(map(str, missing))
             what = "the group has committed no offset" if offsets.kind == "committed" else "no offset is given"
-            raise SourceError(f"{what} for {names}; choose what to do then, such as OffsetResetStrategy.EARLIEST")
+            raise SourceError(
+                f"{what} for {names}; choose what to do then: KafkaOffsetResetStrategy.EARLIEST, or for a table "
+                "'properties.auto.offset.reset' = 'earliest'"
+            )
         return self._listed(missing, offsets.reset)
 
     def _listed(self, partitions: list[Partition], kind: str, timestamp_ms: int = 0) -> dict[Partition, int]:

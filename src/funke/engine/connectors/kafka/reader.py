@@ -277,10 +277,9 @@ class KafkaSplitReader(SplitReader):
         for state, messages in self._batches(split):
             values = read_all(self._source.records, messages)
             if any(map(_is_none, values)):
-                all_of_them = messages
-                messages = [message for message, value in zip(messages, values) if value is not None]
-                self._count_left_out(all_of_them, messages)
-                values = [value for value in values if value is not None]
+                kept = [message for message, value in zip(messages, values) if value is not None]
+                self._count_left_out(messages, kept)
+                messages, values = kept, [value for value in values if value is not None]
             state.batch = messages
             yield values, [message.timestamp()[1] for message in messages]
 

@@ -32,6 +32,15 @@ _ORC_COMPRESSION = TableOption("compress", default="ZLIB", description="How stri
 _AVRO_CODEC = TableOption(
     "codec", default="deflate", description="How blocks are compressed.", choices=("deflate", "null", "bzip2", "xz")
 )
+_AVRO_ENCODING = TableOption(
+    "encoding",
+    default="binary",
+    description="Only binary: Avro's form in JSON is not read.",
+    choices=("binary", "json"),
+)
+_AVRO_MAPPING = TableOption(
+    "timestamp_mapping.legacy", "Boolean", "true", "Only true, as timestamps are written by default in Flink."
+)
 _CHARSET = TableOption("charset", default="UTF-8", description="The character set of texts.")
 _BIG, _LITTLE = "big-endian", "little-endian"
 _ENDIANNESS = TableOption(
@@ -78,19 +87,29 @@ class OrcFactory(FileFormatFactory):
 class AvroFactory(FileFormatFactory):
     identifier = "avro"
     purpose = "Apache Avro: rows with a schema at the head of each file."
-    options = (_AVRO_CODEC,)
+    options = (_AVRO_CODEC, _AVRO_ENCODING, _AVRO_MAPPING)
 
     def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
+        _check_avro(values)
         return AvroTableFormat(fields)
 
     def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
+        _check_avro(values)
         return AvroFileWriter(fields, values[_AVRO_CODEC])
 
     def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> AvroDecoder:
+        _check_avro(values)
         return AvroDecoder(fields)
 
     def create_encoder(self, fields: tuple[RowField, ...], values: OptionValues) -> AvroEncoder:
+        _check_avro(values)
         return AvroEncoder(fields)
+
+
+def _check_avro(values: OptionValues) -> None:
+    if values[_AVRO_ENCODING] != "binary" or not values[_AVRO_MAPPING]:
+        option = _AVRO_MAPPING if values[_AVRO_ENCODING] == "binary" else _AVRO_ENCODING
+        raise UnsupportedFeatureError(f"'avro.{option.key}' = '{values.texts[option.key]}'", option.description)
 
 
 class RawFactory(FileFormatFactory):

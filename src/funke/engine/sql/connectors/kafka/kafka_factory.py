@@ -223,12 +223,22 @@ def _source(values: OptionValues, records: TableRecordReader, is_upsert: bool = 
 def _writer(values: OptionValues, columns: KeyColumns) -> TableRecordWriter:
     name, space = _value_format(values)
     with caused_by(f"Error creating sink format '{name}' in option space '{space}.'."):
-        value = find_file_format(name).create_encoder(columns.value_fields, values.behind(space))
+        value = find_file_format(name).create_encoder(columns.value_fields, _with_subject(values, space, "value"))
     key, encoder = values[options.KEY_FORMAT], None
     if key is not None:
         with caused_by(f"Error creating sink format '{key}' in option space 'key.{key}.'."):
-            encoder = find_file_format(key).create_encoder(columns.key_fields, values.behind(f"key.{key}"))
+            encoder = find_file_format(key).create_encoder(
+                columns.key_fields, _with_subject(values, f"key.{key}", "key")
+            )
     return TableRecordWriter(options.subscription(values), columns.fields, value, columns.value, encoder, columns.key)
+
+
+def _with_subject(values: OptionValues, space: str, part: str) -> OptionValues:
+    """The options of a format; schemas in a registry have the topic's name unless the table says otherwise."""
+    found, topic = values.behind(space), options.subscription(values).only
+    if space.endswith("avro-confluent") and topic is not None:
+        return OptionValues({"subject": f"{topic}-{part}", **found.texts})
+    return found
 
 
 def _partitioner(name: str) -> Partitioner | None:
