@@ -41,6 +41,23 @@ OF_SPARK = [
     # Functions of users, and an order of what they give.
     "SELECT twice(k) AS w, joined(name), COUNT(*) AS n FROM t GROUP BY k ORDER BY n DESC, w LIMIT 3",
 ]
+# Bitmaps are bytes to Spark: computed of rows, aggregated, carried from one step to the next, sorted beside, in sets.
+_NUMBERS = "SELECT k, BITMAP_BUILD_AGG(v) AS b FROM t GROUP BY k"
+_OF_BITMAPS = ", ".join(
+    f"BITMAP_TO_STRING(BITMAP_{each}_AGG(b)), BITMAP_{each}_CARDINALITY_AGG(b)" for each in ("AND", "OR", "XOR")
+)
+BITMAPS = [
+    "SELECT k, BITMAP_TO_STRING(BITMAP_BUILD_AGG(v)), BITMAP_BUILD_CARDINALITY_AGG(v) FROM t GROUP BY k",
+    f"SELECT * FROM ({_NUMBERS})",
+    f"SELECT {_OF_BITMAPS} FROM ({_NUMBERS})",
+    f"SELECT COUNT(*), {_OF_BITMAPS} FROM (SELECT id, BITMAP_BUILD(ARRAY[v, id]) AS b FROM t) GROUP BY MOD(id, 2)",
+    f"SELECT k, BITMAP_CARDINALITY(b), BITMAP_TO_ARRAY(b), CAST(b AS STRING) FROM ({_NUMBERS}) ORDER BY k LIMIT 3",
+    f"SELECT BITMAP_TO_BYTES(b), k FROM ({_NUMBERS}) ORDER BY k DESC",
+    "SELECT id, BITMAP_TO_STRING(BITMAP_OR(BITMAP_BUILD(ARRAY[v]), BITMAP_BUILD(ARRAY[k, 7]))), "
+    "BITMAP_ANDNOT(BITMAP_BUILD(ARRAY[v, 1]), BITMAP_BUILD(ARRAY[k])) = BITMAP_BUILD(ARRAY[v]) FROM t ORDER BY id",
+    f"SELECT BITMAP_TO_STRING(b), COUNT(*) FROM ({_NUMBERS}) GROUP BY b",
+    f"SELECT b FROM ({_NUMBERS}) INTERSECT SELECT b FROM ({_NUMBERS})",
+]
 # The first rows of each key, for which frames without Spark have no form.
 RANKS = [
     "SELECT k, id, n FROM (SELECT k, id, ROW_NUMBER() OVER (PARTITION BY k ORDER BY id DESC) AS n FROM t) WHERE n <= 2",

@@ -13,19 +13,24 @@ from funke.engine.sql.spark_plans.carried_columns import from_carried
 from funke.engine.sql.spark_plans.spark_frames import frame_of
 from funke.engine.sql.spark_plans.task_code import PlanSettings
 from tests.harness import batch_queries
-from tests.harness.batch_queries import OF_SPARK, OVER, RANKS, differences
+from tests.harness.batch_queries import BITMAPS, OF_SPARK, OVER, RANKS, differences
 from tests.harness.local_jobs import rows_of
 from tests.unit.sql.operators.test_window_queries import QUERIES as WINDOW_QUERIES
 
 pytestmark = pytest.mark.spark
 
 
-def test_spark_slots_and_streams_give_the_same_rows(spark: Any, tmp_path: Path) -> None:
+# Others need nothing of Spark that these do not: tests without it have all of them.
+WINDOWS = [WINDOW_QUERIES[name] for name in ("session", "sessionrows", "over")]
+
+
+@pytest.mark.parametrize(
+    "queries", [[*OF_SPARK, *RANKS], [*OVER, *WINDOWS], BITMAPS], ids=["rows", "windows", "bitmaps"]
+)
+def test_spark_slots_and_streams_give_the_same_rows(spark: Any, tmp_path: Path, queries: list[str]) -> None:
     def computed(plan: SparkRows) -> list[tuple[Any, ...]]:
         found = frame_of(spark, plan.input, PlanSettings()).toArrow()
         return [row for batch in found.to_batches() for row in rows_of(from_carried(batch, plan.columns), plan)]
 
     cloudpickle.register_pickle_by_value(batch_queries)
-    # Others need nothing of Spark that these do not: tests without it have all of them.
-    windows = [WINDOW_QUERIES[name] for name in ("session", "sessionrows", "over")]
-    assert not differences([*OF_SPARK, *RANKS, *OVER, *windows], tmp_path, computed)
+    assert not differences(queries, tmp_path, computed)

@@ -99,7 +99,8 @@ class SqlParserError(FunkeError):
         self.message = message
         self.line = line
         self.column = column
-        super().__init__(f"SQL parse failed. {message}")
+        # As in Flink: a text that ends too early says so without a beginning.
+        super().__init__(message if message.startswith('Encountered "<EOF>"') else f"SQL parse failed. {message}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.message, self.line, self.column)

@@ -261,7 +261,8 @@ class TableEnvironment:
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
         """Return a table that has no name."""
         identifier = self._session.catalogs.qualify((f"*anonymous_{descriptor.get_options().get('connector')}*",))
-        return Table(self._session.relation_of(identifier, self._checked(descriptor)), self)
+        table = self._checked(descriptor)
+        return Table(self._session.relation_of(identifier, table), self, self._session.declared(table))
 
     # Names of Flink 1.x
 

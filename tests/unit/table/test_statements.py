@@ -255,7 +255,7 @@ def test_tables_by_descriptors(t_env: TableEnvironment) -> None:
     schema = Schema.new_builder().column("a", "INT").column_by_expression("b", "a + 1").build()
     descriptor = TableDescriptor.for_connector("datagen").schema(schema).option("number-of-rows", "1").build()
     t_env.create_temporary_table("given", descriptor)
-    assert str(t_env.from_path("given").get_resolved_schema()) == "(\n  `a` INT,\n  `b` INT\n)"
+    assert str(t_env.from_path("given").get_resolved_schema()) == "(\n  `a` INT,\n  `b` INT AS a + 1\n)"
     assert t_env.from_descriptor(descriptor).get_schema().get_field_names() == ["a", "b"]
     with pytest.raises(ValidationException, match="Table `nosuch` was not found"):
         t_env.from_path("nosuch")

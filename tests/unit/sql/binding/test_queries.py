@@ -90,7 +90,7 @@ def test_what_queries_mean(text: str, types: dict[str, str], rows: list[tuple[An
         ("SELECT o.x FROM orders AS o", "Column 'x' not found in table 'o'"),
         ("SELECT p.id FROM orders", "Table 'p' not found"),
         ("SELECT id\nFROM nothing", "From line 2, column 6 to line 2, column 12: Object 'nothing' not found"),
-        ("SELECT nofunction(id) FROM orders", "No match found for function signature NOFUNCTION"),
+        ("SELECT nofunction(id) FROM orders", "No match found for function signature nofunction(<NUMERIC>)"),
         ("SELECT id FROM orders WHERE id", "WHERE clause must be a condition"),
         ("SELECT a FROM orders AS t (a, b)", "List of column aliases must have same degree as table"),
     ],

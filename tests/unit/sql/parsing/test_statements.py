@@ -79,6 +79,7 @@ def test_a_table_with_everything():
         ),
         watermark=LATER,
         primary_key=("a", "ts"),
+        primary_key_name="pk",
         distribution=Distribution("hash", ("a",), 4),
         partitioned_by=("m", "n"),
         options=(("k", "v"), ("it's", "")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from funke.engine.errors import SqlParserError, UnsupportedFeatureError
+from funke.engine.errors import SqlParserError, SqlValidationError, UnsupportedFeatureError
 from funke.engine.sql.parsing import parse_type
 from funke.table.types import DataTypes, RowField, YearMonthIntervalType
 
@@ -52,12 +52,19 @@ def test_a_type_is_read(text, data_type):
 
 @pytest.mark.parametrize(
     ("text", "column"),
-    [("INTT", 1), ("DECIMAL(39, 0)", 8), ("ARRAY<INT", 9), ("INT INT", 5), ("TIMESTAMP(10)", 11), ("MAP<INT>", 8)],
+    [("DECIMAL(39, 0)", 8), ("ARRAY<INT", 9), ("INT INT", 5), ("TIMESTAMP(10)", 11), ("MAP<INT>", 8)],
 )
 def test_what_is_no_type_is_refused(text, column):
     with pytest.raises(SqlParserError) as caught:
         parse_type(text)
     assert (caught.value.line, caught.value.column) == (1, column)
+
+
+def test_a_name_that_no_type_has():
+    with pytest.raises(
+        SqlValidationError, match="From line 1, column 1 to line 1, column 4: Unknown identifier 'INTT'"
+    ):
+        parse_type("INTT")
 
 
 def test_a_type_of_java_is_unsupported():

@@ -79,7 +79,7 @@ class BatchOverBinder(OverBinder):
     def _function(self, call: syntax.Call) -> AggregateFunction:
         function = _PLACES.get(call.name) or self._find_aggregate(call)
         if function is None:
-            raise refused(f"No match found for function signature {call.name.upper()}", call.position)
+            raise refused("OVER must be applied to aggregate function", call.position)
         return function
 
     def _arguments(self, call: syntax.Call) -> list[BoundExpression]:

@@ -11,7 +11,8 @@ from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression
 from funke.engine.sql.binding.relations import Calculation, Column, Relation
-from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
+from funke.engine.sql.binding.scope import Scope, ScopeColumn, names_of, refused, unknown_function
+from funke.engine.sql.functions.refusals import type_text
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.user_function import UserFunction
@@ -65,11 +66,7 @@ def bind_correlation(
     right = source.right if join is not None else source
     binder = make(scope)
     function, arguments, columns = _called(right, binder, find)
-    names = right.column_aliases or tuple(each.name for each in columns)
-    if len(names) != len(columns):
-        raise refused(
-            f"List of column aliases must have same degree as table; table has {len(columns)} columns", right.position
-        )
+    names = names_of(right, [each.name for each in columns])
     keeps_all = join is not None and join.kind == "left"
     if join is not None and join.kind not in ("inner", "left", "cross"):
         raise UnsupportedFeatureError(f"{join.kind.upper()} JOIN LATERAL")
@@ -107,7 +104,8 @@ def _called(
     function = find(right.call)
     if function is None:
         name = ".".join(right.call.path) or right.call.name
-        raise refused(f"No match found for function signature {name}", right.call.position or right.position)
+        given = [binder.bind(each).type for each in right.call.arguments]
+        raise unknown_function(name, given, right.call.position or right.position)
     arguments = [binder.bind(each) for each in right.call.arguments]
     if function.input_types is not None and not function.takes_row:
         types = tuple(from_sql_text(each) if isinstance(each, str) else each for each in function.input_types)
@@ -130,4 +128,8 @@ def _element_columns(data_type: DataType, right: queries.Unnest) -> list[Column]
         if isinstance(element, RowType):
             return [Column(each.name, each.data_type) for each in element]
         return [Column("EXPR$0", element)]
-    raise refused("UNNEST needs an array, a map or a multiset", right.position)
+    forms = (
+        "'UNNEST(<MULTISET>)'\n'UNNEST(<ARRAY>)'\n'UNNEST(<MAP>)'\nUNNEST(<MULTISET>)\nUNNEST(<ARRAY>)\nUNNEST(<MAP>)"
+    )
+    given = f"'UNNEST(<{type_text(data_type)}>)'"
+    raise refused(f"Cannot apply 'UNNEST' to arguments of type {given}. Supported form(s): {forms}", right.position)

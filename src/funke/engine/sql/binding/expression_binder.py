@@ -16,7 +16,7 @@ from funke.engine.sql.binding.expressions import (
     time_of,
 )
 from funke.engine.sql.binding.relations import Relation
-from funke.engine.sql.binding.scope import Scope, refused
+from funke.engine.sql.binding.scope import Scope, refused, unknown_function
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session, bind
@@ -35,6 +35,9 @@ __all__ = ["ExpressionBinder"]
 
 
 _NULL = BoundConstant(NullType(), None)
+
+# Functions that look at other rows than those of a group.
+_ONLY_OVER = frozenset(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"])
 
 
 class ExpressionBinder:
@@ -111,7 +114,7 @@ class ExpressionBinder:
             if not isinstance(found.type, RowType):
                 raise refused(f"Table '{name.parts[0]}' not found", name.place_of(0))
             if field not in found.type.names:
-                raise refused(f"Column '{field}' not found in '{'.'.join(name.parts)}'", name.position)
+                raise self._scope.unknown_field(name)
             found = self._field(found, field, name)
         return found
 
@@ -129,6 +132,10 @@ class ExpressionBinder:
             raise refused("FILTER must be applied to aggregate function", call.position)
         if call.is_distinct:
             raise refused(f"DISTINCT/ALL not allowed with {call.name.upper()} function", call.position)
+        if call.over is not None and self.find(call.name) is not None:
+            raise refused("OVER must be applied to aggregate function", call.position)
+        if call.name in _ONLY_OVER and call.over is None:
+            raise refused("OVER clause is necessary for window functions", call.position)
         if call.name in ("grouping", "grouping_id", "group_id"):
             raise refused(f"{call.name.upper()} operator may only occur in an aggregate query", call.position)
         if call.over is not None or call.argument_names:
@@ -156,7 +163,7 @@ class ExpressionBinder:
     def _call(self, name: str, arguments: list[BoundExpression], origin: syntax.Expression) -> BoundExpression:
         function = self.find(name)
         if function is None:
-            raise refused(f"No match found for function signature {name.upper()}", origin.position)
+            raise unknown_function(name, [each.type for each in arguments], origin.position)
         return self._apply(function, arguments, origin)
 
     def _apply(
@@ -169,6 +176,9 @@ class ExpressionBinder:
         try:
             call = bind(function, [each.as_argument() for each in arguments], self._session)
         except TypeMismatchError as error:
+            if str(error).startswith("The cast from"):
+                # It is found later than other mistakes, when places are forgotten.
+                raise ValidationException(str(error)) from error
             raise refused(str(error), origin.position) from error
         return BoundFunction(call.result, call, tuple(arguments))
 

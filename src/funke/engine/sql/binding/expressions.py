@@ -60,6 +60,9 @@ class BoundColumn(BoundExpression):
     name: str
     time: TimeAttribute | None = None
 
+    def as_argument(self) -> Argument:
+        return Argument(self.type, note="" if self.time is None else str(self.time))
+
 
 @dataclass(frozen=True)
 class BoundConstant(BoundExpression):

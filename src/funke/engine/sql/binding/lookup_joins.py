@@ -19,7 +19,7 @@ from funke.engine.sql.binding.expressions import (
     with_columns,
 )
 from funke.engine.sql.binding.relations import Calculation, Column, Relation, Scan
-from funke.engine.sql.binding.scope import Scope, ScopeColumn
+from funke.engine.sql.binding.scope import Scope, ScopeColumn, names_of
 from funke.engine.sql.binding.temporal_joins import bind_versions
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
@@ -96,7 +96,7 @@ def bind_lookup_join(
 
 
 def _shown(table: Relation, right: queries.TableRef, keeps_all: bool) -> tuple[Column, ...]:
-    names = right.column_aliases or tuple(each.name for each in table.columns)
+    names = names_of(right, [each.name for each in table.columns])
     return tuple(
         Column(name, with_nullable(each.type, each.type._nullable or keeps_all))
         for name, each in zip(names, table.columns, strict=True)

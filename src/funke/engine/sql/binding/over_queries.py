@@ -186,7 +186,7 @@ class OverBinder(ExpressionBinder):
             raise UnsupportedFeatureError(f"{call.name.upper()} Function is not supported in stream mode.")
         function = _RANKING.get(call.name) or self._find_aggregate(call)
         if function is None:
-            raise refused(f"No match found for function signature {call.name.upper()}", call.position)
+            raise refused("OVER must be applied to aggregate function", call.position)
         return function
 
     def _arguments(self, call: syntax.Call) -> list[BoundExpression]:

@@ -35,7 +35,7 @@ from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
 from funke.engine.sql.binding.over_queries import OverBinder, has_over
 from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation, UnionAll
 from funke.engine.sql.binding.row_windows import with_row_windows
-from funke.engine.sql.binding.scope import Scope, ScopeColumn, not_a_row, refused
+from funke.engine.sql.binding.scope import Scope, ScopeColumn, names_of, not_a_row, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
 from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
 from funke.engine.sql.binding.window_grouping import with_windows
@@ -72,6 +72,8 @@ class QueryBinder:
     find_function: Callable[[str], Function | None] = find_function
     find_aggregate: AggregateFinder = plain_aggregate
     find_table_function: TableFunctionFinder = plain_table_function
+    # The part of a path that is not there: a catalog, a database, or the table itself.
+    find_missing: Callable[[tuple[str, ...]], str] = lambda path: path[-1]
     # Whether rows come without an end, so that what needs all of them has another meaning, or none.
     is_streaming: bool = True
 
@@ -208,12 +210,7 @@ class QueryBinder:
             relation, name = bind_changelog_function(source, self._bind_source), None
         else:
             raise UnsupportedFeatureError(f"{_name_of(source)} behind FROM in SQL")
-        names = source.column_aliases or tuple(column.name for column in relation.columns)
-        if len(names) != len(relation.columns):
-            raise refused(
-                f"List of column aliases must have same degree as table; table has {len(relation.columns)} columns",
-                source.position,
-            )
+        names = names_of(source, [column.name for column in relation.columns])
         table = source.alias or name
         columns = tuple(
             ScopeColumn(each, column.type, table, column.time) for each, column in zip(names, relation.columns)
@@ -228,7 +225,7 @@ class QueryBinder:
             raise UnsupportedFeatureError("FOR SYSTEM_TIME AS OF in SQL")
         found = self.find_table(table.path, table.options) if table.options else self.find_table(table.path)
         if found is None:
-            raise refused(f"Object '{table.path[-1]}' not found", table.position)
+            raise refused(f"Object '{self.find_missing(table.path)}' not found", table.position)
         return found
 
     def _with_tables(self, query: queries.With) -> QueryBinder:

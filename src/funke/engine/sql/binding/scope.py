@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from funke.engine.errors import SqlValidationError
 from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.functions.refusals import family_text
 from funke.engine.sql.syntax.expressions import Name, Star
 from funke.engine.sql.syntax.position import Position
+from funke.engine.sql.syntax.queries import Relation
 from funke.engine.types.logical.data_type import DataType
 
-__all__ = ["Scope", "ScopeColumn", "not_a_row", "refused"]
+__all__ = ["Scope", "ScopeColumn", "names_of", "not_a_row", "refused", "unknown_function"]
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,42 @@ class Scope:
             raise not_a_row(star) from None
         return row
 
+    def unknown_field(self, name: Name) -> SqlValidationError:
+        """The error for a field that a row does not have."""
+        parts, first = name.parts, name.position
+        if any(column.table == parts[0] for column in self.columns):
+            place = name.place_of(1)
+            return refused(f"Column '{'.'.join(parts[1:])}' not found in table '{parts[0]}'", _up_to_end(place, first))
+        table = next((column.table for column in self.columns if column.name == parts[0]), None)
+        where = "any table" if table is None else f"table '{table}'"
+        return refused(f"Column '{'.'.join(parts)}' not found in {where}", first)
+
     def _column(self, index: int) -> BoundColumn:
         column = self.columns[index]
         return BoundColumn(column.type, index, column.name, column.time)
+
+
+def _up_to_end(start: Position | None, whole: Position | None) -> Position | None:
+    return start if start is None or whole is None else start.to(whole.end or whole)
+
+
+def unknown_function(name: str, types: Sequence[DataType], position: Position | None) -> SqlValidationError:
+    """The error for a function that there is not."""
+    given = ", ".join(f"<{family_text(each)}>" for each in types)
+    return refused(f"No match found for function signature {name}({given})", position)
+
+
+def names_of(source: Relation, own: Sequence[str]) -> tuple[str, ...]:
+    """The names of the columns of what stands behind FROM: its own ones, or those that it is given."""
+    given = source.column_aliases
+    if not given or len(given) == len(own):
+        return given or tuple(own)
+    columns = ", ".join(f"'{each}'" for each in own)
+    raise refused(
+        f"List of column aliases must have same degree as table; table has {len(own)} columns ({columns}), whereas "
+        f"alias list has {len(given)} columns",
+        source.aliases_position or source.position,
+    )
 
 
 def not_a_row(star: Star) -> SqlValidationError:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from funke.engine.errors import TypeMismatchError
+from funke.engine.sql.functions.refusals import call_refusal, type_text
 from funke.engine.types.logical.atomic_types import BitmapType, BooleanType, DecimalType, VariantType
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType, NullType
@@ -27,7 +28,6 @@ from funke.engine.types.logical.families import (
     with_nullable,
 )
 from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.sql_text import to_sql_text
 from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "SymbolType",
     "bind",
     "constant",
+    "refusal_of",
     "symbol",
 ]
 
@@ -70,6 +71,8 @@ class Argument:
     value: Any = NOT_CONSTANT
     # Whether it is a text that another function has made as JSON.
     is_json: bool = False
+    # What messages say of a time behind its type.
+    note: str = field(default="", compare=False)
 
     @property
     def is_constant(self) -> bool:
@@ -242,19 +245,21 @@ def bind(function: Function, arguments: Sequence[Argument], session: Session | N
     """Return the call of a function with arguments of some types; refuses types that it does not take."""
     result = function.result_type(arguments)
     if result is None:
-        given = ", ".join(_argument_text(each) for each in arguments)
-        name = function.name.upper()
-        forms = ", ".join(f"'{name}({form.text})'" for form in function.alternatives)
-        raise TypeMismatchError(
-            f"Cannot apply '{name}' to arguments of type '{name}({given})'. Supported form(s): {forms}"
-        )
+        raise TypeMismatchError(refusal_of(function.name, arguments, function.alternatives))
     return BoundCall(function, tuple(arguments), result, session or Session())
+
+
+def refusal_of(name: str, arguments: Sequence[Argument], forms: Sequence[Form]) -> str:
+    """Why a function that has these forms cannot be called with arguments."""
+    signatures = [[(parameter.text, mark) for parameter, mark in form.parameters] for form in forms]
+    types = [each.type for each in arguments]
+    return call_refusal(name, types, list(map(_argument_text, arguments)), signatures)
 
 
 def _argument_text(argument: Argument) -> str:
     if isinstance(argument.type, SymbolType):
-        return str(argument.value)
-    return f"<{to_sql_text(argument.type)}>"
+        return type_text(argument.value) if isinstance(argument.value, DataType) else str(argument.value)
+    return f"{type_text(argument.type)} {argument.note}".rstrip()
 
 
 def _strict(body: Body) -> Body:

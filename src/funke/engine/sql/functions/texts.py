@@ -523,7 +523,7 @@ TEXTS: tuple[Function, ...] = (
         _replace_kernel,
     ),
     Function(
-        ("translate",),
+        ("translate", "translate3"),
         "text, text, text",
         nullable_like(_STRING, 0),
         _translate,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NoReturn
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.parsing.expression_grammar import ExpressionGrammar
@@ -72,13 +73,21 @@ class CallGrammar(ExpressionGrammar):
         if key in NILADIC_FUNCTIONS and not has_parenthesis:
             return Call(self.advance().key.lower(), position=self.position(self.before()))
         if not has_parenthesis:
-            return self.refuse() if key in RESERVED_WORDS else self._plain_call()
+            return self._refuse_name() if key in RESERVED_WORDS else self._plain_call()
         if key in _FORMS:
             return self._special_call()
         if key in RESERVED_WORDS and key not in RESERVED_FUNCTIONS and key not in NILADIC_FUNCTIONS:
             # The word, not what follows it, is what cannot stand here.
             self.refuse()
         return self._plain_call()
+
+    def _refuse_name(self) -> NoReturn:
+        """A word that begins a constant, or a type, wants something else behind it."""
+        if self.token.key in ("DATE", "TIME", "TIMESTAMP"):
+            place = self.position()
+            shown = self.text[self.token.start : self.ahead().end]
+            self.fail_at(place, f'Encountered "{" ".join(shown.split())}" at {place}.')
+        self.refuse_word()
 
     def _special_call(self) -> Expression:
         token = self.advance()
@@ -216,12 +225,12 @@ class CallGrammar(ExpressionGrammar):
 
     def time_unit(self) -> Symbol:
         """A unit of time: HOUR."""
-        place = self.position()
-        unit = (
-            self.token.key
-            if self.token.key in _POINT_UNITS or UNITS.get(self.token.key) == self.token.key
-            else self.refuse()
-        )
+        place, unit = self.position(), self.token.key
+        if unit not in _POINT_UNITS and UNITS.get(unit) != unit:
+            if not self.at_identifier():
+                self.refuse()
+            token = self.advance()
+            self.fail_to_mean(f"'{token.text}' is not a valid time frame", token)
         self.advance()
         return Symbol(unit.removeprefix("SQL_TSI_"), position=place)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NoReturn, TypeVar
 
-from funke.engine.errors import SqlParserError
+from funke.engine.errors import SqlParserError, SqlValidationError
 from funke.engine.sql.parsing.reserved_words import RESERVED_WORDS
 from funke.engine.sql.parsing.tokens import Token, tokenize
 from funke.engine.sql.syntax.position import Position
@@ -102,6 +102,12 @@ class Cursor:
             self._refuse_unknown(token)
         self.fail_at(place, f'Encountered "{self._shown_text(token)}" at {place}.')
 
+    def refuse_word(self) -> NoReturn:
+        """Raise the error that the current token cannot stand where a name could; a reserved word is named."""
+        if self.token.kind == "word" and self.token.key in RESERVED_WORDS:
+            self.refuse_pair(self.token, self.ahead())
+        self.refuse()
+
     def refuse_pair(self, token: Token, following: Token) -> NoReturn:
         """Raise the error that a token cannot be followed by another."""
         place = self.position(token)
@@ -119,6 +125,10 @@ class Cursor:
         place = self.position(token)
         self.fail_at(place, f"{message} at {place}.")
 
+    def fail_to_mean(self, message: str, first: Token) -> NoReturn:
+        """Raise the error that what was taken since a token can be read, and means nothing."""
+        raise SqlValidationError(f"SQL validation failed. {self.span(self.position(first)).place}: {message}")
+
     def fail_at(self, place: Position, message: str) -> NoReturn:
         """Raise an error with a text of its own."""
         raise SqlParserError(message, place.line, place.column)
@@ -132,9 +142,9 @@ class Cursor:
         if first in "xX":
             self.fail_at(place, "Binary literal string must contain only characters '0' - '9', 'A' - 'F'")
         if len(token.text) == 1:
-            self.fail_at(place, f'Lexical error at {place}. Encountered: "{first}" ({ord(first)}), after : ""')
+            self.fail_at(place, f'Lexical error at {place}.  Encountered: "{first}" ({ord(first)}), after : ""')
         end = self.position(replace(token, start=len(self.text)))
-        self.fail_at(end, f'Lexical error at {end}. Encountered: <EOF> after : "{token.text}"')
+        self.fail_at(end, f'Lexical error at {end}.  Encountered: <EOF> after : "{token.text}"')
 
     # Names
 
@@ -146,7 +156,7 @@ class Cursor:
     def identifier(self) -> str:
         """Take a name."""
         if not self.at_identifier():
-            self.refuse()
+            self.refuse_word()
         return self.advance().text
 
     def path(self) -> tuple[str, ...]:
@@ -159,6 +169,15 @@ class Cursor:
     def names(self) -> tuple[str, ...]:
         """Take names in parentheses."""
         return self.in_parentheses(self.identifier)
+
+    def placed_names(self) -> tuple[tuple[str, ...], Position]:
+        """Take names in parentheses, and tell where they stand, from the first to the last."""
+        first = self.position(self.ahead())
+        self.expect("(")
+        names = self.separated(self.identifier)
+        place = self.span(first)
+        self.expect(")")
+        return names, place
 
     # Repetition
 

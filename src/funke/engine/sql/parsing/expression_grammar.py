@@ -165,7 +165,8 @@ class ExpressionGrammar(TypeGrammar):
         kind = self.accept_any("SYMMETRIC", "ASYMMETRIC")
         name = f"{negation}between symmetric" if kind == "SYMMETRIC" else f"{negation}between"
         lower = self.expression(_RANGE + 1)
-        self.expect("AND")
+        if not self.accept("AND"):
+            self.fail_at(self.position(), "BETWEEN operator has no terminating AND")
         return Call(name, (left, lower, self.expression(_RANGE + 1)), position=left.position)
 
     def _in(self, left: Expression, negation: str) -> Expression:
@@ -223,7 +224,7 @@ class ExpressionGrammar(TypeGrammar):
             return self._name_or_call()
         if token.kind == "number":
             self.advance()
-            return number_literal(token.text, self.position(token)) or self.fail(
+            return number_literal(token.text, self.position(token)) or self.fail_to_mean(
                 f"Numeric literal '{token.text}' out of range", token
             )
         if token.kind == "operator":
@@ -237,7 +238,7 @@ class ExpressionGrammar(TypeGrammar):
             return string_literal(self._joined_strings(), place)
         if token.kind == "bytes":
             self.advance()
-            return bytes_literal(token.text, place) or self.fail(
+            return bytes_literal(token.text, place) or self.fail_to_mean(
                 "Binary literal string must contain an even number of hexits", token
             )
         if token.kind == "unicode":
@@ -315,7 +316,7 @@ class ExpressionGrammar(TypeGrammar):
     def _time_constant(self) -> Expression:
         token = self.advance()
         found = time_literal(token.key, self.string(), self.position(token))
-        return self.fail(found, token) if isinstance(found, str) else found
+        return self.fail_to_mean(found, token) if isinstance(found, str) else found
 
     def _interval(self) -> Expression:
         token = self.expect("INTERVAL")
@@ -327,7 +328,7 @@ class ExpressionGrammar(TypeGrammar):
         units = self.interval_units()
         value = to_interval(text, units)
         if value is None:
-            self.fail(f"Illegal interval literal format '{text}' for INTERVAL {units}", token)
+            self.fail_to_mean(f"Illegal interval literal format '{text}' for INTERVAL {units}", token)
         return Literal(sign * value, to_interval_type(units, False), position=self.position(token))
 
     def _counted_interval(self, token: Token) -> Expression:

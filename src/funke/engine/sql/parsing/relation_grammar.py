@@ -77,8 +77,8 @@ class RelationGrammar(PatternGrammar):
         name = self.alias()
         if name is None:
             return found
-        columns = self.names() if self.at("(") else ()
-        found = replace(found, alias=name, column_aliases=columns)
+        columns, place = self.placed_names() if self.at("(") else ((), None)
+        found = replace(found, alias=name, column_aliases=columns, aliases_position=place)
         return self._matched(found) if self.at("MATCH_RECOGNIZE") else found
 
     def _matched(self, source: Relation) -> Relation:

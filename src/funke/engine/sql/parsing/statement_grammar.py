@@ -83,7 +83,9 @@ class StatementGrammar(ObjectGrammar):
             return read(self)
         if key in _UNSUPPORTED and self.ahead().kind in ("word", "quoted"):
             raise UnsupportedFeatureError(f"{key} in SQL")
-        return self._query_statement()
+        if self.at_identifier():
+            self.fail_at(self.position(), "Non-query expression encountered in illegal context")
+        return self._query_statement() if self.starts_query() else self.refuse_word()
 
     def _query_statement(self) -> Statement:
         place, first = self.position(), self.token
@@ -97,7 +99,8 @@ class StatementGrammar(ObjectGrammar):
         is_overwrite = self.expect_any("INTO", "OVERWRITE") == "OVERWRITE"
         path, options = self.path(), self.option_hints()
         partition = self.partition() if self.accept("PARTITION") else ()
-        columns = self.names() if self.at("(") and not self.starts_query() else ()
+        has_columns = self.at("(") and not self.starts_query()
+        columns, places = self._target_columns() if has_columns else ((), ())
         query = self.query()
         on_conflict = None
         if self.accept("ON"):
@@ -105,8 +108,21 @@ class StatementGrammar(ObjectGrammar):
             on_conflict = self.expect_any("ERROR", "NOTHING", "DEDUPLICATE").lower()
         written = self.since(first)
         return Insert(
-            path, query, columns, partition, is_overwrite, options, on_conflict, position=place, written=written
+            path,
+            query,
+            columns,
+            partition,
+            is_overwrite,
+            options,
+            on_conflict,
+            column_places=places,
+            position=place,
+            written=written,
         )
+
+    def _target_columns(self) -> tuple[tuple[str, ...], tuple[Position, ...]]:
+        found = self.in_parentheses(lambda: (self.identifier(), self.span(self.position(self.before()))))
+        return tuple(name for name, _ in found), tuple(place for _, place in found)
 
     def _execute(self) -> Statement:
         """EXECUTE STATEMENT SET BEGIN … END, or EXECUTE before an INSERT or a query."""

@@ -84,7 +84,7 @@ class TableGrammar(QueryGrammar):
     def _require_types(self, start: Token, columns: list[ColumnDefinition]) -> None:
         if any(column.type is None and column.expression is None for column in columns):
             message = "Columns identifiers without types in the schema are supported on CTAS/RTAS statements only"
-            self.fail(message, start)
+            self.fail_at(self.position(start), f"{message}.")
 
     # Columns and constraints
 

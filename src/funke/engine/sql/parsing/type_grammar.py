@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NoReturn
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.parsing.cursor import Cursor
@@ -80,9 +81,18 @@ class TypeGrammar(Cursor):
         if token.key in _PLAIN:
             self.advance()
             return _PLAIN[token.key]()
-        read = _READERS.get(token.key) or self.refuse()
+        read = _READERS.get(token.key)
+        if read is None:
+            self._refuse_type()
         self.advance()
         return read(self)
+
+    def _refuse_type(self) -> NoReturn:
+        """A name that no type has; a reserved word is none."""
+        if not self.at_identifier():
+            self.refuse()
+        token = self.advance()
+        self.fail_to_mean(f"Unknown identifier '{token.text}'", token)
 
     def _double_type(self) -> DataType:
         self.accept("PRECISION")

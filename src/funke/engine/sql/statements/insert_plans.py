@@ -82,19 +82,16 @@ def _target_names(
     """The columns that the rows are for: those that are listed, or all but those of the partition."""
     persisted = [each.name for each in resolved(table.schema, session.binder()).persisted]
     fixed = dict(statement.partition)
-    for name in (*statement.columns, *fixed):
+    for place, name in enumerate((*statement.columns, *fixed)):
         if name not in persisted:
-            raise refused(f"Unknown target column '{name}'", statement.position)
-    repeated = next((name for name in statement.columns if statement.columns.count(name) > 1), None)
-    if repeated is not None:
-        raise refused(f"Target column '{repeated}' is assigned more than once", statement.position)
+            raise refused(f"Unknown target column '{name}'", statement.place_of(place))
+        if name in statement.columns[:place]:
+            raise refused(f"Target column '{name}' is assigned more than once", statement.place_of(place))
     if not statement.columns:
         return tuple(name for name in persisted if name not in fixed) if fixed else None
     if len(statement.columns) != count:
         raise refused(
-            f"Number of INSERT target columns ({len(statement.columns)}) does not equal number of source items "
-            f"({count})",
-            statement.position,
+            "Number of columns must match number of query columns", statement.query.position or statement.position
         )
     return statement.columns
 

@@ -91,6 +91,7 @@ class TableSession:
             self.find_function,
             self.find_aggregate,
             self.find_table_function,
+            self._missing_part,
             self.is_streaming,
         )
 
@@ -109,10 +110,23 @@ class TableSession:
             found = self.catalogs.find(identifier)
         return None if found is None else self.relation_of(identifier, found, dict(options))
 
+    def _missing_part(self, path: tuple[str, ...]) -> str:
+        """The first part of a path that there is not: a catalog, a database, or the table."""
+        if len(path) == 3 and self.catalogs.get_catalog(path[0]) is None:
+            return path[0]
+        catalog = self.catalogs.get_catalog(path[0] if len(path) == 3 else self.catalogs.current_catalog)
+        if len(path) > 1 and (catalog is None or not catalog.database_exists(path[-2])):
+            return path[-2]
+        return path[-1]
+
     def find_declared(self, path: tuple[str, ...]) -> ResolvedTable | None:
         """The columns of a table as they were declared; None if it is a view."""
         found = self.catalogs.find(self.catalogs.qualify(path))
-        return resolved(found.schema, self.binder()) if isinstance(found, CatalogTable) else None
+        return self.declared(found) if isinstance(found, CatalogTable) else None
+
+    def declared(self, table: CatalogTable) -> ResolvedTable:
+        """The columns of a table as they were declared."""
+        return resolved(table.schema, self.binder())
 
     def relation_of(
         self, identifier: Identifier, found: CatalogTable | CatalogView, options: Mapping[str, str] | None = None

@@ -39,6 +39,7 @@ class Relation:
     position: Position | None = field(default=None, kw_only=True, compare=False, repr=False)
     alias: str | None = field(default=None, kw_only=True)
     column_aliases: tuple[str, ...] = field(default=(), kw_only=True)
+    aliases_position: Position | None = field(default=None, kw_only=True, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

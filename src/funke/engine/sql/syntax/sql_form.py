@@ -42,7 +42,7 @@ _LEVELS = (
 _LEVEL_OF = {name: level for level, names in enumerate(_LEVELS) for name in names}
 _HIGHEST = len(_LEVELS)
 # Functions that Flink itself defines, and Calcite does not, stand in back quotes.
-_QUOTED = {**{name: name.upper() for name in IN_CAPITALS}, "translate": "TRANSLATE3"}
+_QUOTED = {**{name: name.upper() for name in IN_CAPITALS}, "translate": "TRANSLATE3", "translate3": "TRANSLATE3"}
 _QUOTED |= {name: name.upper() for name in ("greatest", "least", "typeof")}
 # What nobody says, because it goes without saying.
 _DEFAULTS = {"DECIMAL(10, 0)": "DECIMAL", "TIME(0)": "TIME", "TIMESTAMP(6)": "TIMESTAMP"}

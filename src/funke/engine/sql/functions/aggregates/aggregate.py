@@ -10,10 +10,9 @@ from typing import Any
 
 from funke.engine.errors import TypeMismatchError
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel
-from funke.engine.sql.functions.function import Argument, Form, Session, SymbolType, TypeRule
+from funke.engine.sql.functions.function import Argument, Form, Session, TypeRule, refusal_of
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import with_nullable
-from funke.engine.types.logical.sql_text import to_sql_text
 
 __all__ = ["AggregateBody", "AggregateCall", "AggregateFunction", "bind_aggregate"]
 
@@ -113,24 +112,5 @@ def bind_aggregate(
     """
     result = function.result_type(arguments, may_be_empty)
     if result is None:
-        _require_number(function, len(arguments))
-        given = ", ".join(_argument_text(each) for each in arguments)
-        name = function.name.upper()
-        forms = ", ".join(f"'{name}({form.text})'" for form in function.alternatives)
-        raise TypeMismatchError(
-            f"Cannot apply '{name}' to arguments of type '{name}({given})'. Supported form(s): {forms}"
-        )
+        raise TypeMismatchError(refusal_of(function.name, arguments, function.alternatives))
     return AggregateCall(function, tuple(arguments), result, is_distinct, session=session or Session())
-
-
-def _require_number(function: AggregateFunction, given: int) -> None:
-    wanted = [len(form.parameters) for form in function.alternatives]
-    is_open = any(mark for form in function.alternatives for _, mark in form.parameters)
-    if given not in wanted and not is_open:
-        raise TypeMismatchError(
-            f"Invalid number of arguments to function '{function.name.upper()}'. Was expecting {wanted[-1]} arguments"
-        )
-
-
-def _argument_text(argument: Argument) -> str:
-    return str(argument.value) if isinstance(argument.type, SymbolType) else f"<{to_sql_text(argument.type)}>"

@@ -1,0 +1,61 @@
+"""Record what the reference says to statements that it refuses.
+
+    PYFLINK_PYTHON=/path/to/pyflink/bin/python python tests/differential/sql/record_mistakes.py
+
+Writes the file beside the tests of the binder: the statements of mistakes.sql with the first line of what is said; null
+where the reference finds no mistake.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from reference_session import run_in_reference
+
+HERE = Path(__file__).resolve().parent
+RECORDED = HERE.parents[1] / "unit" / "sql" / "binding" / "reference_mistakes.json"
+TABLES = [
+    """CREATE TABLE t (
+        id INT, name STRING, flag BOOLEAN, ts TIMESTAMP(3), arr ARRAY<INT>, m MAP<STRING, INT>, r ROW<a INT>,
+        WATERMARK FOR ts AS ts
+    ) WITH ('connector' = 'datagen')""",
+    "CREATE TABLE s (id INT, name STRING) WITH ('connector' = 'print')",
+]
+_EXPLAINED = ("SELECT", "VALUES", "FROM", "INSERT")
+
+
+def main() -> int:
+    answer = run_in_reference(__file__, sys.argv[1:])
+    if answer is not None:
+        return answer
+    from pyflink.table import EnvironmentSettings, TableEnvironment  # type: ignore[import-not-found]
+
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    for each in TABLES:
+        environment.execute_sql(each)
+    said = {each: refusal(environment, each) for each in statements()}
+    RECORDED.write_text(json.dumps({"tables": TABLES, "said": said}, indent=1, ensure_ascii=False) + "\n")
+    return 0
+
+
+def statements() -> list[str]:
+    return (HERE / "mistakes.sql").read_text().splitlines()[1:]
+
+
+def refusal(environment: Any, statement: str) -> str | None:
+    """The first line of a refusal, without the class of the error."""
+    try:
+        (environment.explain_sql if statement.startswith(_EXPLAINED) else environment.execute_sql)(statement)
+    except Exception as error:
+        first, _, rest = str(error).partition("\n")
+        text = rest if first.startswith("An error occurred while calling") else first
+        return re.sub(r"^(: )?[\w.$]+(Exception|Error): ?", "", text).splitlines()[0].strip()
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

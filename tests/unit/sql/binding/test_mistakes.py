@@ -1,0 +1,42 @@
+"""What is said to statements that mean nothing, and where the mistake is; recorded with PyFlink 2.3."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from funke.engine.errors import FunkeError
+from funke.table import EnvironmentSettings, TableEnvironment
+
+RECORDED = json.loads((Path(__file__).parent / "reference_mistakes.json").read_text())
+KNOWN = set((Path(__file__).parent / "other_words.sql").read_text().splitlines()[1:])
+SAID = {statement: said for statement, said in RECORDED["said"].items() if statement not in KNOWN}
+
+
+@pytest.fixture(scope="module")
+def t_env() -> TableEnvironment:
+    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    for each in RECORDED["tables"]:
+        made.execute_sql(each)
+    return made
+
+
+def run(t_env: TableEnvironment, statement: str) -> None:
+    is_explained = statement.startswith(("SELECT", "VALUES", "FROM", "INSERT"))
+    (t_env.explain_sql if is_explained else t_env.execute_sql)(statement)
+
+
+@pytest.mark.parametrize("statement", SAID)
+def test_the_words_are_those_of_flink(t_env: TableEnvironment, statement: str) -> None:
+    if SAID[statement] is None:
+        run(t_env, statement)
+        return
+    with pytest.raises(FunkeError) as raised:
+        run(t_env, statement)
+    assert str(raised.value).splitlines()[0] == SAID[statement]
+
+
+def test_most_of_them_are() -> None:
+    assert len(SAID) > 3 * len(KNOWN)
