@@ -92,7 +92,7 @@ def folded(signed: Counter[int]) -> Counter[int]:
 def test_a_slot_is_killed(spark: Any, tmp_path: Path, backend: str) -> None:
     """Every count of a group is written once, by its changes and by the frames of an OVER, and every window once.
 
-    Each group has one first row, and in the end its two greatest numbers.
+    Each group has one first row, and in the end its two greatest numbers, and those that are not even.
     """
     pids = tmp_path / "pids"
     pids.mkdir()
@@ -120,6 +120,9 @@ def test_a_slot_is_killed(spark: Any, tmp_path: Path, backend: str) -> None:
     sinks = [_written(stream, tmp_path / name) for name, stream in streams.items()]
     greatest = t_env.sql_query(f"SELECT g, id FROM ({NUMBERED % 'id DESC'}) WHERE place <= 2")
     ranked = _written(t_env.to_changelog_stream(greatest), tmp_path / "greatest", as_signed_number)
+    every = f"SELECT MOD(id, {GROUPS}) AS g, id FROM numbers"
+    odd = t_env.sql_query(f"{every} EXCEPT {every} WHERE MOD(id, 2) = 0")
+    compared = _written(t_env.to_changelog_stream(odd), tmp_path / "odd", as_signed_number)
     killer = kill_one(pids, tmp_path / "checkpoints")
     client = env.execute_async("counts")
     client.get_job_execution_result().result()
@@ -128,6 +131,8 @@ def test_a_slot_is_killed(spark: Any, tmp_path: Path, backend: str) -> None:
     assert [sink.committed() for sink in sinks] == [every_count(), every_count(), every_window(), one_each]
     last = range(RECORDS - 2 * GROUPS, RECORDS)
     assert folded(ranked.committed()) == Counter(number % GROUPS * 10_000 + number + 1 for number in last)
+    not_even = range(1, RECORDS, 2)
+    assert folded(compared.committed()) == Counter(number % GROUPS * 10_000 + number + 1 for number in not_even)
     assert client.get_metrics()["numRestarts"] >= 1
 
 
