@@ -98,6 +98,12 @@ CHANGING = {
         f"SELECT g, COUNT(*) OVER (PARTITION BY g ORDER BY id) FROM (SELECT MOD(id, {GROUPS}) AS g, id FROM numbers)",
         [(number % GROUPS, number // GROUPS + 1) for number in range(RECORDS)],
     ),
+    "odd": (
+        "SELECT MOD(id, {0}), id FROM numbers EXCEPT SELECT MOD(id, {0}), id FROM numbers WHERE MOD(id, 2) = 0".format(
+            GROUPS
+        ),
+        [(number % GROUPS, number) for number in range(1, RECORDS, 2)],
+    ),
     "sets": (
         "(SELECT MOD(id, 5), 0 FROM numbers EXCEPT SELECT MOD(id, 2), 0 FROM numbers) INTERSECT ALL "
         "SELECT MOD(id, 4), 0 FROM numbers",

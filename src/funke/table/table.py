@@ -141,7 +141,10 @@ class Table(QuerySource):
         new_names: dict[str, str] = {}
         for field in map(to_syntax, fields):
             if not isinstance(field, syntax.Alias) or not isinstance(field.operand, syntax.Name):
-                raise ValidationException(f"Unexpected field expression type [{Expression(field)}].")
+                raise ValidationException(
+                    "Invalid alias for a renaming column operation. Renaming must add an alias to an existing field. "
+                    f"E.g.: 'a as a1'. But was: {Expression(field)}"
+                )
             self._require_column(field.operand.parts[0], "Rename field")
             new_names[field.operand.parts[0]] = field.names[0]
         names = [each.name for each in self._relation.columns]
@@ -244,24 +247,26 @@ class Table(QuerySource):
 
     def offset(self, offset: int) -> Table:
         """Leave out the first rows of a sorted table."""
-        return self._limited(_count(offset, "Offset"), None)
+        return self._limited(_offset(offset), None)
 
     def fetch(self, fetch: int) -> Table:
         """Keep the first rows."""
-        return self._limited(0, _count(fetch, "Fetch"))
+        return self._limited(0, _fetch(fetch))
 
     def limit(self, fetch: int, offset: int = 0) -> Table:
         """Keep the first rows behind some that are left out."""
-        return self._limited(_count(offset, "Offset"), _count(fetch, "Fetch"))
+        return self._limited(_offset(offset), _fetch(fetch))
 
     # Functions on rows
 
     def map(self, func: Expression[Any] | UserDefinedScalarFunctionWrapper) -> Table:
         """Replace each row by what a function gives for it: a row, whose fields become columns."""
         call, names = self._row_call(func)
+        if not isinstance(call, syntax.Call) or self._t_env._session.find_aggregate(call) is not None:
+            raise ValidationException("Only a scalar function can be used in the map operator.")
         data_type = self._type_of(call)
         if not isinstance(data_type, RowType):
-            return self._projected((syntax.Alias(call, names[:1] or ("_c0",)),))
+            return self._projected((syntax.Alias(call, names[:1] or ("f0",)),))
         row = self._projected((syntax.Alias(call, ("row",)),))
         fields = tuple(syntax.Alias(syntax.Name(("row", each)), (each,)) for each in data_type.names)
         return row._projected(fields)._named_from(names)
@@ -269,7 +274,8 @@ class Table(QuerySource):
     def flat_map(self, func: Expression[Any] | UserDefinedTableFunctionWrapper) -> Table:
         """Replace each row by the rows that a table function gives for it."""
         call, names = self._row_call(func)
-        assert isinstance(call, syntax.Call)
+        if not isinstance(call, syntax.Call) or self._t_env._session.find_table_function(call) is None:
+            raise ValidationException("Only a table function can be used in the flatMap operator.")
         function = queries.TableFunction(call, column_aliases=names, alias=_FUNCTION)
         source = queries.Join("cross", self._source(), function)
         return self._bound(queries.Select((syntax.Star((_FUNCTION,)),), source))
@@ -460,9 +466,15 @@ def _sorted_by(expression: syntax.Expression) -> syntax.OrderItem:
     return replace(item, nulls_first=not item.is_ascending)
 
 
-def _count(number: int, what: str) -> int:
+def _offset(number: int) -> int:
     if number < 0:
-        raise ValidationException(f"{what} should be greater than or equal to 0.")
+        raise ValidationException("Offset should be greater or equal 0")
+    return number
+
+
+def _fetch(number: int) -> int:
+    if number < 0:
+        raise ValidationException("FETCH count must be equal or larger than 0.")
     return number
 
 

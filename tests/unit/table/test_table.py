@@ -51,6 +51,7 @@ def names(table: Table) -> list[str]:
         (lambda t: t.drop_columns(col("a"), with_columns(3)), ["b"]),
         (lambda t: t.group_by(col("b")).select(col("b"), col("a").sum, col("a").max), ["b", "EXPR$0", "EXPR$1"]),
         (lambda t: t.select(col("a").count.alias("n")), ["n"]),
+        (lambda t: t.map(col("a") + 1), ["f0"]),
         (lambda t: t.select(col("a").sum.alias("total"), col("a").avg), ["total", "EXPR$1"]),
         (lambda t: t.select(col("a")).union_all(t.select(col("a").cast(DataTypes.INT()))), ["a"]),
     ],
@@ -76,6 +77,13 @@ def test_steps_give_columns(table: Table, step: Callable[[Table], Table], wanted
         ),
         (lambda t: t.select(col("a")).union_all(t), "two tables of different column sizes: 1 and 3 is not supported"),
         (lambda t: t.join(t), "join relations with ambiguous names: [a, b, k]"),
+        (lambda t: t.rename_columns(col("a") + 1), "Renaming must add an alias to an existing field."),
+        (lambda t: t.fetch(-1), "FETCH count must be equal or larger than 0."),
+        (lambda t: t.limit(1, -1), "Offset should be greater or equal 0"),
+        (lambda t: t.map(col("a")), "Only a scalar function can be used in the map operator."),
+        (lambda t: t.map(col("a").sum), "Only a scalar function can be used in the map operator."),
+        (lambda t: t.flat_map(col("a")), "Only a table function can be used in the flatMap operator."),
+        (lambda t: t.flat_map(col("a") + 1), "Only a table function can be used in the flatMap operator."),
     ],
 )
 def test_steps_that_are_refused(table: Table, step: Callable[[Table], Any], message: str) -> None:

@@ -109,3 +109,9 @@ def test_wide_characters_take_two_columns() -> None:
     assert cut("漢字漢字", 7) == "漢字..."
     assert cut("漢字漢字", 6) == "漢..."
     assert cut("漢字漢字", 8) == "漢字漢字"
+
+
+@pytest.mark.parametrize(("precision", "width"), [(0, 19), (1, 23), (3, 23), (4, 26), (6, 26), (7, 29), (9, 29)])
+def test_the_width_of_timestamps(precision: int, width: int) -> None:
+    columns = ResultColumns(("at",), (DataTypes.TIMESTAMP(precision),))
+    assert next(iter(query_lines(columns, [Row(None)], is_streaming=True))) == f"+----+-{'-' * width}-+"

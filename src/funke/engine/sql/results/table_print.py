@@ -111,7 +111,8 @@ def _value_width(data_type: DataType, max_width: int) -> int:
     if isinstance(data_type, TimeType):
         return _with_fraction(8, data_type.precision)
     if isinstance(data_type, TimestampType | LocalZonedTimestampType):
-        return _with_fraction(19, data_type.precision)
+        # As wide as the whole milli-, micro- or nanoseconds that the precision needs.
+        return _with_fraction(19, -(-data_type.precision // 3) * 3)
     return max_width
 
 

@@ -16,7 +16,7 @@ from funke.engine.sql.binding.relations import (
 )
 from funke.engine.sql.binding.semi_joins import SemiJoin
 from funke.engine.sql.binding.set_operations import SetComparison
-from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
+from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate
 from funke.engine.sql.functions.aggregates.counting import COUNT
 from funke.engine.sql.functions.aggregates.extremes import MAX
 from funke.engine.sql.functions.aggregates.sums import SUM
@@ -27,6 +27,9 @@ from funke.engine.types.logical.collection_types import ArrayType
 from funke.engine.types.logical.data_type import DataType
 
 __all__ = ["REPEATED", "with_set_comparisons"]
+
+# What says on which side a row is.
+Marks = tuple[object, ...]
 
 _TRUTH, _MARK = BooleanType(False), BooleanType()
 _COUNT = BigIntType(False)
@@ -47,28 +50,22 @@ def with_set_comparisons(relation: Relation, is_streaming: bool) -> Relation:
 
 def _in_both(comparison: SetComparison) -> Relation:
     """Each row as often as it is on both sides."""
-    columns, number = comparison.columns, len(comparison.columns)
     marks = (Column("vcol_left_marker", _MARK), Column("vcol_right_marker", _MARK))
     counts = (Column("vcol_left_cnt", _COUNT), Column("vcol_right_cnt", _COUNT))
-    sides = _sides(comparison, marks, (True, None), (None, True))
-    count = bind_aggregate(COUNT, [Argument(_MARK)], may_be_empty=False)
-    aggregates = tuple(BoundAggregate(count, (number + place,)) for place in range(2))
-    counted = Aggregation((*columns, *counts), sides, tuple(range(number)), aggregates)
-    left, right = (BoundColumn(_COUNT, number + place, each.name) for place, each in enumerate(counts))
+    counted = _counted(comparison, marks, ((True, None), (None, True)), COUNT, counts)
+    left, right = _results(comparison, counts)
     one = BoundConstant(_COUNT, 1)
     condition = _call("and", _call(">=", left, one), _call(">=", right, one))
-    return _repeated(columns, counted, _call("if", _call(">", left, right), right, left), "$f0", condition)
+    return _repeated(comparison.columns, counted, _call("if", _call(">", left, right), right, left), "$f0", condition)
 
 
 def _more_often(comparison: SetComparison) -> Relation:
     """Each row as often as it is on the left side, less as often as it is on the right side."""
-    columns, number = comparison.columns, len(comparison.columns)
-    sides = _sides(comparison, (Column("vcol_marker", _COUNT),), (1,), (-1,))
-    total = Column("sum_vcol_marker", _COUNT)
-    added = BoundAggregate(bind_aggregate(SUM, [Argument(_COUNT)], may_be_empty=False), (number,))
-    counted = Aggregation((*columns, total), sides, tuple(range(number)), (added,))
-    times = BoundColumn(_COUNT, number, total.name)
-    return _repeated(columns, counted, times, total.name, _call(">", times, BoundConstant(_COUNT, 0)))
+    total = (Column("sum_vcol_marker", _COUNT),)
+    counted = _counted(comparison, (Column("vcol_marker", _COUNT),), ((1,), (-1,)), SUM, total)
+    (times,) = _results(comparison, total)
+    condition = _call(">", times, BoundConstant(_COUNT, 0))
+    return _repeated(comparison.columns, counted, times, times.name, condition)
 
 
 def _repeated(
@@ -83,34 +80,46 @@ def _repeated(
 
 def _looked_up(comparison: SetComparison) -> Relation:
     """The rows of the left side that are, or are not, on the right side; each of them once."""
-    sides = _sides(comparison, (Column("is_right", _TRUTH),), (False,), (True,))
+    sides = _sides(comparison, (Column("is_right", _TRUTH),), ((False,), (True,)))
     names = tuple(each.name for each in comparison.inputs[1].columns)
     return distinct_rows(SemiJoin(comparison.columns, sides, not comparison.is_in_both, names))
 
 
 def _compared(comparison: SetComparison) -> Relation:
     """The same where all rows have come: each one knows where it is."""
-    columns, number = comparison.columns, len(comparison.columns)
     marks = (Column("in_left", _TRUTH), Column("in_right", _TRUTH))
-    sides = _sides(comparison, marks, (True, False), (False, True))
-    is_there = bind_aggregate(MAX, [Argument(_TRUTH)], may_be_empty=False)
-    flags = tuple(BoundAggregate(is_there, (number + place,)) for place in range(2))
-    counted = Aggregation((*columns, *marks), sides, tuple(range(number)), flags)
-    in_left, in_right = (BoundColumn(_TRUTH, number + place, each.name) for place, each in enumerate(marks))
+    counted = _counted(comparison, marks, ((True, False), (False, True)), MAX, marks)
+    in_left, in_right = _results(comparison, marks)
     condition = _call("and", in_left, in_right if comparison.is_in_both else _call("not", in_right))
-    return Calculation(columns, counted, _same(columns), condition)
+    return Calculation(comparison.columns, counted, _same(comparison.columns), condition)
 
 
-def _sides(
-    comparison: SetComparison, marks: tuple[Column, ...], left: tuple[object, ...], right: tuple[object, ...]
-) -> UnionAll:
+def _counted(
+    comparison: SetComparison,
+    marks: tuple[Column, ...],
+    values: tuple[Marks, Marks],
+    function: AggregateFunction,
+    results: tuple[Column, ...],
+) -> Aggregation:
+    """What a function makes of the marks of each row, those of the left and of the right side."""
+    number = len(comparison.columns)
+    call = bind_aggregate(function, [Argument(marks[0].type)], may_be_empty=False)
+    aggregates = tuple(BoundAggregate(call, (number + place,)) for place in range(len(marks)))
+    sides = _sides(comparison, marks, values)
+    return Aggregation((*comparison.columns, *results), sides, tuple(range(number)), aggregates)
+
+
+def _results(comparison: SetComparison, results: tuple[Column, ...]) -> tuple[BoundColumn, ...]:
+    return _same(results, len(comparison.columns))
+
+
+def _sides(comparison: SetComparison, marks: tuple[Column, ...], values: tuple[Marks, Marks]) -> UnionAll:
     """The rows of both sides, with what tells them apart."""
     columns = (*comparison.columns, *marks)
-    sides = (_marked(each, columns, values) for each, values in zip(comparison.inputs, (left, right)))
-    return UnionAll(columns, tuple(sides))
+    return UnionAll(columns, tuple(_marked(each, columns, own) for each, own in zip(comparison.inputs, values)))
 
 
-def _marked(relation: Relation, columns: tuple[Column, ...], values: tuple[object, ...]) -> Relation:
+def _marked(relation: Relation, columns: tuple[Column, ...], values: Marks) -> Relation:
     own = relation.columns
     constants = (BoundConstant(_type_of(each), each) for each in values)
     return Calculation(columns, relation, (*_same(own), *constants))
