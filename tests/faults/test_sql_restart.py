@@ -99,9 +99,7 @@ CHANGING = {
         [(number % GROUPS, number // GROUPS + 1) for number in range(RECORDS)],
     ),
     "odd": (
-        "SELECT MOD(id, {0}), id FROM numbers EXCEPT SELECT MOD(id, {0}), id FROM numbers WHERE MOD(id, 2) = 0".format(
-            GROUPS
-        ),
+        f"SELECT MOD(id, {GROUPS}), id FROM numbers EXCEPT SELECT MOD(id, {GROUPS}), id FROM numbers WHERE MOD(id, 2) = 0",
         [(number % GROUPS, number) for number in range(1, RECORDS, 2)],
     ),
     "sets": (
