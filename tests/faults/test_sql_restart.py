@@ -99,7 +99,8 @@ CHANGING = {
         [(number % GROUPS, number // GROUPS + 1) for number in range(RECORDS)],
     ),
     "odd": (
-        f"SELECT MOD(id, {GROUPS}), id FROM numbers EXCEPT SELECT MOD(id, {GROUPS}), id FROM numbers WHERE MOD(id, 2) = 0",
+        f"SELECT MOD(id, {GROUPS}), id FROM numbers EXCEPT "
+        f"SELECT MOD(id, {GROUPS}), id FROM numbers WHERE MOD(id, 2) = 0",
         [(number % GROUPS, number) for number in range(1, RECORDS, 2)],
     ),
     "sets": (
