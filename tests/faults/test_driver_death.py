@@ -7,12 +7,16 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from funke.engine.jobs.records.job_record import read_records
 from funke.engine.types.job_status import JobStatus
 from tests.harness.exact_files import wait_until
+from tools import soak_job
 from tools.killable_job import KillableJob
 
 pytestmark = [
@@ -155,3 +159,58 @@ def test_a_job_that_was_being_cancelled_is_cancelled_by_the_driver_that_follows(
     assert job.wait(60) == 1
     assert record.state().status is JobStatus.CANCELED
     assert not list((job.folder / "checkpoints").rglob("_metadata"))
+
+
+def test_a_machine_that_restarts(tmp_path: Path) -> None:
+    machine = KillableJob(tmp_path / "machine", 600, "600/second")
+    try:
+        assert machine.command("start-cluster", *SERVICE).returncode == 0
+        folders = [tmp_path / name for name in ("first", "second")]
+        with ThreadPoolExecutor() as both:
+            job_ids = both.map(partial(hand_over, machine), folders)
+        outputs = {job_id: folder / "out" for job_id, folder in zip(job_ids, folders)}
+        records = {record.job_id: record for record in read_records(str(machine.home))}
+        assert records.keys() == outputs.keys()
+        # Both stand behind their first commits.
+        wait_until(lambda: all(soak_job.committed(path) for path in outputs.values()), 120)
+        before = {job_id: record.state().checkpoint for job_id, record in records.items()}
+        assert all(before.values())
+        machine.lose_power()
+        listed = machine.command("list").stdout
+        assert all(f"{job_id} : soak (RUNNING)" in listed for job_id in outputs) and "without a Driver" in listed
+        assert machine.command("start-cluster", *SERVICE).returncode == 0
+        wait_until(lambda: all(each.state().status is JobStatus.FINISHED for each in records.values()), 150)
+        for job_id, path in outputs.items():
+            assert soak_job.committed(path) == soak_job.expected(machine.records)
+            owner = records[job_id].owner()
+            assert owner is not None and owner.attempt == 1
+            assert f"goes on with job {job_id} from {before[job_id]}" in service_log(machine)
+        listed = machine.command("list", "-a").stdout
+        assert all(f"{job_id} : soak (FINISHED)" in listed for job_id in outputs)
+        assert machine.command("stop-cluster").returncode == 0
+        assert machine.left_over() == []
+    finally:
+        machine.close()
+
+
+def service_log(machine: KillableJob) -> str:
+    return "".join(path.read_text() for path in (machine.home / "service").rglob("service*.log"))
+
+
+SERVICE = ("-Drest.port=0", "-Dfunke.service.warm-driver=false")
+
+
+def hand_over(machine: KillableJob, folder: Path) -> str:
+    """Gives the service a program that waits behind its first commits; the id of its job."""
+    options = {
+        "parallelism.default": "1",
+        "execution.checkpointing.interval": "300 ms",
+        "execution.checkpointing.dir": str(folder / "checkpoints"),
+        "funke.fault": f"after-commits:1:hold@{folder / 'marks'}",
+    }
+    given = [f"-D{key}={value}" for key, value in options.items()]
+    program = [str(machine.program), str(folder / "out"), str(machine.records), machine.pace]
+    done = machine.command("run", "-d", *given, *program, seconds=120)
+    found = re.search("JobID ([0-9a-f]{32})", done.stdout)
+    assert found is not None, done.stdout + done.stderr
+    return found[1]

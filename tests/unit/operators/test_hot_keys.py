@@ -30,6 +30,8 @@ def test_even_keys_and_few_records_say_nothing() -> None:
     few = HotKeys(lambda: 0.0)
     few.look(["EU"] * 50)
     assert few.hottest() == {}
+    few.look(["EU"] * 50)
+    assert few.hottest() == {"hottestKey": "'EU'", "hottestKeyShare": 1.0}, "short batches add up"
 
 
 def test_long_and_odd_keys_are_cut() -> None:

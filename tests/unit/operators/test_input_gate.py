@@ -69,3 +69,19 @@ def test_when_all_inputs_are_idle_the_subtask_is() -> None:
     gate.receive(1, 1, [("s", True)])
     gate.receive(1, 1, [("s", False)])
     assert head.seen == ["idle", "active"]
+
+
+def test_the_event_time_of_each_input_is_told() -> None:
+    gate = InputGate(Recording(), OperatorPlace("head"), [(1, 0, 0), (1, 1, 0), (2, 0, 1)])
+    assert gate.input_metrics() == {"currentInput1Watermark": MIN_WATERMARK, "currentInput2Watermark": MIN_WATERMARK}
+    gate.receive(1, 0, [("w", 10)])
+    gate.receive(2, 0, [("w", 7)])
+    assert gate.input_metrics() == {"currentInput1Watermark": MIN_WATERMARK, "currentInput2Watermark": 7}
+    gate.receive(1, 1, [("w", 5)])
+    assert gate.input_metrics() == {"currentInput1Watermark": 5, "currentInput2Watermark": 7}
+    gate.receive(1, 1, [("s", True)])
+    gate.receive(2, 0, [("s", True)])
+    assert gate.input_metrics() == {"currentInput1Watermark": 10, "currentInput2Watermark": 7}
+    gate.receive(1, 1, [("w", 6)])
+    assert gate.input_metrics()["currentInput1Watermark"] == 10, "it does not go back"
+    assert gate_with_two_inputs()[0].input_metrics() == {}, "two channels of one input"

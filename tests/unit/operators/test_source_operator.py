@@ -14,7 +14,7 @@ from funke.engine.connectors.record_buffer import LiveEnumerator, LiveReader, Re
 from funke.engine.connectors.source import Batch, Source, Split, SplitReader
 from funke.engine.operators import slice_pacer
 from funke.engine.operators.clock import ManualClock
-from funke.engine.operators.operator import MAX_WATERMARK, OperatorContext, Output, TaskInfo
+from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, OperatorContext, Output, TaskInfo
 from funke.engine.operators.source import ReadOrder, SourceOperator
 from funke.engine.types.operator_place import OperatorPlace
 from funke.engine.types.watermark_spec import WatermarkSpec
@@ -143,6 +143,21 @@ def test_how_far_it_is_behind_the_clock() -> None:
     assert (found["watermarkLag"], found["currentEmitEventTimeLag"], found["sourceIdleTime"]) == (501, 300, 0)
     read_all(source)
     assert source.metrics()["sourceIdleTime"] == 200
+
+
+def test_how_far_it_is_ahead_of_its_group() -> None:
+    spec = WatermarkSpec("monotonous", alignment_group="g", alignment_drift_ms=100)
+    source, _ = operator(Lists(), spec)
+    source.take(ReadOrder(0, 0, (Split("a", [[1, 700]]),)))
+    assert source.read() and source.read()
+    source.end_epoch()
+    assert "watermarkAlignmentDrift" not in source.metrics(), "nothing was announced"
+    source.take(ReadOrder(0, 0, watermark_limit=600))
+    assert source.metrics()["watermarkAlignmentDrift"] == 199 and not source.is_reading
+    source.take(ReadOrder(0, 0, watermark_limit=MIN_WATERMARK + 100))
+    assert "watermarkAlignmentDrift" not in source.metrics(), "somebody has no watermark yet"
+    source.take(ReadOrder(0, 0, watermark_limit=MAX_WATERMARK))
+    assert "watermarkAlignmentDrift" not in source.metrics(), "nobody is left to wait for"
 
 
 def test_a_subtask_without_splits_has_no_say_about_event_time() -> None:

@@ -146,3 +146,11 @@ def test_blocks_of_columns_have_no_more_bytes_than_their_receiver_wants() -> Non
     lengths = [len(part[1]) for _, parts in blocks for part in parts]
     assert sum(lengths) == 2_000 and 100 < max(lengths) < 300
     assert [row for row, _ in elements(blocks)[0]] == rows(list(range(2_000)))
+
+
+def test_the_key_that_most_rows_have_is_known_to_whoever_sends_them() -> None:
+    names = ["EU"] * 300 + [str(number) for number in range(100)]
+    rows = [Row(id=number, name=name) for number, name in enumerate(names)]
+    router = create_router(Hash(ColumnKey(("name",))), 0, 1, 2, 128, lambda receiver, parts: 100, FORMS)
+    router.process_columns(FORMS.columns_of(rows, None))
+    assert router.hottest_key() == {"hottestKey": "'EU'", "hottestKeyShare": 0.75}

@@ -169,3 +169,21 @@ def test_blocks_for_a_receiver_have_no_more_bytes_than_it_wants() -> None:
 def test_a_record_that_is_too_long_has_a_block_of_its_own() -> None:
     blocks = bounded_blocks([["x" * 1000, "y" * 1000, "z" * 1000]], 100)
     assert [len(part[1]) for block in blocks for part in block if part[0] == "r"] == [1, 1, 1]
+
+
+def test_the_key_that_most_records_have_is_known_to_whoever_sends_them() -> None:
+    calls: list[Any] = []
+
+    def key(value: Any) -> Any:
+        calls.append(value)
+        return value
+
+    router = create_router(Hash(key), 0, 1, 2, 128, lambda receiver, parts: 100)
+    # Lists, which a dict cannot hold, too.
+    values = [["EU"]] * 300 + [[number] for number in range(100)]
+    router.process_batch(values, None)
+    assert router.hottest_key() == {"hottestKey": "['EU']", "hottestKeyShare": 0.75}
+    assert len(calls) == len(values), "the selector is not called once more"
+    others = create_router(Rebalance(), 0, 1, 2, 128, lambda receiver, parts: 100)
+    others.process_batch(values, None)
+    assert others.hottest_key() == {}

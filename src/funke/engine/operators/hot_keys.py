@@ -28,12 +28,17 @@ class HotKeys:
         self._clock = clock
         self._next_s = 0.0
         self._looks: deque[Counter[Any]] = deque(maxlen=_LOOKS)
+        self._seen: list[Any] = []
 
     def look(self, keys: Sequence[Any]) -> None:
         """Sees the stored keys of a batch; mostly there is nothing to do: 0.1 µs."""
         if keys and self.is_due():
-            self._next_s = self._clock() + _PAUSE_S
-            self._looks.append(Counter(keys[self.some_of(len(keys))]))
+            self._seen += keys[self.some_of(len(keys))]
+            # Batches may be short: a look goes on until it says something.
+            if len(self._seen) >= _FEWEST:
+                self._next_s = self._clock() + _PAUSE_S
+                self._looks.append(Counter(self._seen))
+                self._seen = []
 
     def is_due(self) -> bool:
         """Whether the next batch is looked at."""
@@ -50,7 +55,7 @@ class HotKeys:
         for each in self._looks:
             seen.update(each)
         total = seen.total()
-        if total < _FEWEST:
+        if not total:
             return {}
         key, times = seen.most_common(1)[0]
         return {"hottestKey": _text(key), "hottestKeyShare": times / total} if times >= _SHARE * total else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorFailure
@@ -43,11 +43,17 @@ class InputGate:
         self._columns_handlers: dict[int, ColumnsHandler] = {}
         self._watermarks: dict[tuple[int, int], int] = {}
         self._idle: set[tuple[int, int]] = set()
+        # The channels of each input, and how far its event time has come; nothing is kept where there is one alone.
+        self._inputs: dict[int, list[tuple[int, int]]] = {}
+        self._input_marks: dict[int, int] = {}
         for exchange_id, upstream, input_index in channels:
             self._watermarks[exchange_id, upstream] = MIN_WATERMARK
+            self._inputs.setdefault(input_index, []).append((exchange_id, upstream))
             forms = EdgeForms(None if edge_types is None else edge_types[exchange_id])
             self._handlers[exchange_id] = _rows_handler(head, input_index, forms)
             self._columns_handlers[exchange_id] = _columns_handler(head, input_index, forms)
+        if len(self._inputs) > 1:
+            self._input_marks = dict.fromkeys(sorted(self._inputs), MIN_WATERMARK)
         self._current = MIN_WATERMARK
         self._is_idle = False
         self._pacer = SlicePacer()
@@ -57,6 +63,10 @@ class InputGate:
     def current_watermark(self) -> int:
         """The subtask's event time."""
         return self._current
+
+    def input_metrics(self) -> dict[str, int]:
+        """Of an operator with several inputs: the event time of each, by Flink's names."""
+        return {f"currentInput{index + 1}Watermark": mark for index, mark in self._input_marks.items()}
 
     def receive(self, exchange_id: int, upstream: int, parts: list[Part], until: float = math.inf) -> list[Part]:
         """Processes the parts of one block in order, as long as there is time; what is left of them."""
@@ -117,15 +127,21 @@ class InputGate:
         self._advance()
 
     def _advance(self) -> None:
-        active = [mark for channel, mark in self._watermarks.items() if channel not in self._idle]
-        # When all are idle, the furthest of them is safe: nobody is left to send anything earlier.
-        lowest = min(active) if active else max(self._watermarks.values())
+        for index, mark in self._input_marks.items():
+            self._input_marks[index] = max(mark, self._lowest(self._inputs[index]))
+        lowest = self._lowest(self._watermarks)
         if lowest > self._current:
             self._current = lowest
             self._head.process_watermark(lowest)
-        if bool(active) == self._is_idle:
-            self._is_idle = not active
+        if (len(self._idle) == len(self._watermarks)) is not self._is_idle:
+            self._is_idle = not self._is_idle
             self._head.process_status(self._is_idle)
+
+    def _lowest(self, channels: Collection[tuple[int, int]]) -> int:
+        marks = self._watermarks
+        # When all are idle, the furthest of them is safe: nobody is left to send anything earlier.
+        active = [marks[each] for each in channels if each not in self._idle]
+        return min(active) if active else max(marks[each] for each in channels)
 
     def snapshot(self) -> Any:
         """Watermarks and idleness by channel (kept while a subtask lives; Flink does not persist them)."""

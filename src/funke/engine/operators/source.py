@@ -266,7 +266,15 @@ class SourceOperator(Operator):
     def metrics(self) -> dict[str, Any]:
         figures = self._reader.metrics() if self._is_open else {}
         figures |= {"numRecordsOut": self.output.records_out, "currentOutputWatermark": self.output.current_watermark}
-        return figures | self._lags()
+        return figures | self._lags() | self._drift()
+
+    def _drift(self) -> dict[str, Any]:
+        """With watermark alignment: how far event time is ahead of the last of the group, once that was announced."""
+        allowed, mark = self._spec.alignment_drift_ms, self.output.current_watermark
+        if allowed is None or self._limit == MAX_WATERMARK or not MIN_WATERMARK < mark < MAX_WATERMARK:
+            return {}
+        lowest = self._limit - allowed
+        return {"watermarkAlignmentDrift": mark - lowest} if lowest > MIN_WATERMARK else {}
 
     def _lags(self) -> dict[str, Any]:
         """How far what was read is behind the clock; of event time only where records have one."""

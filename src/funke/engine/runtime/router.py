@@ -20,7 +20,10 @@ from funke.engine.graph.partitioners import (
     Rescale,
     Shuffle,
 )
+from funke.engine.operators.hot_keys import HotKeys
 from funke.engine.operators.key_lists import key_list
+from funke.engine.operators.key_watch import KeyWatch
+from funke.engine.state.storage_keys import storage_keys
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.edge_forms import EdgeForms
 from funke.engine.types.stable_hash import key_group
@@ -203,6 +206,10 @@ class Router:
         """Whether the receiver takes columns alone."""
         return self._forms.wants_columns
 
+    def hottest_key(self) -> dict[str, Any]:
+        """The key that most of what was sent has, and its share, if records go by keys and one stands out."""
+        return {}
+
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Spreads a batch over the channels."""
         self.spread(values, timestamps)
@@ -342,19 +349,30 @@ class _ByKey(_Indexed):
         self._select_keys = key_list(key_selector)
         self._max_parallelism = max_parallelism
         self._known: dict[Any, int] = {}
+        self._hot_keys = HotKeys()
+        self._column_keys: KeyWatch | None = None
 
     def indices(self, values: list[Any]) -> list[int]:
         keys = self._select_keys(values)
         try:
-            return list(map(self._known.__getitem__, keys))
+            indices = list(map(self._known.__getitem__, keys))
         except (KeyError, TypeError):
-            return [self._index(key) for key in keys]
+            indices = [self._index(key) for key in keys]
+        if self._hot_keys.is_due():  # 0.1 µs for each batch, and the selector is not called for it
+            self._hot_keys.look(storage_keys(keys[HotKeys.some_of(len(keys))]))
+        return indices
+
+    def hottest_key(self) -> dict[str, Any]:
+        return self._hot_keys.hottest() or ({} if self._column_keys is None else self._column_keys.hottest())
 
     def column_indices(self, batch: ColumnBatch) -> Any:
         if not isinstance(self._key_selector, ColumnKey):
             return None
         from funke.engine.types.columns.column_hash import key_groups_of_columns
 
+        if self._column_keys is None:
+            self._column_keys = KeyWatch([batch.data.schema.get_field_index(name) for name in self._key_selector.names])
+        self._column_keys.look(batch.data)
         groups = key_groups_of_columns(batch, self._key_selector.names, self._forms.edge_type, self._max_parallelism)
         # Numbers of two bytes are sorted by radix: 9 instead of 35 ns for each.
         return (groups * len(self._channels) // self._max_parallelism).astype("uint16")

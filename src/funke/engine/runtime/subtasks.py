@@ -42,7 +42,9 @@ class Subtask:
     index: int
     chain: OperatorChain
     gate: InputGate
+    # By the segment that each leads to.
     routers: list[Router]
+    receivers: list[int]
     busy_s: float = 0.0
     # Whether the receivers of a source know that it has no say about event time.
     is_told_idle: bool = False
@@ -70,6 +72,21 @@ class Subtask:
             for router in self.routers:
                 router.process_status(self.is_told_idle)
 
+    def hottest_keys(self) -> dict[str, Any]:
+        """The key that most of its records have, and those of what it has sent, by the vertex that it went to.
+
+        An operator without state of keys behind an exchange by keys does not know them.
+        """
+        found = dict(self.chain.head.hottest_key())
+        for receiver, router in zip(self.receivers, self.routers):
+            found |= {f"to.{receiver}.{name}": value for name, value in router.hottest_key().items()}
+        return found
+
+    def _metrics(self) -> dict[int, dict[str, Any]]:
+        found = {node_id: operator.metrics() for node_id, operator in self.chain.operators.items()}
+        head = self.chain.specs[0].node_id
+        return {**found, head: {**found[head], **self.gate.input_metrics()}}
+
     def report(self, busy_ms: float) -> SubtaskReport:
         """How it stands."""
         chain = self.chain
@@ -81,10 +98,7 @@ class Subtask:
             self.watermark,
             chain.next_wakeup_ms(),
             busy_ms,
-            {
-                node_id: self.rates.with_rates(node_id, operator.metrics())
-                for node_id, operator in chain.operators.items()
-            },
+            {node_id: self.rates.with_rates(node_id, found) for node_id, found in self._metrics().items()},
             chain.has_unfinished,
             None if self.source is None else self.source.report(),
         )
@@ -140,7 +154,9 @@ class Subtasks:
         ]
         types = {exchange.id: self._plan.type_of(exchange) for exchange in inputs}
         gate = InputGate(chain.head, chain.places[head.node_id], channels, partial(self.fire_timers, chain), types)
-        self.all.append(Subtask(segment, index, chain, gate, routers))  # before anything fails: it is closed with them
+        receivers = [exchange.target_segment for exchange in self._plan.outputs_of(segment.id)]
+        # Before anything fails: it is closed with them.
+        self.all.append(Subtask(segment, index, chain, gate, routers, receivers))
         place = Place(index, segment.parallelism, segment.max_parallelism)
         is_restored = restore_chain(chain, self._package.restore, place, self._folder, self._copies)
         chain.open()

@@ -17,7 +17,7 @@ from funke.engine.planner.exchange_mode import exchange_mode
 from funke.engine.planner.explain import explain
 from funke.engine.planner.segments import to_plan
 
-__all__ = ["describe_job", "info"]
+__all__ = ["describe_job", "first_job", "info"]
 
 
 class _Submitted(BaseException):
@@ -30,12 +30,17 @@ class _Submitted(BaseException):
 
 def info(program: Callable[[], None], is_json: bool = False) -> None:
     """Run the program up to its first job and print what that job would be; as JSON, its plan."""
+    graph = first_job(program)
+    print(to_plan_json(graph) if is_json else describe_job(graph))
+
+
+def first_job(program: Callable[[], None]) -> StreamGraph:
+    """Run the program up to its first job; what that job would be."""
     try:
         with submitting_with(_refuse):
             program()
     except _Submitted as submitted:
-        print(to_plan_json(submitted.graph) if is_json else describe_job(submitted.graph))
-        return
+        return submitted.graph
     raise GraphError("the program has ended without executing a job")
 
 

@@ -1,7 +1,4 @@
-"""Figures for OpenTelemetry: its protocol in the form of JSON over HTTP, which every collector takes.
-
-The other forms need protobuf and, for gRPC, a library of some twenty megabytes; this one needs nothing.
-"""
+"""Figures for OpenTelemetry: its protocol in the form of JSON over HTTP, which needs nothing, or over gRPC."""
 
 from __future__ import annotations
 
@@ -20,6 +17,7 @@ from funke.engine.config.option_values import parse_duration
 from funke.engine.errors import ConfigurationError
 from funke.ops.metrics.job_figures import plain_figures
 from funke.ops.metrics.labelled_figures import LabelledFigures
+from funke.ops.metrics.otel_grpc import GrpcCollector
 
 __all__ = ["OtelSender"]
 
@@ -32,29 +30,23 @@ class OtelSender:
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         """`properties` are those of the reporter, by Flink's names."""
-        self._url = _url(properties)
-        self._timeout_s = parse_duration(properties.get("exporter.timeout", "10 s")).to_millis() / 1000
+        self._collector = _collector(properties)
         names = {"service.name": "funke", "service.version": __version__}
         self._resource = _attributes({key: properties.get(key, default) for key, default in names.items()})
         self._further = _variables(properties.get("scope.variables.additional", ""))
-        # Redirections and the environment's proxies are not for figures, which name jobs and hosts.
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirection())
         self._is_heard = True
 
     def send(self, figures: Iterable[LabelledFigures]) -> None:
         """Sends those that are numbers, in one request."""
-        body = json.dumps(self._to_request(figures, time.time_ns())).encode()
-        request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"}, method="POST")
         try:
-            with self._opener.open(request, timeout=self._timeout_s):
-                pass
+            self._collector.take(self._to_request(figures, time.time_ns()))
         except (OSError, ValueError) as error:
             if self._is_heard:
-                _LOG.warning("figures cannot be sent to %s: %s", self._url, error)
+                _LOG.warning("figures cannot be sent to %s: %s", self._collector.place, error)
             self._is_heard = False
             return
         if not self._is_heard:
-            _LOG.info("figures are sent to %s again", self._url)
+            _LOG.info("figures are sent to %s again", self._collector.place)
         self._is_heard = True
 
     def _to_request(self, figures: Iterable[LabelledFigures], now_ns: int) -> dict[str, Any]:
@@ -71,6 +63,22 @@ class OtelSender:
         return {"resourceMetrics": [{"resource": {"attributes": self._resource}, "scopeMetrics": [scoped]}]}
 
 
+class _HttpCollector:
+    """A collector that takes figures over HTTP."""
+
+    def __init__(self, url: str, timeout_s: float) -> None:
+        self.place = url
+        self._timeout_s = timeout_s
+        # Redirections and the environment's proxies are not for figures, which name jobs and hosts.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirection())
+
+    def take(self, request: dict[str, Any]) -> None:
+        """Sends a request."""
+        body, head = json.dumps(request).encode(), {"Content-Type": "application/json"}
+        with self._opener.open(urllib.request.Request(self.place, body, head, method="POST"), timeout=self._timeout_s):
+            pass
+
+
 class _NoRedirection(urllib.request.HTTPRedirectHandler):
     """Takes an answer that points elsewhere for an error."""
 
@@ -78,14 +86,17 @@ class _NoRedirection(urllib.request.HTTPRedirectHandler):
         """Goes nowhere."""
 
 
-def _url(properties: Mapping[str, str]) -> str:
-    protocol = properties.get("exporter.protocol", "gRPC")
-    if protocol.lower() != "http":
-        raise ConfigurationError(
-            f"exporter.protocol is {protocol}, which needs a library that is not there: set it to HTTP, and "
-            "exporter.endpoint to the port of the collector for that (4318)"
-        )
-    endpoint = properties.get("exporter.endpoint", "")
+def _collector(properties: Mapping[str, str]) -> _HttpCollector | GrpcCollector:
+    timeout_s = parse_duration(properties.get("exporter.timeout", "10 s")).to_millis() / 1000
+    protocol, endpoint = properties.get("exporter.protocol", "gRPC"), properties.get("exporter.endpoint", "")
+    if protocol.lower() == "grpc":
+        return GrpcCollector(endpoint, timeout_s)
+    if protocol.lower() == "http":
+        return _HttpCollector(_url(endpoint), timeout_s)
+    raise ConfigurationError(f"exporter.protocol must be gRPC or HTTP, got '{protocol}'")
+
+
+def _url(endpoint: str) -> str:
     parts = urllib.parse.urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigurationError(f"exporter.endpoint must be like http://127.0.0.1:4318{_PATH}, got '{endpoint}'")

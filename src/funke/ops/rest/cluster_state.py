@@ -7,7 +7,7 @@ import stat
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from funke.ops.rest.job_directory import JobDirectory
 from funke.ops.rest.operations import Operations
@@ -78,6 +78,9 @@ class Programs(Protocol):
 
     def submit(self, arguments: list[str], working_folder: str) -> str:
         """Runs `funke run` with arguments; returns the id of its first job, once there is one."""
+
+    def plan(self, arguments: list[str], working_folder: str) -> dict[str, Any]:
+        """The plan of what `funke run` would run with arguments; nothing is run."""
 
     def rescale(self, job_id: str, parallelism: int) -> str:
         """Ends a job with a savepoint and goes on from there with another parallelism; returns the new job's id."""

@@ -9,13 +9,15 @@ import re
 import secrets
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from funke.engine.errors import FunkeError
 from funke.engine.trust.private_files import open_private_folder
-from funke.ops.rest.call import Answer, Call, RestError, Route
+from funke.ops.rest.call import Answer, Call, Parameter, RestError, Route
 from funke.ops.rest.cluster_state import Programs
-from funke.ops.rest.shapes import ANY, Optional
+from funke.ops.rest.job_pages import PLAN
+from funke.ops.rest.shapes import ANY, AtLeast, Optional
 
 __all__ = ["ROUTES"]
 
@@ -156,7 +158,25 @@ def _program(call: Call, path: str) -> list[str]:
 
 
 def plan(call: Call) -> Any:
-    raise RestError(501, "The plan of a program is known once it runs: `funke info program.py` shows it beforehand")
+    programs = _programs(call)
+    path = _path_of(call, programs)
+    asked = _with_query(call)
+    try:
+        return {"plan": programs.plan([*_options(asked), *_program(asked, path)], programs.folder)}
+    except FunkeError as error:
+        raise RestError(400, str(error)) from error
+
+
+def _with_query(call: Call) -> Call:
+    """Flink takes these from the query as well; what the body says wins."""
+    given: dict[str, Any] = {}
+    if "entry-class" in call.query:
+        given["entryClass"] = call.query["entry-class"]
+    if "programArg" in call.query:
+        given["programArgsList"] = call.query_list("programArg")
+    if "parallelism" in call.query:
+        given["parallelism"] = call.query_integer("parallelism", 1, 1)
+    return replace(call, body={**given, **call.body})
 
 
 _RUN = {
@@ -168,6 +188,11 @@ _RUN = {
     "claimMode": Optional(str),
     "flinkConfiguration": Optional(ANY),
 }
+_QUERY = (
+    Parameter("entry-class", "the module of an archive"),
+    Parameter("programArg", "arguments of the program, with commas between"),
+    Parameter("parallelism", "subtasks per operator", AtLeast(1)),
+)
 ROUTES = (
     Route(
         "GET",
@@ -205,6 +230,6 @@ ROUTES = (
         _RUN,
         status=202,
     ),
-    Route("POST", "/jars/{jarid}/plan", plan, "Refused: programs are not run for their plan", ANY, _RUN),
-    Route("GET", "/jars/{jarid}/plan", plan, "Refused: programs are not run for their plan", ANY),
+    Route("POST", "/jars/{jarid}/plan", plan, "The dataflow of a program's first job", {"plan": PLAN}, _RUN, _QUERY),
+    Route("GET", "/jars/{jarid}/plan", plan, "The dataflow of a program's first job", {"plan": PLAN}, query=_QUERY),
 )

@@ -10,6 +10,7 @@ import threading
 import time
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
+from typing import Any
 
 from funke.engine.config import flink_options as options
 from funke.engine.config import rest_options
@@ -23,6 +24,7 @@ from funke.ops.rest.cluster_state import Slots
 from funke.ops.rest.job_directory import JobDirectory, KnownJob
 from funke.ops.rest.rescale_history import RescaleHistory
 from funke.ops.service.free_cores import FreeCores
+from funke.ops.service.program_plan import plan_of_program
 from funke.ops.service.program_runs import ProgramRuns, RunRecord
 from funke.ops.service.service_folder import ServiceFolder
 from funke.ops.service.warm_driver import IdleDriver
@@ -156,6 +158,10 @@ class Dispatcher:
     def submit(self, arguments: list[str], working_folder: str) -> str:
         """The same; returns the id of the first job, once there is one."""
         return self.first_job(self.start(arguments, working_folder))
+
+    def plan(self, arguments: list[str], working_folder: str) -> dict[str, Any]:
+        """The plan of a program, which is run up to its first job by a process that ends then."""
+        return plan_of_program(arguments, working_folder)
 
     def first_job(self, run_id: str, limit_s: float = _FIRST_JOB_S) -> str:
         """The id of a run's first job; JobExecutionError when the program ends without one."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -189,7 +191,7 @@ def test_opentelemetry(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"exporter.protocol": "gRPC"}, "exporter.protocol is gRPC, which needs a library that is not there"),
+        ({"exporter.protocol": "UDP"}, "exporter.protocol must be gRPC or HTTP, got 'UDP'"),
         ({"exporter.endpoint": "collector:4318"}, "exporter.endpoint must be like http://"),
         ({"exporter.endpoint": "file:///etc/passwd"}, "exporter.endpoint must be like http://"),
     ],
@@ -197,3 +199,47 @@ def test_opentelemetry(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None
 def test_a_collector_that_cannot_be(changed: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         OtelSender({**otel_properties(1), **changed})
+
+
+def test_grpc_without_its_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "grpc", None)
+    with pytest.raises(ConfigurationError, match=r"exporter.protocol is gRPC, which needs `pip install 'funke\[otlp"):
+        OtelSender({**otel_properties(1), "exporter.protocol": "gRPC"})
+
+
+def test_opentelemetry_over_grpc(caplog: pytest.LogCaptureFixture) -> None:
+    grpc = pytest.importorskip("grpc")
+    services = pytest.importorskip("opentelemetry.proto.collector.metrics.v1.metrics_service_pb2_grpc")
+    messages = pytest.importorskip("opentelemetry.proto.collector.metrics.v1.metrics_service_pb2")
+    taken: list[Any] = []
+
+    class GrpcService(services.MetricsServiceServicer):  # type: ignore[misc,name-defined]
+        def Export(self, request: Any, context: Any) -> Any:
+            taken.append(request)
+            if len(taken) == 1:
+                context.abort(grpc.StatusCode.UNAVAILABLE, "not yet")
+            return messages.ExportMetricsServiceResponse()
+
+    server = grpc.server(ThreadPoolExecutor(1))
+    services.add_MetricsServiceServicer_to_server(GrpcService(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    with pytest.raises(ConfigurationError, match=r"exporter.endpoint must be like http://127.0.0.1:4317"):
+        OtelSender({"exporter.endpoint": "collector:4317"})
+    # Flink's default.
+    sender = OtelSender({key: value for key, value in otel_properties(port).items() if key != "exporter.protocol"})
+    with caplog.at_level(logging.INFO, "funke.metrics"):
+        for _ in range(2):
+            sender.send([("taskmanager.job.task", {"task_name": "Map"}, {"numRecordsIn": 6, "busy": 0.5, "line": "x"})])
+    server.stop(None).wait()
+    assert caplog.text.count("cannot be sent") == 1 and "not yet" in caplog.text and "are sent" in caplog.text
+    (resource,) = taken[-1].resource_metrics
+    assert {each.key: each.value.string_value for each in resource.resource.attributes}[
+        "service.name"
+    ] == "orders-service"
+    found = {each.name: each.gauge.data_points[0] for each in resource.scope_metrics[0].metrics}
+    assert found.keys() == {"flink.taskmanager.job.task.numRecordsIn", "flink.taskmanager.job.task.busy"}
+    point = found["flink.taskmanager.job.task.numRecordsIn"]
+    assert point.as_int == 6 and point.time_unix_nano > 0
+    assert {each.key: each.value.string_value for each in point.attributes}["task_name"] == "Map"
+    assert found["flink.taskmanager.job.task.busy"].as_double == 0.5

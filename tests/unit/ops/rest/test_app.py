@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from funke.engine.errors import JobExecutionError
 from funke.engine.jobs.records.job_record import OwnedRecord
 from funke.engine.jobs.views.job_view import StatementView, StateView
 from funke.engine.types.job_status import JobStatus
@@ -518,6 +519,11 @@ class Taking:
         self.submitted.append(arguments)
         return self.job_id
 
+    def plan(self, arguments: list[str], working_folder: str) -> dict[str, Any]:
+        if "no-job" in arguments:
+            raise JobExecutionError("the program has no plan")
+        return {"jid": self.job_id, "name": " ".join(arguments), "type": "STREAMING", "nodes": []}
+
     def rescale(self, job_id: str, parallelism: int) -> str:
         return f"{job_id}x{parallelism}"
 
@@ -547,6 +553,13 @@ def test_programs_are_sent_and_run(home: str, tmp_path: Path, job: OwnedRecord) 
     options = ["-p", "3", "-s", "/sp", "-n", "-claimMode", "CLAIM", "-Da.b=true"]
     program = ["-pyfs", sent.json()["filename"], "-pym", "my.job", "--input", "-d"]
     assert taking.submitted == [[*options, *program]]
+    plans = f"/jars/{file['id']}/plan"
+    planned = client.post(plans, json=body).json()["plan"]
+    assert planned["name"] == " ".join([*options, *program])
+    asked = client.get(f"{plans}?entry-class=my.job&parallelism=3&programArg=--input,-d").json()["plan"]
+    assert asked["name"] == " ".join(["-p", "3", *program])
+    for wrong_query in ("", "?entry-class=my.job&programArg=no-job", "?entry-class=my.job&parallelism=0"):
+        assert client.get(f"{plans}{wrong_query}").status_code == 400
     application = client.post(f"/jars/{file['id']}/run-application", json={"entryClass": "m"})
     assert (application.status_code, application.json()) == (202, {"applicationid": job.record.run_id})
     wrong: list[dict[str, Any]] = [

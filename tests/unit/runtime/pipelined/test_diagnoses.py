@@ -155,6 +155,16 @@ def test_a_skewed_key_is_named_with_its_share() -> None:
     assert "of its records have the key 'EU'" in found.sentence and '"latest' in found.sentence
 
 
+def test_a_skewed_key_is_named_where_nobody_keeps_state_by_it() -> None:
+    SLOW.seconds = 0.002
+    builder = GraphBuilder(2)
+    slow = builder._add(Map(sleeping), "slow", [numbers(builder)], Hash(skewed), parallelism=2)
+    builder._add(WriteSink(CollectSink("out")), "out", [slow])
+    found = diagnosed(builder.graph, lambda said: said.key is not None, SLOW.hurry)
+    assert found.key == "'EU'" and found.key_share is not None and 0.6 < found.key_share < 0.95
+    assert "of its records have the key 'EU'" in found.sentence and '"slow' in found.sentence
+
+
 def test_a_slow_sink_is_named() -> None:
     SLOW.seconds = 0.002
     builder = GraphBuilder(1)

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from funke.datastream import KeyedProcessFunction
+from funke.datastream import CoMapFunction, KeyedProcessFunction
 from funke.datastream.state import ValueStateDescriptor
 from funke.engine.config.settings import Settings
 from funke.engine.connectors.collect_sink import CollectSink
@@ -26,9 +26,9 @@ from funke.engine.connectors.feedback import FeedbackSink, FeedbackSource
 from funke.engine.connectors.generator import GeneratorSource
 from funke.engine.connectors.sequence import SequenceSource
 from funke.engine.errors import JobExecutionError
-from funke.engine.graph.operations import Filter, Map, Process, ReadSource, WriteSink
+from funke.engine.graph.operations import CoMap, Filter, Map, Process, ReadSource, WriteSink
 from funke.engine.graph.partitioners import Broadcast, Custom, Forward, Hash, Partitioner, Rebalance, Rescale, Shuffle
-from funke.engine.graph.stream_graph import StreamNode
+from funke.engine.graph.stream_graph import StreamEdge, StreamNode
 from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
@@ -248,6 +248,31 @@ def test_sources_of_one_slot_take_turns() -> None:
     found = run_stream(builder.graph).collected
     assert len(found) == 400_000
     assert min(map(found.index, (0, 1_000_000))) < found.index(1_100_000) < found.index(199_999)
+
+
+class Either(CoMapFunction):
+    def map1(self, value: Any) -> Any:
+        return value
+
+    def map2(self, value: Any) -> Any:
+        return value
+
+
+def test_the_watermark_of_each_input_is_among_the_metrics_of_its_operator() -> None:
+    builder = GraphBuilder(1)
+    left, right = (
+        builder._add(ReadSource(SequenceSource(1, 10)), name, [], parallelism=1) for name in ("left", "right")
+    )
+    edges = tuple(
+        StreamEdge(source.id, 3, Rebalance(), input_index=index) for index, source in enumerate((left, right))
+    )
+    builder.graph.add(StreamNode(3, CoMap(Either()), "both", edges))
+    builder._add(WriteSink(CollectSink("out")), "out", [builder.graph.nodes[2]], Rebalance())
+    run = run_stream(builder.graph)
+    operators = job_metrics(run.coordinator.figures, run.coordinator._plan).operators
+    names = [{name for name in found[0] if name.startswith("currentInput")} for found in operators.values()]
+    several = {"currentInputWatermark", "currentInput1Watermark", "currentInput2Watermark"}
+    assert several in names and {"currentInputWatermark"} in names
 
 
 def test_a_slow_subtask_presses_back_on_those_before_it() -> None:

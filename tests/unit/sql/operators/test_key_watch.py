@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from funke.engine.operators.key_watch import KeyWatch
 from funke.engine.sql.binding.relations import SortKey
 from funke.engine.sql.binding.window_relations import Windows, WindowTime
-from funke.engine.sql.operators.key_watch import KeyWatch
 from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
 from funke.engine.sql.operators.windows.sorted_aggregate import SortedAggregate
 from tests.harness.sql_changelogs import RunningQuery, bound_query, inserts

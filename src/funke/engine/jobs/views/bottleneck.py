@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -80,6 +81,27 @@ def _holder(view: JobView) -> Bottleneck | None:
 
 
 def _hottest_key(view: JobView, vertex: VertexView) -> tuple[str | None, float | None]:
+    """As it knows itself, or else as those before it have sent it."""
+    key, share = _hottest_taken(view, vertex)
+    return (key, share) if key is not None else _hottest_sent(view, vertex)
+
+
+def _hottest_sent(view: JobView, vertex: VertexView) -> tuple[str | None, float | None]:
+    """The senders that name it, by what each has sent, together; its share of all that was sent."""
+    shares: dict[str, float] = defaultdict(float)
+    total = 0.0
+    for edge in (each for each in view.edges if each.target_vertex == vertex.id):
+        tasks = view.metrics.tasks.get(edge.source_vertex, {})
+        for subtask, count in _counts(view, edge.source_operator, "numRecordsOut").items():
+            figures, total = tasks.get(subtask, {}), total + count
+            if f"to.{vertex.id}.hottestKey" in figures:
+                key = str(figures[f"to.{vertex.id}.hottestKey"])
+                shares[key] += count * float(figures[f"to.{vertex.id}.hottestKeyShare"])
+    key, count = max(shares.items(), key=lambda item: item[1], default=("", 0.0))
+    return (key, count / total) if total > 0 and count >= _HOT * total else (None, None)
+
+
+def _hottest_taken(view: JobView, vertex: VertexView) -> tuple[str | None, float | None]:
     """Of the subtask that has most of the records; its share of those of all subtasks."""
     tasks = view.metrics.tasks.get(vertex.id, {})
     counts = _records(view, vertex)
@@ -96,8 +118,13 @@ def _hottest_key(view: JobView, vertex: VertexView) -> tuple[str | None, float |
 
 def _records(view: JobView, vertex: VertexView) -> dict[int, float]:
     """What its subtasks take, by rate while something comes."""
-    measured = view.metrics.operators.get(vertex.operators[0].id, {})
-    for name in ("numRecordsInPerSecond", "numRecordsIn"):
+    return _counts(view, vertex.operators[0].id, "numRecordsIn")
+
+
+def _counts(view: JobView, operator_id: str, counter: str) -> dict[int, float]:
+    """By subtask, as a rate while something comes."""
+    measured = view.metrics.operators.get(operator_id, {})
+    for name in (f"{counter}PerSecond", counter):
         counts = {subtask: float(figures.get(name, 0)) for subtask, figures in measured.items()}
         if sum(counts.values()) > 0:
             return counts

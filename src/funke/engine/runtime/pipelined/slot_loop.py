@@ -598,8 +598,8 @@ class SlotLoop:
         held = {} if (own := own_bytes_of(os.getpid())) is None else {"slotMemoryUsed": own}
         for task in tasks:
             busy_ms = task.subtask.busy_s * 1000
-            hottest = task.subtask.chain.head.hottest_key()
-            measured = {**task.measure(), **self._samples.busiest_line(task), **hottest, **held}
+            keys = task.subtask.hottest_keys()
+            measured = {**task.measure(), **self._samples.busiest_line(task), **keys, **held}
             reports.append(replace(task.subtask.report(busy_ms), task_metrics=measured))
         self._tell(Reports(tuple(reports)))
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from funke.engine.errors import StateError
+from funke.engine.operators.key_watch import KeyWatch
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column, MiniBatch
 from funke.engine.sql.changelog.change_kinds import has_retractions
@@ -25,7 +26,6 @@ from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentCo
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
-from funke.engine.sql.operators.key_watch import KeyWatch
 from funke.engine.sql.operators.local_aggregate import entry_columns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.operators.row_bundle import BundledOperator

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.operators.key_watch import KeyWatch
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import BoundAggregate, Column, SortKey
 from funke.engine.sql.binding.window_relations import SortedAggregation
 from funke.engine.sql.operators.aggregate import differ
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
-from funke.engine.sql.operators.key_watch import KeyWatch
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.operators.plain_rows import column_of, plain_values, row_lists
 from funke.engine.sql.operators.sort_tuples import sort_tuples
