@@ -12,7 +12,7 @@ import pyarrow as pa
 from funke.engine.sql.binding.partial_columns import PARTIAL, arguments_in_turn
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.evaluation import column_function
-from funke.engine.sql.functions.function import Argument, BoundCall, SymbolType
+from funke.engine.sql.functions.function import NOT_CONSTANT, Argument, BoundCall, SymbolType
 from funke.engine.sql.functions.values import from_values
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.data_type import DataType
@@ -92,7 +92,12 @@ class BoundFunction(BoundExpression):
     arguments: tuple[BoundExpression, ...]
 
     def as_argument(self) -> Argument:
-        return Argument(self.type, is_json=self.call.function.name in ("json", "json_object", "json_array"))
+        name, value = self.call.function.name, NOT_CONSTANT
+        if name == "-" and len(self.arguments) == 1 and isinstance(self.arguments[0], BoundConstant):
+            # A sign before a number leaves it a constant; floats and decimals need none.
+            operand = self.arguments[0].value
+            value = -operand if isinstance(operand, int) else NOT_CONSTANT
+        return Argument(self.type, value, is_json=name in ("json", "json_object", "json_array"))
 
 
 def column_of(expression: BoundExpression, repeated: RepeatedExpressions | None = None) -> ColumnGetter:

@@ -60,9 +60,15 @@ def _map_body(call: BoundCall) -> Callable[..., Any]:
 
     def make_map(*values: Any) -> dict[Any, Any]:
         parts = [cast(each) for cast, each in zip(casts, values)]
-        return dict(zip(parts[::2], parts[1::2]))
+        return _keyed("MAP", parts[::2], parts[1::2])
 
     return make_map
+
+
+def _keyed(name: str, keys: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any]:
+    if None in keys:
+        raise ValueError(f"Invalid function {name} call: a key is NULL")
+    return dict(zip(keys, values))
 
 
 def _row_type(arguments: Sequence[Argument]) -> DataType:
@@ -229,7 +235,7 @@ def _from_arrays(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
             "Invalid function MAP_FROM_ARRAYS call: "
             f"The length of the keys array {len(keys)} is not equal to the length of the values array {len(values)}"
         )
-    return dict(zip(keys, values))
+    return _keyed("MAP_FROM_ARRAYS", keys, values)
 
 
 def _union(*maps: dict[Any, Any]) -> dict[Any, Any]:
