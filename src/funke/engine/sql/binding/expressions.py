@@ -92,12 +92,15 @@ class BoundFunction(BoundExpression):
     arguments: tuple[BoundExpression, ...]
 
     def as_argument(self) -> Argument:
-        name, value = self.call.function.name, NOT_CONSTANT
-        if name == "-" and len(self.arguments) == 1 and isinstance(self.arguments[0], BoundConstant):
-            # A sign before a number leaves it a constant; floats and decimals need none.
-            operand = self.arguments[0].value
-            value = -operand if isinstance(operand, int) else NOT_CONSTANT
-        return Argument(self.type, value, is_json=name in ("json", "json_object", "json_array"))
+        is_json = self.call.function.name in ("json", "json_object", "json_array")
+        return Argument(self.type, self._negative(), is_json)
+
+    def _negative(self) -> Any:
+        """The integer that a minus before another one makes: it is a constant too."""
+        operand = self.arguments[0] if self.call.function.name == "-" and len(self.arguments) == 1 else None
+        if isinstance(operand, BoundConstant) and isinstance(operand.value, int):
+            return -operand.value
+        return NOT_CONSTANT
 
 
 def column_of(expression: BoundExpression, repeated: RepeatedExpressions | None = None) -> ColumnGetter:

@@ -151,7 +151,8 @@ def _with_element(arguments: Sequence[Argument]) -> DataType | None:
     element, given = array.element_type, arguments[1].type
     if not can_cast_implicitly(given, with_nullable(element, True)):
         return None
-    return ArrayType(with_nullable(element, any_nullable([element, given])), is_nullable(array))
+    # Flink says that the array may be NULL if the element may be.
+    return ArrayType(with_nullable(element, any_nullable([element, given])), any_nullable([array, given]))
 
 
 def _same_array(arguments: Sequence[Argument]) -> DataType | None:
