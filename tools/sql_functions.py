@@ -35,19 +35,27 @@ Thousands of random expressions and hundreds of queries give here what Flink's o
 - **Years** are those of Python, 1 to 9999: a date or time beyond them is an error, or NULL where Flink's text has a
   wrong year.
 - **Before 1970** Flink cuts fractions of a second towards 1970: YEAR(TIMESTAMP '1969-12-31 23:59:59.5') is 1970 there
-  and 1969 here; the same for EXTRACT, FLOOR, CEIL and casts. Before 1582 some of its functions count by the Julian
-  calendar.
+  and 1969 here; the same for EXTRACT, FLOOR, CEIL and casts, and SECOND may be below 0 there. Before 1582 some of its
+  functions count by the Julian calendar.
 - **The last digit** of SIN, COSH, EXP, POWER and their kin may differ: libraries of C compute them, not Java.
 - **ROUND and TRUNCATE** give NaN and infinities back, for which Flink fails; with a number of digits that is no
   constant Flink moves the point of decimals.
 - **NaN** is not equal to itself, also where Flink recognises that two expressions are the same; a decimal beside NaN
   is not less than it.
 - **Decimals modulo integers** of another type: Flink cuts a decimal that does not fit in another way.
-- **Maps** have keys that are not NULL and are there once; MAP_FROM_ARRAYS gives such.
-- **Characters beyond the first 65536** stay whole in regular expressions; Flink can cut them in two. JSON_QUOTE writes
-  their right codes.
+- **Decimals of texts and quotients**: TRY_CAST('A' AS DECIMAL(10, 2)) is NULL; Flink takes a single letter for 0. A
+  quotient has the digits of its type, which Flink's may exceed. A constant -0.0 keeps its sign.
+- **Maps** have keys that are not NULL and are there once; MAP and MAP_FROM_ARRAYS refuse others. Keys stay in their
+  order, also those of STR_TO_MAP.
+- **Missing elements** of constant arrays and maps, ARRAY[1, 2, 3][9], are NULL; Flink gives -1.
+- **Arrays and maps** of different types are not compared, and NULL in an array is equal to NULL; in Flink only if no
+  function has made the array.
+- **TO_DATE** with a pattern gives NULL for a text that does not fit; Flink gives a day of the year 1705471.
+- **Characters beyond the first 65536** stay whole in regular expressions and SPLIT and are one in OVERLAY; Flink can cut them
+  in two. JSON_QUOTE writes their right codes. BTRIM of nothing is no division by zero.
 - **JSON_ARRAYAGG, JSON_OBJECTAGG** put quotes around texts in group windows too, where Flink forgets them.
-- **CEIL(date TO DAY)** is the date itself; Flink takes the next day.
+- **CEIL(date TO DAY)** is the date itself; Flink takes the next day. CEIL of 10 o'clock on the first day of a week,
+  month or year is the start of the next one; Flink gives the start of this one.
 - **RANK** follows the standard for rows of the same time.
 - **INTERSECT ALL and EXCEPT ALL** compare all columns, also those that nobody reads; Flink forgets these.
 - **Not there**: ML_PREDICT, and whatever else needs a model.

@@ -11,6 +11,7 @@ import pytest
 from funke.engine.errors import TypeMismatchError
 from funke.engine.sql.functions.value_casts import CastError
 from funke.engine.types.logical.sql_text import from_sql_text
+from funke.engine.types.scalar_coercion import round_to_float32
 from tests.harness.sql_calls import Of, Word, call, type_of
 
 D = Decimal
@@ -179,6 +180,12 @@ TEXTS = [
     ("instr", ["hello", "l"], 3),
     ("instr", ["hello", "l", 1, 2], 4),
     ("instr", ["hello", "l", -1, 1], 4),
+    ("instr", ["abcabc", "bc", -2], 2),
+    ("instr", ["aaaa", "aa", -2, 2], 1),
+    ("instr", ["abc", "", -1], 4),
+    ("instr", ["abc", "", 7], 1),
+    ("locate", ["", "abc", 3], 1),
+    ("overlay", ["hello", "X", 2, 0], "hX"),
     ("overlay", ["This is an old string", " new", 10, 5], "This is a new string"),
     ("overlay", ["xxxxxtest", "xxxx", 6], "xxxxxxxxx"),
     ("initcap", ["hello fLINK-world"], "Hello Flink-World"),
@@ -201,6 +208,16 @@ TEXTS = [
     ("str_to_map", ["k1=v1,k2=v2"], {"k1": "v1", "k2": "v2"}),
     ("parse_url", ["http://facebook.com/path1/p.php?k1=v1&k2=v2#Ref1", "QUERY", "k1"], "v1"),
     ("parse_url", ["http://facebook.com/path1/p.php?k1=v1&k2=v2#Ref1", "HOST"], "facebook.com"),
+    ("parse_url", ["http://Me:x@Ho.ORG:80/P?", "HOST"], "Ho.ORG"),
+    ("parse_url", ["http://Me:x@Ho.ORG:80/P?", "USERINFO"], "Me:x"),
+    ("parse_url", ["http://Me:x@Ho.ORG:80/P?", "FILE"], "/P?"),
+    ("parse_url", ["http:///p", "AUTHORITY"], ""),
+    ("parse_url", ["http:/p", "AUTHORITY"], None),
+    ("parse_url", ["http://a@b@c/p", "HOST"], ""),
+    ("parse_url", ["http://h:x/p", "PATH"], None),
+    ("parse_url", ["http://[::1]:80/p", "HOST"], "[::1]"),
+    ("parse_url", ["ws://h/p", "HOST"], None),
+    ("parse_url", ["HTTP://h/a\tb", "PATH"], "/a\tb"),
     ("url_encode", ["a b&c"], "a+b%26c"),
     ("url_decode", ["a+b%26c"], "a b&c"),
     ("startswith", ["hello", "he"], True),
@@ -208,6 +225,9 @@ TEXTS = [
     ("elt", [2, "scala", "java"], "java"),
     ("elt", [3, "scala", "java"], None),
     ("like", ["hello", "h_l%"], True),
+    ("like", ["a\nb", "a%b"], True),
+    ("like", ["a\nb", "a_b"], False),
+    ("similar to", ["\n", "_"], False),
     ("like", ["a%c", "a\\%c", "\\"], True),
     ("like", ["abc", "a\\%c", "\\"], False),
     ("not like", ["hello", "x%"], True),
@@ -301,6 +321,7 @@ TIMES = [
     ("timestampadd", [Word("MONTH"), 1, TS(2024, 1, 31)], TS(2024, 2, 29)),
     ("timestampdiff", [Word("DAY"), TS(2003, 1, 2, 10), TS(2003, 1, 3, 10)], 1),
     ("timestampdiff", [Word("MONTH"), TS(2024, 1, 31), TS(2024, 2, 29)], 1),
+    ("timestampdiff", [Word("HOUR"), TS(2024, 1, 1, 0, 0, 0, 1), TS(2024, 1, 1, 10)], 10),
     ("timestampdiff", [Word("HOUR"), TS(2003, 1, 2, 10), TS(2003, 1, 2, 8, 30)], -1),
     ("floor", [TS(2024, 5, 17, 7, 8, 9), Word("MONTH")], TS(2024, 5, 1)),
     ("floor", [TS(2024, 5, 17, 7, 8, 9), Word("HOUR")], TS(2024, 5, 17, 7)),
@@ -320,6 +341,14 @@ TIMES = [
         [TIME(9), TIME(10), TIME(10, 15), Of("INTERVAL HOUR NOT NULL", 10_800_000)],
         False,
     ),
+    # Hours that make no day do not count.
+    (
+        "overlaps",
+        [DATE(2024, 1, 2), Of("INTERVAL HOUR NOT NULL", -3_600_000), DATE(2024, 1, 1), Of("INTERVAL HOUR", 82_800_000)],
+        False,
+    ),
+    ("overlaps", [TIME(9), TIME(10), TIME(8), Of("TIME(0)", None)], False),
+    ("overlaps", [TIME(9), TIME(10), TIME(10), Of("TIME(0)", None)], None),
 ]
 
 
@@ -372,7 +401,7 @@ def test_zone_of_the_session() -> None:
         ("+", ["INT NOT NULL", "BIGINT"], "BIGINT"),
         ("+", ["DATE NOT NULL", "INTERVAL HOUR NOT NULL"], "DATE NOT NULL"),
         ("array_append", ["ARRAY<INT>", "DECIMAL(2, 1)"], None),
-        ("array_append", ["ARRAY<INT NOT NULL> NOT NULL", "TINYINT"], "ARRAY<INT> NOT NULL"),
+        ("array_append", ["ARRAY<INT NOT NULL> NOT NULL", "TINYINT"], "ARRAY<INT>"),
         ("+", ["TIMESTAMP(3)", "INTERVAL DAY NOT NULL"], "TIMESTAMP(3)"),
         ("+", ["STRING", "INT"], None),
         ("=", ["INT NOT NULL", "INT NOT NULL"], "BOOLEAN NOT NULL"),
@@ -518,6 +547,9 @@ JSON = [
     ("is json array", ["{}"], False),
     ("is json scalar", ['"abc"'], True),
     ("is not json", ["{"], True),
+    ("json_exists", ["{not json}", "lax $.a", Word("UNKNOWN")], False),
+    ("json_exists", ["{not json}", "strict $.a", Word("UNKNOWN")], None),
+    ("json_string", [Of("FLOAT", round_to_float32(1.1))], "1.100000023841858"),
     ("json_string", [1], "1"),
     ("json_string", ['a"b'], '"a\\"b"'),
     ("json_string", [[1, 2]], "[1,2]"),

@@ -143,7 +143,9 @@ class ExpressionBinder:
         arguments = [self.bind_argument(each) for each in call.arguments]
         if call.function is not None:
             return self._apply(as_scalar(call.function), arguments, call)
-        return self._call(".".join(call.path) or call.name, arguments, call)
+        found = self._call(".".join(call.path) or call.name, arguments, call)
+        # A plus before one operand changes nothing.
+        return arguments[0] if call.name == "+" and len(arguments) == 1 else found
 
     def bind_argument(self, argument: syntax.Expression) -> BoundExpression:
         """The meaning of an argument, which may be a word or a type."""

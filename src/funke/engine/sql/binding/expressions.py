@@ -12,7 +12,7 @@ import pyarrow as pa
 from funke.engine.sql.binding.partial_columns import PARTIAL, arguments_in_turn
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.evaluation import column_function
-from funke.engine.sql.functions.function import Argument, BoundCall, SymbolType
+from funke.engine.sql.functions.function import NOT_CONSTANT, Argument, BoundCall, SymbolType
 from funke.engine.sql.functions.values import from_values
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.data_type import DataType
@@ -92,7 +92,15 @@ class BoundFunction(BoundExpression):
     arguments: tuple[BoundExpression, ...]
 
     def as_argument(self) -> Argument:
-        return Argument(self.type, is_json=self.call.function.name in ("json", "json_object", "json_array"))
+        is_json = self.call.function.name in ("json", "json_object", "json_array")
+        return Argument(self.type, self._negative(), is_json)
+
+    def _negative(self) -> Any:
+        """The integer that a minus before another one makes: it is a constant too."""
+        operand = self.arguments[0] if self.call.function.name == "-" and len(self.arguments) == 1 else None
+        if isinstance(operand, BoundConstant) and isinstance(operand.value, int):
+            return -operand.value
+        return NOT_CONSTANT
 
 
 def column_of(expression: BoundExpression, repeated: RepeatedExpressions | None = None) -> ColumnGetter:

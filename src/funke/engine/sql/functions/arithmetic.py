@@ -20,7 +20,7 @@ from funke.engine.types.logical.atomic_types import DecimalType, FloatType
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.common_type import common_type, to_decimal_type
 from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import INTEGRAL
+from funke.engine.types.logical.families import APPROXIMATE, INTEGRAL
 from funke.engine.types.scalar_coercion import round_to_float32
 
 __all__ = ["number_body", "number_kernel", "number_type", "truncated_quotient"]
@@ -50,10 +50,10 @@ def number_body(operator: str, call: BoundCall) -> Callable[[Any, Any], Any]:
 
 
 def _operand_type(call: BoundCall) -> DataType:
-    """The type that both operands are cast to: a decimal beside an integer whose type the result has is one too."""
+    """The type that both operands are cast to: that of the result if it is a float, or no decimal though they are."""
     found = common_type(call.types)
     assert found is not None
-    return call.result if isinstance(found, DecimalType) and not isinstance(call.result, DecimalType) else found
+    return call.result if isinstance(found, DecimalType) or isinstance(call.result, APPROXIMATE) else found
 
 
 def number_kernel(operator: str, call: BoundCall) -> Callable[..., Any] | None:

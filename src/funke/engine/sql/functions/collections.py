@@ -60,9 +60,15 @@ def _map_body(call: BoundCall) -> Callable[..., Any]:
 
     def make_map(*values: Any) -> dict[Any, Any]:
         parts = [cast(each) for cast, each in zip(casts, values)]
-        return dict(zip(parts[::2], parts[1::2]))
+        return _keyed("MAP", parts[::2], parts[1::2])
 
     return make_map
+
+
+def _keyed(name: str, keys: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any]:
+    if None in keys:
+        raise ValueError(f"Invalid function {name} call: a key is NULL")
+    return dict(zip(keys, values))
 
 
 def _row_type(arguments: Sequence[Argument]) -> DataType:
@@ -145,7 +151,8 @@ def _with_element(arguments: Sequence[Argument]) -> DataType | None:
     element, given = array.element_type, arguments[1].type
     if not can_cast_implicitly(given, with_nullable(element, True)):
         return None
-    return ArrayType(with_nullable(element, any_nullable([element, given])), is_nullable(array))
+    # Flink says that the array may be NULL if the element may be.
+    return ArrayType(with_nullable(element, any_nullable([element, given])), any_nullable([array, given]))
 
 
 def _same_array(arguments: Sequence[Argument]) -> DataType | None:
@@ -229,7 +236,7 @@ def _from_arrays(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
             "Invalid function MAP_FROM_ARRAYS call: "
             f"The length of the keys array {len(keys)} is not equal to the length of the values array {len(values)}"
         )
-    return dict(zip(keys, values))
+    return _keyed("MAP_FROM_ARRAYS", keys, values)
 
 
 def _union(*maps: dict[Any, Any]) -> dict[Any, Any]:

@@ -15,7 +15,8 @@ from funke.engine.types.logical.atomic_types import BitmapType, BooleanType, Var
 from funke.engine.types.logical.casts import are_comparable
 from funke.engine.types.logical.common_type import common_type
 from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import CHARACTER, CONSTRUCTED, any_nullable, with_nullable
+from funke.engine.types.logical.families import CHARACTER, CONSTRUCTED, is_nullable, with_nullable
+from funke.engine.types.logical.row_type import RowType
 
 __all__ = ["COMPARISON"]
 
@@ -51,7 +52,14 @@ def _comparison_type(arguments: Sequence[Argument]) -> DataType | None:
     types = [each.type for each in arguments]
     if not all(are_comparable(types[0], each) for each in types[1:]):
         return None
-    return with_nullable(_BOOLEAN, any_nullable(types))
+    return with_nullable(_BOOLEAN, any(map(_has_nulls, types)))
+
+
+def _has_nulls(data_type: DataType) -> bool:
+    """Tell whether a value or, in a row, one of its fields may be NULL, as the type of a comparison says."""
+    if isinstance(data_type, RowType) and not is_nullable(data_type):
+        return any(map(_has_nulls, data_type.field_types()))
+    return is_nullable(data_type)
 
 
 def _order_type(arguments: Sequence[Argument]) -> DataType | None:

@@ -15,7 +15,7 @@ from typing import Any
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.json_paths import PathError, parse_path
 from funke.engine.sql.functions.value_casts import value_cast, value_text
-from funke.engine.types.logical.atomic_types import BitmapType, BooleanType, VarCharType, VariantType
+from funke.engine.types.logical.atomic_types import BitmapType, BooleanType, DoubleType, VarCharType, VariantType
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType, NullType
 from funke.engine.types.logical.families import APPROXIMATE, BINARY, LONGEST, NUMERIC, is_nullable, with_nullable
@@ -188,9 +188,11 @@ def _exists(text: str | None, path: str, on_error: str = "FALSE") -> bool | None
         return None
     document = _parse(text)
     try:
+        parsed = parse_path(path)
+        if document is _MISSING and not parsed.is_strict:
+            return False
         if document is _MISSING or document is None:
             raise PathError(f"Invalid JSON: {text}")
-        parsed = parse_path(path)
         found = parsed.find(document)
         if parsed.is_strict and parsed.is_definite and found == [None]:
             raise PathError(f"No results for path: {path}")
@@ -223,8 +225,8 @@ def _is_json(kind: str, is_negated: bool) -> Callable[[str | None], bool]:
 def _json_form(data_type: Any, call: BoundCall) -> Callable[[Any], Any]:
     """Return what turns values of a type into what JSON has."""
     if isinstance(data_type, APPROXIMATE):
-        text = value_text(data_type, call.session)
-        # A zero has no sign then.
+        # A FLOAT has the digits of a DOUBLE then, and a zero has no sign.
+        text = value_text(DoubleType(), call.session)
         return lambda value: Decimal(text(value + 0.0)) if math.isfinite(value) else text(value)
     if isinstance(data_type, (BooleanType, NullType, *NUMERIC)):
         return lambda value: value

@@ -1,4 +1,4 @@
-"""The operators + - * / % and a minus before one operand."""
+"""The operators + - * / % and a sign before one operand."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def _operator(name: str, *aliases: str, forms: str, purpose: str) -> Function:
 
     def body(call: BoundCall) -> Callable[..., Any]:
         if len(call.types) == 1:
-            return _negation(call)
+            return _negation(call) if name == "-" else lambda value: value
         return number_body(name, call) if _is_numeric(call.types) else interval_body(name, call)
 
     def kernel(call: BoundCall) -> Callable[..., Any] | None:
         if len(call.types) == 1:
-            return _NEGATE
+            return _NEGATE if name == "-" else None
         return number_kernel(name, call) if _is_numeric(call.types) else interval_kernel(name, call)
 
     return Function((name, *aliases), forms, result, body_for=body, kernel_for=kernel, purpose=purpose)
@@ -55,7 +55,11 @@ _NEGATE: Callable[..., Any] = pc.negate
 _TIMES = "datetime, interval | interval, datetime | interval, interval"
 
 OPERATORS: tuple[Function, ...] = (
-    _operator("+", forms=f"number, number | {_TIMES}", purpose="The sum; a date or time some interval later."),
+    _operator(
+        "+",
+        forms=f"number, number | number | interval | {_TIMES}",
+        purpose="The sum; a date or time some interval later.",
+    ),
     _operator(
         "-",
         forms=f"number, number | number | interval | {_TIMES}",

@@ -18,11 +18,13 @@ from funke.engine.types.logical.families import LONGEST
 __all__ = ["REGEXES", "java_regex", "like_regex", "similar_regex"]
 
 _STRING, _BOOLEAN, _INT = VarCharType(LONGEST), BooleanType(), IntType()
+# The marks of LIKE: any text, and any character but the end of a line.
+_MARKS = {"%": "(?s:.*)", "_": "[^\n\r\x85\u2028\u2029]"}
 
 
 @lru_cache(maxsize=1024)
 def like_regex(pattern: str, escape: str = "") -> re.Pattern[str]:
-    """Return the pattern of LIKE: % is any text, _ any character."""
+    """Return the pattern of LIKE."""
     regex, place = "", 0
     while place < len(pattern):
         letter = pattern[place]
@@ -32,10 +34,9 @@ def like_regex(pattern: str, escape: str = "") -> re.Pattern[str]:
                 raise ValueError(f"Invalid escape sequence '{pattern}', {place - 1}")
             regex += re.escape(pattern[place])
         else:
-            regex += {"%": ".*", "_": "."}.get(letter, re.escape(letter))
+            regex += _MARKS.get(letter, re.escape(letter))
         place += 1
-    # With ESCAPE a mark stands for no end of a line.
-    return re.compile(regex) if escape else re.compile(regex, re.DOTALL)
+    return re.compile(regex)
 
 
 @lru_cache(maxsize=1024)
@@ -51,12 +52,10 @@ def similar_regex(pattern: str, escape: str = "") -> re.Pattern[str]:
             in_class = letter == "[" or (in_class and letter != "]")
             regex += letter
         else:
-            regex += {"%": ".*", "_": "."}.get(
-                letter, letter if letter in "|*+?{}(),-0123456789" else re.escape(letter)
-            )
+            regex += _MARKS.get(letter, letter if letter in "|*+?{}(),-0123456789" else re.escape(letter))
         place += 1
     regex = re.sub(r"\[\[:(\w+):\]\]", lambda match: _CLASSES.get(match[1].upper(), match[0]), regex)
-    return re.compile(regex, re.DOTALL)
+    return re.compile(regex)
 
 
 _CLASSES = {"ALPHA": "[A-Za-z]", "DIGIT": "[0-9]", "ALNUM": "[A-Za-z0-9]", "UPPER": "[A-Z]", "LOWER": "[a-z]"}
@@ -97,10 +96,13 @@ def _not(body: Callable[..., bool]) -> Callable[..., bool]:
 
 
 def _like_kernel(call: BoundCall) -> Callable[..., Any] | None:
-    pattern = call.arguments[1]
-    if not isinstance(pattern.value, str) or len(call.arguments) > 2 or "\\" in pattern.value or "\n" in pattern.value:
+    pattern = call.arguments[1].value
+    if not isinstance(pattern, str) or len(call.arguments) > 2 or "\\" in pattern or "\n" in pattern:
         return None
-    return lambda text, _: pc.match_like(text, pattern.value)
+    if "_" in pattern:
+        regex = rf"\A(?:{like_regex(pattern).pattern})\z"
+        return lambda text, _: pc.match_substring_regex(text, regex)
+    return lambda text, _: pc.match_like(text, pattern)
 
 
 def _not_like_kernel(call: BoundCall) -> Callable[..., Any] | None:

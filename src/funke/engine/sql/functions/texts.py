@@ -176,35 +176,32 @@ def _from_units(units: bytes) -> str:
 
 
 def _position(part: Any, whole: Any, start: int = 1) -> int:
-    return int(whole.find(part, max(start - 1, 0))) + 1
+    # Nothing is found at once, wherever one looks.
+    return int(whole.find(part, max(start - 1, 0))) + 1 if part else 1
 
 
 def _instr(text: str, part: str, start: int = 1, occurrence: int = 1) -> int:
     """Where a part stands for the n-th time; from a negative start on, backwards."""
     if occurrence <= 0:
         raise ValueError("nthAppearance must be positive!")
-    if start == 0:
-        return 0
-    if not part:
-        return 1  # nothing is found at once, wherever one looks
-    is_forward = start > 0
-    place = start - 2 if is_forward else len(text) + start + 1
-    for _ in range(occurrence):
-        if is_forward:
-            place = text.find(part, place + 1)
-        else:
-            place = text.rfind(part, 0, place - 1 + len(part)) if place > 0 else -1
-        if place < 0:
+    if start < 0:
+        # All of the part must stand there: the text is read from its end.
+        place = _instr(text[::-1], part[::-1], -start, occurrence)
+        return len(text) - place - len(part) + 2 if place else 0
+    place = start - 1
+    for _ in range(occurrence if start else 0):
+        place = _position(part, text, place + 1)
+        if not place:
             return 0
-    return place + 1
+    return place if start else 0
 
 
 def _overlay(text: str, new: str, start: int, length: int | None = None) -> str:
     count = len(new) if length is None else length
     if start <= 0 or start > len(text):
         return text
-    # A part of a length below zero has nothing behind it.
-    return text[: start - 1] + new + (text[start - 1 + count :] if count >= 0 else "")
+    # A part without a length has nothing behind it.
+    return text[: start - 1] + new + (text[start - 1 + count :] if count > 0 else "")
 
 
 def _initcap(text: str) -> str:
@@ -348,31 +345,27 @@ def _str_to_map(text: str, pair_mark: str = ",", key_mark: str = "=") -> dict[st
     return pairs
 
 
-_URL_PARTS: dict[str, Callable[[urllib.parse.SplitResult], str | None]] = {
-    "PROTOCOL": lambda url: url.scheme or None,
-    "HOST": lambda url: url.hostname,
-    "PATH": lambda url: url.path,
-    "QUERY": lambda url: url.query or None,
-    "REF": lambda url: url.fragment or None,
-    "FILE": lambda url: url.path + (f"?{url.query}" if url.query else ""),
-    "AUTHORITY": lambda url: url.netloc or None,
-    "USERINFO": lambda url: url.netloc.rpartition("@")[0] or None,
-}
+# An address as Java takes it apart, with the protocols that Java knows; its ports are numbers.
+_URL = re.compile(
+    r"(?:url:)?(?P<PROTOCOL>https?|ftp|file|jar|mailto):"
+    r"(?://(?P<AUTHORITY>(?:(?P<USERINFO>[^/?#@]*)@)?(?P<HOST>\[[^/?#@\]]*\]|[^/?#@:]*)(?::\d*)?|[^/?#]*@[^/?#]*@[^/?#]*)"
+    r"(?=[/?#]|\Z)|(?!//))"
+    r"(?P<FILE>(?P<PATH>[^?#]*)(?:\?(?P<QUERY>[^#]*))?)(?:#(?P<REF>.*))?",
+    re.IGNORECASE | re.DOTALL | re.ASCII,
+)
+_UP_TO_SPACE = "".join(map(chr, range(33)))
 
 
 def _parse_url(text: str, part: str, key: str | None = None) -> str | None:
-    try:
-        url = urllib.parse.urlsplit(text.strip())
-    except ValueError:
+    url = _URL.fullmatch(text.strip(_UP_TO_SPACE))
+    if url is None or part not in _URL.groupindex or re.search(r"[\x00-\x1f\x7f]", url["AUTHORITY"] or ""):
         return None
-    if not url.scheme or part not in _URL_PARTS:
-        return None
-    if key is None:
-        return _URL_PARTS[part](url)
-    if part != "QUERY":
-        return None
-    match = re.search(rf"(?:&|^){re.escape(key)}=([^&]*)", url.query)
-    return None if match is None else match[1]
+    if key is not None:
+        match = re.search(rf"(?:&|^){re.escape(key)}=([^&]*)", url["QUERY"] or "") if part == "QUERY" else None
+        return None if match is None else match[1]
+    if part == "HOST":
+        return url[part] or ""
+    return url[part].lower() if part == "PROTOCOL" else url[part]
 
 
 def _url_decode(text: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -259,7 +260,7 @@ def _timestampdiff_type(arguments: Sequence[Argument]) -> DataType | None:
 def _timestampdiff_body(call: BoundCall) -> Callable[..., Any]:
     unit = str(call.arguments[0].value).upper()
     first, second = (_local(each, call) for each in call.types[1:])
-    return lambda _, start, end: wrapped(difference(unit, first(start), second(end)), 32)
+    return lambda _, start, end: wrapped(difference(unit, _in_millis(first(start)), _in_millis(second(end))), 32)
 
 
 def _interval_between_type(arguments: Sequence[Argument]) -> DataType | None:
@@ -293,17 +294,28 @@ def _convert_tz(text: str, source: str, target: str) -> str | None:
 
 
 def _overlaps_body(call: BoundCall) -> Callable[..., Any]:
-    ends = [
-        plus_interval(call.types[place], call.types[place + 1], call) if _is_interval(call.types[place + 1]) else None
-        for place in (0, 2)
-    ]
+    first_span, second_span = _span(call, 0), _span(call, 2)
 
-    def overlaps(first: Any, first_end: Any, second: Any, second_end: Any) -> bool:
-        a, b = sorted([first, ends[0](first, first_end) if ends[0] else first_end])
-        c, d = sorted([second, ends[1](second, second_end) if ends[1] else second_end])
-        return bool(b >= c and d >= a)
+    def overlaps(first: Any, first_end: Any, second: Any, second_end: Any) -> bool | None:
+        (a, b), (c, d) = first_span(first, first_end), second_span(second, second_end)
+        tests = [None if end is None or start is None else end >= start for end, start in ((b, c), (d, a))]
+        return False if False in tests else None if None in tests else True
 
     return overlaps
+
+
+def _span(call: BoundCall, place: int) -> Callable[[Any, Any], tuple[Any, Any]]:
+    """Return what puts the ends of a span in their order; the second counts as the earlier if one is NULL."""
+    start_type, end_type = call.types[place : place + 2]
+    move = plus_interval(start_type, end_type, replace(call, result=start_type)) if _is_interval(end_type) else None
+
+    def span(start: Any, end: Any) -> tuple[Any, Any]:
+        if move is not None:
+            end = None if start is None or end is None else move(start, end)
+        is_in_order = start is not None and end is not None and start <= end
+        return (start, end) if is_in_order else (end, start)
+
+    return span
 
 
 def _overlaps_type(arguments: Sequence[Argument]) -> DataType | None:
@@ -439,6 +451,7 @@ TIMES: tuple[Function, ...] = (
         "datetime, datetime/interval, datetime, datetime/interval",
         _overlaps_type,
         body_for=_overlaps_body,
+        is_strict=False,
         purpose="Whether two spans of time meet.",
     ),
     _now("current_date", DateType(False), lambda moment: moment.date(), "The date in the session's zone."),
