@@ -51,8 +51,8 @@ Thousands of random expressions and hundreds of queries give here what Flink's o
 - **Arrays and maps** of different types are not compared, and NULL in an array is equal to NULL; in Flink only if no
   function has made the array.
 - **TO_DATE** with a pattern gives NULL for a text that does not fit; Flink gives a day of the year 1705471.
-- **Characters beyond the first 65536** stay whole in regular expressions and SPLIT and are one in OVERLAY; Flink can cut them
-  in two. JSON_QUOTE writes their right codes. BTRIM of nothing is no division by zero.
+- **Characters beyond the first 65536** stay whole in regular expressions and SPLIT and are one in OVERLAY; Flink can
+  cut them in two. JSON_QUOTE writes their right codes. BTRIM of nothing is no division by zero.
 - **JSON_ARRAYAGG, JSON_OBJECTAGG** put quotes around texts in group windows too, where Flink forgets them.
 - **CEIL(date TO DAY)** is the date itself; Flink takes the next day. CEIL of 10 o'clock on the first day of a week,
   month or year is the start of the next one; Flink gives the start of this one.
