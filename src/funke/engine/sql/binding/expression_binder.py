@@ -146,22 +146,20 @@ class ExpressionBinder:
         found = self._call(".".join(call.path) or call.name, arguments, call)
         if call.name == "+" and len(arguments) == 1:
             return arguments[0]  # a plus before one operand changes nothing
-        if call.name in ("=", "in", "not in") and all(map(_is_written_row, arguments)):
-            return self._compare_fields(call, arguments)
+        rows = [each for each in arguments if isinstance(each, BoundFunction) and each.call.function.name == "row"]
+        if call.name in ("=", "in", "not in") and len(rows) == len(arguments):
+            return self._compare_fields(call, rows)
         return found
 
-    def _compare_fields(self, call: syntax.Call, rows: list[BoundExpression]) -> BoundExpression:
+    def _compare_fields(self, call: syntax.Call, rows: list[BoundFunction]) -> BoundExpression:
         """The comparison of rows that are written out, field by field: with a NULL in it the answer may be unknown."""
         first, *others = rows
-        answers = [self._all_of("and", self._equal_fields(first, each, call), call) for each in others]
+        answers = []
+        for other in others:
+            pairs = zip(first.arguments, other.arguments)
+            answers.append(self._all_of("and", [self._call("=", list(each), call) for each in pairs], call))
         found = self._all_of("or", answers, call)
         return self._call("not", [found], call) if call.name == "not in" else found
-
-    def _equal_fields(
-        self, one: BoundExpression, other: BoundExpression, origin: syntax.Expression
-    ) -> list[BoundExpression]:
-        pairs = zip(self.bind_fields(one, origin), self.bind_fields(other, origin))
-        return [self._call("=", list(each), origin) for each in pairs]
 
     def _all_of(self, name: str, parts: list[BoundExpression], origin: syntax.Expression) -> BoundExpression:
         return parts[0] if len(parts) == 1 else self._call(name, parts, origin)
@@ -224,11 +222,6 @@ class ExpressionBinder:
             else self._call("cast", [each, symbol_of(wanted)], origin)
             for each, wanted in zip(arguments, types)
         ]
-
-
-def _is_written_row(expression: BoundExpression) -> bool:
-    """Tell whether it is `ROW(a, b)` or `(a, b)`."""
-    return isinstance(expression, BoundFunction) and expression.call.function.name == "row"
 
 
 def _check_rowtime(arguments: list[BoundExpression]) -> None:
