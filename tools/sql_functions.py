@@ -50,9 +50,14 @@ Thousands of random expressions and hundreds of queries give here what Flink's o
 - **Missing elements** of constant arrays and maps, ARRAY[1, 2, 3][9], are NULL; Flink gives -1.
 - **Arrays and maps** of different types are not compared, and NULL in an array is equal to NULL; in Flink only if no
   function has made the array.
+- **IN**: `'a' IN ('x', s)` compares all of s; Flink cuts s to the length of the constant. A text beside a NULL of
+  another type is refused, also if that is a constant.
+- **COALESCE** computes what it needs; in Flink an argument that it does not need may fail.
+- **TIMESTAMPDIFF(WEEK, …)** is right for more than 68 years, too.
 - **TO_DATE** with a pattern gives NULL for a text that does not fit; Flink gives a day of the year 1705471.
 - **Characters beyond the first 65536** stay whole in regular expressions and SPLIT and are one in OVERLAY; Flink can
-  cut them in two. JSON_QUOTE writes their right codes. BTRIM of nothing is no division by zero.
+  cut them in two. JSON_QUOTE writes their right codes.
+- **BTRIM and LTRIM** trim whatever text they are given; Flink's leave that of CONCAT_WS as it is, or fail.
 - **JSON_ARRAYAGG, JSON_OBJECTAGG** put quotes around texts in group windows too, where Flink forgets them.
 - **CEIL(date TO DAY)** is the date itself; Flink takes the next day. CEIL of 10 o'clock on the first day of a week,
   month or year is the start of the next one; Flink gives the start of this one.

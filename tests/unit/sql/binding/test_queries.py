@@ -67,6 +67,7 @@ def rows_of(relation: Relation) -> list[tuple[Any, ...]]:
             [("one",), ("more",), ("more",)],
         ),
         ("SELECT CAST(id AS BIGINT) AS b FROM orders WHERE id = 1", {"b": "BIGINT"}, [(1,)]),
+        ("SELECT id FROM orders WHERE (id, item) NOT IN ((2, 'x'), (9, 'y'))", {"id": "INT"}, [(1,), (3,)]),
         ("SELECT +id AS i, TRUNCATE(12.345, -1) AS n FROM orders", {"i": "INT", "n": "DECIMAL(3, 0) NOT NULL"}, None),
         ("SELECT x FROM (SELECT id AS x FROM orders) WHERE x < 2", {"x": "INT"}, [(1,)]),
         ("SELECT a FROM orders AS t (a, b, c) WHERE a = 2", {"a": "INT"}, [(2,)]),

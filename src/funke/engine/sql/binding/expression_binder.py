@@ -144,8 +144,25 @@ class ExpressionBinder:
         if call.function is not None:
             return self._apply(as_scalar(call.function), arguments, call)
         found = self._call(".".join(call.path) or call.name, arguments, call)
-        # A plus before one operand changes nothing.
-        return arguments[0] if call.name == "+" and len(arguments) == 1 else found
+        if call.name == "+" and len(arguments) == 1:
+            return arguments[0]  # a plus before one operand changes nothing
+        rows = [each for each in arguments if isinstance(each, BoundFunction) and each.call.function.name == "row"]
+        if call.name in ("=", "in", "not in") and len(rows) == len(arguments):
+            return self._compare_fields(call, rows)
+        return found
+
+    def _compare_fields(self, call: syntax.Call, rows: list[BoundFunction]) -> BoundExpression:
+        """The comparison of rows that are written out, field by field: with a NULL in it the answer may be unknown."""
+        first, *others = rows
+        answers = []
+        for other in others:
+            pairs = zip(first.arguments, other.arguments)
+            answers.append(self._all_of("and", [self._call("=", list(each), call) for each in pairs], call))
+        found = self._all_of("or", answers, call)
+        return self._call("not", [found], call) if call.name == "not in" else found
+
+    def _all_of(self, name: str, parts: list[BoundExpression], origin: syntax.Expression) -> BoundExpression:
+        return parts[0] if len(parts) == 1 else self._call(name, parts, origin)
 
     def bind_argument(self, argument: syntax.Expression) -> BoundExpression:
         """The meaning of an argument, which may be a word or a type."""

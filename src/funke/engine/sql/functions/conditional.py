@@ -151,9 +151,11 @@ def _nullif_kernel(call: BoundCall) -> Callable[..., Any] | None:
 
 
 def _is_above(one: Any, other: Any) -> bool:
-    """Whether a value is greater; NaN is above all other numbers."""
+    """Whether a value is greater; as for Java, NaN is above all other numbers, and 0.0 above -0.0."""
     if isinstance(one, float) and math.isnan(one):
         return not math.isnan(other)
+    if isinstance(one, float) and one == 0 == other:
+        return math.copysign(1, one) > math.copysign(1, other)
     return bool(one > other)
 
 
