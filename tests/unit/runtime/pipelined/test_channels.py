@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import socket
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from funke.engine.runtime.block_codec import encode
 from funke.engine.runtime.pipelined.channels import BufferPool, InChannel, LocalOut, RemoteOut
 from funke.engine.runtime.pipelined.connection import CREDIT, Connection
 
@@ -42,6 +44,13 @@ class Pair:
         return sum(channel.buffers for channel in self.ins)
 
 
+def processed(channel: InChannel) -> tuple[int, Any]:
+    """Takes a block and is done with it."""
+    taken = channel.take()
+    channel.processed()
+    return taken
+
+
 @settings(max_examples=60)
 @given(
     steps=some.lists(some.tuples(some.integers(0, 2), some.integers(0, 3)), max_size=80),
@@ -57,7 +66,7 @@ def test_everything_arrives_in_order_within_the_buffers(
 
     def take(number: int) -> None:
         if pair.ins[number].queue:
-            _, parts = pair.ins[number].take()
+            _, parts = processed(pair.ins[number])
             taken[number].append(parts[0][1][0])
 
     for step, (number, action) in enumerate(steps):
@@ -88,7 +97,7 @@ def test_a_subtask_that_takes_nothing_stops_only_its_own_senders() -> None:
     for number in range(20):
         pair.outs[1].send([("r", [number], None)])
         pair.transfer()
-        pair.ins[1].take()
+        processed(pair.ins[1])
         pair.transfer()
     assert not pair.outs[1].queue
 
@@ -100,7 +109,7 @@ def test_a_long_block_takes_several_buffers() -> None:
     pair.transfer()
     assert (pair.waiting, len(pair.outs[0].queue)) == (1, 2)
     for _ in range(3):
-        pair.ins[0].take()
+        processed(pair.ins[0])
         pair.transfer()  # the credit
         pair.transfer()  # the next block
     assert pair.outs[0].credit == 2
@@ -116,7 +125,7 @@ def pressed_by_a_stall(exclusive: int, floating: int, blocks: int) -> list[int]:
     for _ in range(2 * blocks):
         pair.transfer()
         if pair.ins[0].queue:
-            pair.ins[0].take()
+            processed(pair.ins[0])
     assert not pair.outs[0].queue
     return changes
 
@@ -134,14 +143,14 @@ def test_who_uses_which_buffers() -> None:
     for number in range(9):
         pair.outs[0].send([("r", [number], None)])
         pair.transfer()
-    pair.ins[0].take()
+    processed(pair.ins[0])
     for _ in range(4):
         pair.transfer()
     assert (pair.ins[0].used_buffers, pair.ins[0].used_exclusive, pair.pool.free) == (6, 2, 0)
     assert (pair.ins[1].used_buffers, pair.ins[1].used_exclusive) == (0, 0)
     assert pair.ins[0].buffers_on_their_way > 6, "some wait at the sender"
     for _ in range(8):
-        pair.ins[0].take()
+        processed(pair.ins[0])
         pair.transfer()
         pair.transfer()
     assert (pair.ins[0].used_buffers, pair.ins[0].used_exclusive, pair.pool.free) == (0, 0, 4)
@@ -155,7 +164,7 @@ def test_a_size_is_announced_with_or_without_credit() -> None:
     pair.transfer()
     pair.outs[0].send([("r", [1], None)])
     pair.transfer()
-    pair.ins[0].take()
+    processed(pair.ins[0])
     pair.ins[0].announce(100_000)
     pair.transfer()
     assert (announced, pair.outs[0].credit) == ([500, 100_000], 1)
@@ -167,3 +176,25 @@ def test_records_for_the_same_slot_are_no_longer_the_senders() -> None:
     LocalOut(target, 4).send([("r", [record], None)])
     record["count"] = 2
     assert target.take()[1] == [("r", [{"count": 1}], None)]
+
+
+def test_a_block_takes_its_buffer_until_all_of_it_is_processed() -> None:
+    pair = Pair(1, exclusive=1, floating=0)
+    pair.outs[0].send([("r", [1, 2, 3], None)])
+    pair.transfer()
+    for left in ([2, 3], [3]):
+        assert pair.ins[0].take()[1][0][1] == [left[0] - 1, *left]
+        pair.ins[0].put_back([("r", left, None)])
+        pair.transfer()
+        assert (pair.outs[0].credit, pair.ins[0].used_buffers) == (0, 1)
+    processed(pair.ins[0])
+    pair.transfer()
+    assert (pair.outs[0].credit, pair.ins[0].used_buffers) == (1, 0)
+
+
+def test_what_comes_from_a_checkpoint_takes_no_buffer() -> None:
+    pair = Pair(1, exclusive=1, floating=0)
+    pair.ins[0].restore([encode([("r", [1], None)]), encode([("r", [2], None)])])
+    assert [processed(pair.ins[0])[1] for _ in range(2)] == [[("r", [1], None)], [("r", [2], None)]]
+    pair.transfer()
+    assert pair.outs[0].credit == 1

@@ -17,7 +17,7 @@ from funke.engine.runtime.pipelined.network_settings import DebloatSettings, Net
 from funke.engine.runtime.router import create_router
 from tests.harness.stream_threads import run_stream
 from tests.unit.graph.sample_graphs import GraphBuilder
-from tests.unit.runtime.pipelined.test_channels import Pair
+from tests.unit.runtime.pipelined.test_channels import Pair, processed
 
 SEGMENT = 32 << 10
 
@@ -135,7 +135,7 @@ class Stream:
             while not self.sender.queue:
                 self.router.process_batch([self.RECORD] * 20, None)
                 self.pair.transfer()
-            _, parts = self.receiver.take()
+            _, parts = processed(self.receiver)
             self.blocks.append(len(parts[0][1]))
             self.clock.now += self.blocks[-1] * self.cost_s
             if self.debloater is not None and self.clock.now - sampled_at >= 0.2:

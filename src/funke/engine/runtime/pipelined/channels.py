@@ -49,6 +49,7 @@ class InChannel:
         "_connection",
         "_exclusive",
         "_pool",
+        "_processing",
         "_promised",
         "_segment_bytes",
         "_to_grant",
@@ -88,6 +89,8 @@ class InChannel:
         # What the sender may send and has not sent yet, as far as is known here.
         self._promised = exclusive
         self._backlog = 0
+        # The size of the block that is being processed.
+        self._processing = 0
         self._to_grant = 0
         # What the sender is still to be told about the size of blocks.
         self._announced: int | None = None
@@ -140,22 +143,33 @@ class InChannel:
             self.on_ready(self)
 
     def take(self) -> tuple[int, Any]:
-        """The next block; its buffer is free."""
+        """The next block, which takes its buffer until it has been processed; that of a mark is free."""
         kind, content, size = self.queue.popleft()
+        if kind in (BLOCK, REST):
+            self._processing = size
+        else:
+            self._free_buffers(size)
         if kind == REST:
             return BLOCK, content
         self.taken_bytes += size
+        return kind, decode(content) if kind == BLOCK and self._connection is not None else content
+
+    def processed(self) -> None:
+        """The buffer of the block that was taken last is free."""
+        size, self._processing = self._processing, 0
+        if size or self._connection is None:  # what comes from a checkpoint has none
+            self._free_buffers(size)
+
+    def _free_buffers(self, size: int) -> None:
         if self._connection is not None:
-            if kind == BLOCK:
-                content = decode(content)
             self._free(self._buffers_of(size))
         elif self.on_taken is not None:
             self.on_taken()
-        return kind, content
 
     def put_back(self, parts: list[Part]) -> None:
-        """What is left of a block is taken next; it takes no buffer any more."""
-        self.queue.appendleft((REST, parts, 0))
+        """What is left of the block that was taken last is taken next."""
+        size, self._processing = self._processing, 0
+        self.queue.appendleft((REST, parts, size))
         if len(self.queue) == 1 and not self.is_blocked:
             self.on_ready(self)
 

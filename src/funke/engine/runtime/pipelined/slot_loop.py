@@ -291,6 +291,8 @@ class SlotLoop:
             rest = task.subtask.gate.receive(channel.exchange_id, channel.upstream, content, started + _TURN_S)
             if rest:
                 channel.put_back(rest)
+            else:
+                channel.processed()
             task.is_dirty = task.has_news = True
             reach("between-blocks")
         elif kind == BARRIER:
