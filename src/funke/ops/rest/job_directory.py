@@ -139,8 +139,9 @@ def _read(folder: str, before: _Look | None, directory: JobDirectory) -> _Look:
     is_driven = owner is not None and owner.is_alive
     if before is not None and (signature, is_driven) == (before.signature, before.job.is_driven):
         return before
-    # A job that has failed because its driver is gone may still be taken up by another.
-    is_final = record.state().status.is_globally_terminal_state()
+    # A job that has failed because its driver is gone may still be taken up by another; a driver writes its last view
+    # when the job has ended.
+    is_final = not is_driven and record.state().status.is_globally_terminal_state()
     seen = _seen(record, is_driven)
     return _Look(signature, is_final, KnownJob(record, seen, is_driven, seen.state_counts, directory))
 

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from funke.engine.errors import JobExecutionError
 from funke.engine.jobs.records.job_record import OwnedRecord
-from funke.engine.jobs.views.job_view import StatementView, StateView
+from funke.engine.jobs.views.job_view import ExceptionView, StatementView, StateView
 from funke.engine.types.job_status import JobStatus
 from funke.ops.rest import job_directory
 from funke.ops.rest.app import make_app
@@ -161,6 +161,20 @@ def test_what_is_remembered_of_rescales(home: str, tmp_path: Path) -> None:
     job = ended(home, JobStatus.FINISHED)
     refused = client.get(f"/jobs/{job.job_id}/rescales/overview")
     assert refused.status_code == 404 and "web.adaptive-scheduler.rescale-history.size" in refused.text
+
+
+def test_a_view_that_is_written_after_the_end_of_the_job_is_seen(client: TestClient, job: OwnedRecord) -> None:
+    path = f"/jobs/{job.job_id}/exceptions"
+    job.put_failure(ValueError("a bad number"))
+    job.put_status(JobStatus.FAILED)
+    entry, *_ = client.get(path).json()["exceptionHistory"]["entries"]
+    assert entry["user-line"] is None
+    failure = ExceptionView(3_000, 0, "a bad number", user_line="orders.py:7")
+    job.put_view(sample_view(job.job_id, JobStatus.FAILED, exceptions=(failure,)))
+    for _ in range(2):
+        entry, *_ = client.get(path).json()["exceptionHistory"]["entries"]
+        assert entry["user-line"] == "orders.py:7"
+        job.release()
 
 
 def test_lists_of_jobs(client: TestClient, home: str, job: OwnedRecord) -> None:
