@@ -7,6 +7,7 @@ import select
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -39,7 +40,7 @@ from funke.engine.trust.credentials import Credentials
 
 SocketPair = Callable[[], tuple[socket.socket, socket.socket]]
 
-__all__ = ["StreamRun", "ThreadRunner", "run_stream", "write_at_once"]
+__all__ = ["StreamRun", "ThreadRunner", "give_up", "run_stream", "write_at_once"]
 
 
 class ThreadRunner:
@@ -207,3 +208,12 @@ def write_at_once(taker: SnapshotTaker, order: CheckpointOrder, write: WriteSnap
         taker.acknowledge(replace(ack, **write(order.folder)._asdict()))
     except OSError as error:
         taker.acknowledge(replace(ack, failure=str(error)))
+
+
+def give_up(keeper: CheckpointKeeper) -> None:
+    """For a second every checkpoint that is under way has taken too long."""
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        for pending in list(keeper._pending.values()):
+            pending.started -= 1_000_000
+        time.sleep(0.002)

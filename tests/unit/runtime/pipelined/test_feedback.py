@@ -32,7 +32,7 @@ from funke.engine.planner.exchange_mode import exchange_mode
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.snapshot_taking import SnapshotTaker
 from funke.engine.types.type_catalog import Types
-from tests.harness.stream_threads import run_stream, write_at_once
+from tests.harness.stream_threads import give_up, run_stream, write_at_once
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 TINY = NetworkSettings(segment_bytes=64, channel_buffers=1, floating_buffers=1)
@@ -190,13 +190,6 @@ def test_a_job_that_is_stopped_with_a_savepoint_goes_on_where_it_was(tmp_path: P
 
 
 def test_checkpoints_that_are_given_up_lose_nothing_of_what_goes_round() -> None:
-    def give_up(keeper: CheckpointKeeper) -> None:
-        end = time.monotonic() + 1
-        while time.monotonic() < end:
-            for pending in list(keeper._pending.values()):
-                pending.started -= 1_000_000
-            time.sleep(0.002)
-
     settings = CheckpointSettings(interval_ms=2, tolerable_failures=10**6)
     run = run_stream(visits(600, per_second=600), TINY, settings, disturb=give_up)
     assert last_seen(run.collected) == all_visits(600)

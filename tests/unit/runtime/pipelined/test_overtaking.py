@@ -36,7 +36,7 @@ from funke.engine.runtime.snapshot_taking import SnapshotTaker
 from funke.engine.state.snapshot.file_format import SnapshotReader
 from funke.engine.types.type_catalog import Types
 from funke.engine.types.watermark_spec import WatermarkSpec
-from tests.harness.stream_threads import StreamRun, run_stream, write_at_once
+from tests.harness.stream_threads import StreamRun, give_up, run_stream, write_at_once
 from tests.unit.graph.sample_graphs import GraphBuilder
 from tests.unit.runtime.pipelined.test_streams import DEBLOATED, TINY, Shape
 
@@ -195,13 +195,6 @@ def test_savepoints_wait_in_line(tmp_path: Any) -> None:
 
 
 def test_one_that_is_given_up_stops_nothing() -> None:
-    def give_up(keeper: CheckpointKeeper) -> None:
-        end = time.monotonic() + 1
-        while time.monotonic() < end:
-            for pending in list(keeper._pending.values()):
-                pending.started -= 1_000_000
-            time.sleep(0.002)
-
     run = run_stream(pressed_graph(), TINY, replace(UNALIGNED, tolerable_failures=10**6), disturb=give_up)
     assert dict(run.collected) == ALL_ONCE and run.keeper.figures.failed > 0
 

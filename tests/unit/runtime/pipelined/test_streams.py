@@ -42,7 +42,7 @@ from funke.engine.runtime.pipelined.network_settings import DebloatSettings, Net
 from funke.engine.runtime.snapshot_taking import SnapshotTaker
 from funke.engine.types.type_catalog import Types
 from tests.harness.certificates import own_tls, tls_pair
-from tests.harness.stream_threads import run_stream, write_at_once
+from tests.harness.stream_threads import give_up, run_stream, write_at_once
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 TINY = NetworkSettings(segment_bytes=64, channel_buffers=1, floating_buffers=1)
@@ -208,13 +208,6 @@ def test_savepoints_are_taken_while_the_barriers_of_checkpoints_are_on_their_way
 
 
 def test_a_checkpoint_that_is_given_up_stops_nothing() -> None:
-    def give_up(keeper: CheckpointKeeper) -> None:
-        end = time.monotonic() + 1
-        while time.monotonic() < end:
-            for pending in list(keeper._pending.values()):
-                pending.started -= 1_000_000
-            time.sleep(0.002)
-
     graph = counting_graph(2_000, per_second=2_000)
     run = run_stream(graph, TINY, CheckpointSettings(interval_ms=5, tolerable_failures=10**6), disturb=give_up)
     assert final_counts(run.collected) == dict.fromkeys(range(5), 400)
