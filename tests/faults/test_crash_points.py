@@ -102,10 +102,19 @@ def wait_for_mark(folder: Path, client: Any) -> None:
     ],
 )
 def test_somebody_dies_at_a_step(spark: Any, tmp_path: Path, point: str, victim: str) -> None:
+    somebody_dies(tmp_path, point, victim)
+
+
+@pytest.mark.parametrize("point", ["after-barrier", "in-snapshot"])
+def test_a_slot_dies_where_its_barrier_overtakes(spark: Any, tmp_path: Path, point: str) -> None:
+    somebody_dies(tmp_path, point, "slot", **{"execution.checkpointing.unaligned": "true"})
+
+
+def somebody_dies(tmp_path: Path, point: str, victim: str, **options: str) -> None:
     marks = tmp_path / "marks"
     exchange = "blocking" if point == "after-epoch" else "pipelined"
     fault = f"{point}:{1 if point in ONCE else 2}:hold@{marks}"
-    client = start(tmp_path, **{"funke.fault": fault, "funke.exchange": exchange})
+    client = start(tmp_path, **{"funke.fault": fault, "funke.exchange": exchange, **options})
     wait_for_mark(marks, client)
     slots = [pid for address in addresses_of(client).values() for pid in children_of(address.pid)]
     for pid in workers() if victim == "worker" else slots[:1]:

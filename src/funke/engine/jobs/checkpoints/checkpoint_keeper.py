@@ -61,8 +61,9 @@ class _Pending:
     @property
     def handles(self) -> tuple[SnapshotHandle, ...]:
         """All state that was written; if nothing was on its way, how far event time had come there is not needed."""
+        has_in_flight = self.in_flight_bytes > 0
         found = (handle for ack in self.acks for handle in ack.handles)
-        return tuple(handle for handle in found if handle.operator_ids or self.in_flight_bytes)
+        return tuple(handle for handle in found if handle.operator_ids or has_in_flight)
 
     @property
     def in_flight_bytes(self) -> int:
