@@ -22,7 +22,7 @@ demo: venv
 
 test: venv
 	@tools/test-packages
-	@$(RUN)/python -m pytest -q -n 2 --dist worksteal
+	@$(RUN)/python tools/run_tests.py -q -n 2 --dist worksteal
 
 check: venv
 	@.venv/bin/ruff format --check $(SOURCES)
