@@ -10,6 +10,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,7 +59,7 @@ CONSTANTS: dict[str, dict[int, list[Any]]] = {
     "regexp": {1: PATTERNS},
     "regexp_extract": {1: PATTERNS, 2: [0, 1, 2]},
     "regexp_replace": {1: PATTERNS, 2: ["", "-", r"$1\1"]},
-    "date_format": {1: ["yyyy-MM-dd", "yyyy-MM-dd HH:mm", "HH", "dd.MM.yyyy"]},
+    "date_format": {1: ["yyyy-MM-dd", "HH", "dd.MM.yyyy", "ss", "HH:mm:ss.SSS", "SSS", "n", "hh a 100%'%m'", "D yy"]},
 }
 BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
@@ -180,7 +181,9 @@ def test_kernel_equals_body(name: str, data: st.DataObject) -> None:
     signature, call = data.draw(st.sampled_from(calls_with_kernels(name)))
     length = data.draw(st.integers(1, 4))
     columns = [column_of(each, argument, length, data) for each, argument in zip(signature, call.arguments)]
-    found, wanted = (outcome(make(call), columns, length, call) for make in (column_function, mapped_body))
+    times = data.draw(st.sampled_from([1, 20]))
+    columns = [pa.concat_arrays([each] * times) if isinstance(each, pa.Array) else each for each in columns]
+    found, wanted = (outcome(make(call), columns, length * times, call) for make in (column_function, mapped_body))
     assert same(found, wanted), f"kernel {found}, body {wanted}"
 
 

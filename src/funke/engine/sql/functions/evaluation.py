@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
 
 from funke.engine.errors import TypeMismatchError
+from funke.engine.sql.functions.distinct_values import ColumnFunction, OverDistinct
 from funke.engine.sql.functions.function import BoundCall, SymbolType
 from funke.engine.sql.functions.values import from_values, to_value, to_values
 from funke.engine.types.logical.column_types import to_column_type
@@ -16,15 +17,12 @@ from funke.engine.types.logical.sql_text import to_sql_text
 
 __all__ = ["column_function", "mapped_body"]
 
-# Arrow arrays, or scalars for constants; the number of rows. Gives an array.
-ColumnFunction = Callable[[Sequence[Any], int], Any]
-
 
 def column_function(call: BoundCall) -> ColumnFunction:
     """Return what evaluates a call on columns. Words among the arguments are given as they are."""
     kernel = call.kernel()
     if kernel is None:
-        return mapped_body(call)
+        return OverDistinct(mapped_body(call)) if call.function.may_skip_repeats else mapped_body(call)
     wanted = to_column_type(call.result)
 
     def evaluate(columns: Sequence[Any], length: int) -> Any:

@@ -198,6 +198,11 @@ class Function:
     def name(self) -> str:
         return self.names[0]
 
+    @property
+    def may_skip_repeats(self) -> bool:
+        """Whether nobody can tell that its body was called once for rows with the same arguments."""
+        return self.is_deterministic
+
     @cached_property
     def alternatives(self) -> list[Form]:
         return [Form(each.strip()) for each in self.forms.split("|")]

@@ -9,12 +9,14 @@ from collections.abc import Callable
 from functools import lru_cache
 
 __all__ = [
+    "finest_unit",
     "format_pattern",
     "parse_date",
     "parse_formatted",
     "parse_pattern",
     "parse_time",
     "parse_timestamp",
+    "strftime_pattern",
     "time_text",
     "timestamp_text",
 ]
@@ -93,6 +95,42 @@ def format_pattern(moment: datetime.datetime, pattern: str, zone_name: str = "")
     return "".join(
         text if letter is None else _written(moment, letter, len(text), zone_name) for letter, text in _parts(pattern)
     )
+
+
+_UNITS = {"S": "millisecond", "s": "second", "m": "minute"} | dict.fromkeys("HhkKa", "hour")
+_FINEST_FIRST = ("microsecond", "millisecond", "second", "minute", "hour")
+
+
+def finest_unit(pattern: str) -> str | None:
+    """Return the unit below which a pattern does not tell moments apart; None if it is no pattern."""
+    try:
+        parts = _parts(pattern)
+    except ValueError:
+        return None
+    units = {
+        "microsecond" if letter == "n" or (letter == "S" and len(text) > 3) else _UNITS.get(letter, "day")
+        for letter, text in parts
+        if letter is not None
+    }
+    return next((unit for unit in _FINEST_FIRST if unit in units), "day")
+
+
+_STRFTIME = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+_MILLISECONDS = (("s", "ss"), (None, "."), ("S", "SSS"))
+
+
+@lru_cache(maxsize=256)
+def strftime_pattern(pattern: str) -> str | None:
+    """Return the pattern by which Arrow writes the same for moments of the finest unit; None if it has none.
+
+    >>> strftime_pattern("yyyy-MM-dd HH:mm:ss.SSS")
+    '%Y-%m-%d %H:%M:%S'
+    """
+    parts = _parts(pattern)
+    if parts[-3:] == _MILLISECONDS:
+        parts = parts[:-2]
+    written = [_STRFTIME.get(text) if letter is not None else text.replace("%", "%%") for letter, text in parts]
+    return "".join(each for each in written if each is not None) if None not in written else None
 
 
 def parse_pattern(text: str, pattern: str) -> datetime.datetime | None:

@@ -12,14 +12,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from funke.engine.sql.functions.decimals import to_whole, wrapped
+from funke.engine.sql.functions.distinct_values import ColumnFunction, OverDistinct
+from funke.engine.sql.functions.evaluation import mapped_body
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.time_arithmetic import plus_interval
 from funke.engine.sql.functions.time_texts import (
+    finest_unit,
     format_pattern,
     parse_date,
     parse_formatted,
     parse_pattern,
     parse_timestamp,
+    strftime_pattern,
 )
 from funke.engine.sql.functions.time_units import (
     MILLIS,
@@ -130,24 +134,33 @@ def _date_format_body(call: BoundCall) -> Callable[..., Any]:
     return date_format
 
 
-# Patterns that Arrow writes as Java does, for speed.
-_ARROW_PATTERNS = {
-    "yyyy-MM-dd": "%Y-%m-%d",
-    "yyyy-MM": "%Y-%m",
-    "yyyyMMdd": "%Y%m%d",
-    "yyyy": "%Y",
-    "HH:mm": "%H:%M",
-    "HH": "%H",
-    "yyyy-MM-dd HH": "%Y-%m-%d %H",
-    "yyyy-MM-dd HH:mm": "%Y-%m-%d %H:%M",
-}
-
-
 def _date_format_kernel(call: BoundCall) -> Callable[..., Any] | None:
-    pattern = call.arguments[1].value
-    if pattern not in _ARROW_PATTERNS or not isinstance(call.types[0], TimestampType):
+    """Moments that the pattern does not tell apart are written once."""
+    moment, pattern = call.types[0], call.arguments[1].value
+    unit = finest_unit(pattern) if isinstance(pattern, str) else None
+    if unit is None or not isinstance(moment, (TimestampType, LocalZonedTimestampType)):
         return None
-    return lambda moments, _: pc.strftime(moments, _ARROW_PATTERNS[pattern])
+    write = _moment_writer(call, pattern)
+    if isinstance(moment, LocalZonedTimestampType) and unit in ("minute", "hour", "day"):
+        # Zones have been some seconds off.
+        unit = "second"
+    written = OverDistinct(write)
+
+    def date_format(moments: Any, pattern: Any) -> Any:
+        if isinstance(moments, pa.Scalar):
+            return write([pa.repeat(moments, 1), pattern], 1)[0]
+        return written([pc.floor_temporal(moments, unit=unit), pattern], len(moments))
+
+    return date_format
+
+
+def _moment_writer(call: BoundCall, pattern: str) -> ColumnFunction:
+    strftime = strftime_pattern(pattern)
+    if strftime is None or not isinstance(call.types[0], TimestampType):
+        return mapped_body(call)
+    # Arrow writes seconds with the digits of the type.
+    wanted = pa.timestamp("s" if finest_unit(pattern) != "millisecond" else "ms")
+    return lambda columns, _: pc.strftime(columns[0].cast(wanted, safe=False), strftime)
 
 
 def _to_date(text: str, pattern: str | None = None) -> datetime.date | None:

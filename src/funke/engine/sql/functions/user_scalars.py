@@ -32,6 +32,11 @@ class UserScalar(Function):
     user: UserFunction | None = None
 
     @property
+    def may_skip_repeats(self) -> bool:
+        """It may count its calls."""
+        return False
+
+    @property
     def takes_row(self) -> bool:
         """Whether its only argument is a whole row, whatever types were declared."""
         return self.user is not None and self.user.takes_row

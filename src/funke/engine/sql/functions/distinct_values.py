@@ -1,0 +1,91 @@
+"""Functions that are slow for each value, computed once for each distinct value of a batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ["ColumnFunction", "OverDistinct"]
+
+# Arrow arrays, or scalars for constants; the number of rows. Gives an array.
+ColumnFunction = Callable[[Sequence[Any], int], Any]
+
+# Fewer rows are not worth it.
+_LEAST_ROWS = 32
+# What distinct values cost is at most half of what all would.
+_FEWEST_REPEATS = 2
+_MOST_SKIPPED = 64
+_MOST_COMBINATIONS = 2**62
+
+
+class OverDistinct:
+    """Computes a deterministic function for the distinct arguments of a batch.
+
+    To find them takes 5 to 80 ns a row, what they save 500 ns and more. A function whose arguments are all distinct
+    is left alone for twice as many batches each time.
+    """
+
+    def __init__(self, function: ColumnFunction) -> None:
+        self._function = function
+        self._skipped = 0
+        self._skips = 0
+
+    def __call__(self, columns: Sequence[Any], length: int) -> Any:
+        if length < _LEAST_ROWS:
+            return self._function(columns, length)
+        if self._skipped < self._skips:
+            self._skipped += 1
+            return self._function(columns, length)
+        distinct = _distinct(columns, length)
+        self._skipped = 0
+        if distinct is None:
+            self._skips = min(2 * self._skips + 1, _MOST_SKIPPED)
+            return self._function(columns, length)
+        self._skips = 0
+        arguments, count, places = distinct
+        return self._function(arguments, count).take(places)
+
+
+def _distinct(columns: Sequence[Any], length: int) -> tuple[list[Any], int, Any] | None:
+    """Return the distinct arguments, their number and the place of each row's; None if they are too many."""
+    varying = [place for place, column in enumerate(columns) if isinstance(column, pa.Array)]
+    if not varying or not all(_has_codes(columns[place].type) for place in varying):
+        return None
+    encoded = []
+    for place in varying:
+        encoded.append(columns[place].dictionary_encode(null_encoding="encode"))
+        if len(encoded[-1].dictionary) > length // _FEWEST_REPEATS:
+            return None
+    distinct = (encoded[0].indices, [encoded[0].dictionary]) if len(encoded) == 1 else _combined(encoded)
+    if distinct is None or len(distinct[1][0]) > length // _FEWEST_REPEATS:
+        return None
+    places, values = distinct
+    arguments = list(columns)
+    for place, each in zip(varying, values):
+        arguments[place] = each
+    return arguments, len(values[0]), places
+
+
+def _combined(encoded: Sequence[Any]) -> tuple[Any, list[Any]] | None:
+    """Return the place of each row's combination, and of each column its values in the combinations."""
+    sizes = [len(each.dictionary) for each in encoded]
+    if math.prod(sizes) > _MOST_COMBINATIONS:
+        return None
+    codes: Any = np.zeros(len(encoded[0]), np.int64)
+    for each, size in zip(encoded, sizes):
+        codes = codes * size + each.indices.to_numpy()
+    combinations = pa.array(codes).dictionary_encode()
+    numbers, values = combinations.dictionary.to_numpy(), []
+    for each, size in zip(reversed(encoded), reversed(sizes)):
+        numbers, indices = np.divmod(numbers, size)
+        values.append(each.dictionary.take(pa.array(indices)))
+    return combinations.indices, values[::-1]
+
+
+def _has_codes(data_type: Any) -> bool:
+    """Tell whether equal values are the same: there are two zeros among floating-point numbers."""
+    return not (pa.types.is_nested(data_type) or pa.types.is_floating(data_type) or pa.types.is_null(data_type))
