@@ -34,9 +34,9 @@ from funke.engine.types.row import Row, RowKind
 from funke.engine.types.type_catalog import Types
 from funke.engine.types.type_information import ExternalTypeInfo, TypeInformation
 from funke.table.expression import Expression
-from funke.table.expression_members.operands import to_syntax
 from funke.table.relation_streams import stream_of
 from funke.table.schema import Schema
+from funke.table.string_expressions import expressions_of
 from funke.table.types import DataTypes
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class StreamTable:
 
 
 def stream_relation(
-    session: TableSession, stream: DataStream, fields_or_schema: Sequence[Expression[Any] | Schema]
+    session: TableSession, stream: DataStream, fields_or_schema: Sequence[Expression[Any] | str | Schema]
 ) -> Relation:
     """The rows of a stream: with all fields, with some of them, or with the columns of a schema."""
     source, names, types = _fields_of(stream)
@@ -79,7 +79,7 @@ def stream_relation(
         return Scan(columns, StreamTable(source, tuple(range(len(columns)))))
     if isinstance(fields_or_schema[0], Schema):
         return _with_schema(session, source, names, types, fields_or_schema[0], INSERTS)
-    return _with_fields(session, source, names, types, [to_syntax(each) for each in fields_or_schema])
+    return _with_fields(session, source, names, types, expressions_of(fields_or_schema))
 
 
 def changelog_relation(
@@ -275,7 +275,7 @@ def _with_stream_columns(schema: Schema, names: list[str], types: list[Any]) -> 
 
 
 def _with_fields(
-    session: TableSession, source: DataStream, names: list[str], types: list[Any], fields: list[syntax.Expression]
+    session: TableSession, source: DataStream, names: list[str], types: list[Any], fields: Sequence[syntax.Expression]
 ) -> Relation:
     """Fields by their names, in any order and renamed; by their places if none of them is known."""
     plain = [each for each in fields if not _is_time(each)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields as fields_of
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,6 @@ from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.windows import GroupWindow
 from funke.table.expression import Expression
-from funke.table.expression_members.operands import to_syntax
 from funke.table.udf import UserDefinedAggregateFunctionWrapper, UserDefinedFunctionWrapper
 
 if TYPE_CHECKING:
@@ -28,28 +27,6 @@ __all__ = [
     "with_aggregate_names",
 ]
 
-_AGGREGATES = frozenset(
-    [
-        "sum",
-        "sum0",
-        "count",
-        "min",
-        "max",
-        "avg",
-        "stddev_pop",
-        "stddev_samp",
-        "var_pop",
-        "var_samp",
-        "collect",
-        "listagg",
-        "first_value",
-        "last_value",
-        "array_agg",
-        "json_objectagg",
-        "json_arrayagg",
-        "percentile",
-    ]
-)
 # What `col("w").start` and its kin are in SQL, behind the name of the window's function.
 _WINDOW_PROPERTIES = {"window_start": "start", "window_end": "end", "rowtime": "rowtime", "proctime": "proctime"}
 
@@ -62,21 +39,21 @@ class GroupedTable:
         self._keys = keys
         self._names = _key_names(keys)
 
-    def select(self, *fields: Expression[Any]) -> Table:
+    def select(self, *fields: Expression[Any] | str) -> Table:
         """Compute columns for each group, of its keys and of aggregates."""
-        return self._selected(tuple(map(to_syntax, fields)))
+        return self._selected(self._table._expressions(fields))
 
-    def aggregate(self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper) -> AggregatedTable:
+    def aggregate(self, func: Expression[Any] | str | UserDefinedAggregateFunctionWrapper) -> AggregatedTable:
         """Combine each group by an aggregate function whose result is a row."""
         return AggregatedTable(self, *_call_of(func, self._table))
 
-    def flat_aggregate(self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper) -> FlatAggregateTable:
+    def flat_aggregate(self, func: Expression[Any] | str | UserDefinedAggregateFunctionWrapper) -> FlatAggregateTable:
         """Combine each group by a function that gives several rows."""
         return FlatAggregateTable(self, *_call_of(func, self._table))
 
     def _selected(self, items: tuple[syntax.Expression, ...]) -> Table:
         sets = self._table._sets()
-        named = with_aggregate_names(sets.all_written_out(_with_keys(items, self._names)))
+        named = with_aggregate_names(sets.all_written_out(_with_keys(items, self._names)), self._table._is_aggregate)
         group_by = queries.GroupBy((_without_names(self._keys),)) if self._keys else None
         return self._table._bound(queries.Select(sets.named(named), self._table._source(), group_by=group_by))
 
@@ -88,9 +65,9 @@ class GroupWindowedTable:
         self._table = table
         self._window = window
 
-    def group_by(self, *fields: Expression[Any]) -> WindowGroupedTable:
+    def group_by(self, *fields: Expression[Any] | str) -> WindowGroupedTable:
         """Group by the alias of the window, and by columns."""
-        keys = tuple(map(to_syntax, fields))
+        keys = self._table._expressions(fields)
         alias = syntax.Name((self._window.alias,))
         if alias not in keys:
             raise ValidationException("GroupBy must contain exactly one window alias.")
@@ -107,16 +84,16 @@ class WindowGroupedTable:
         self._keys = keys
         self._names = _key_names(keys)
 
-    def select(self, *fields: Expression[Any]) -> Table:
+    def select(self, *fields: Expression[Any] | str) -> Table:
         """Compute columns for each group and window, of its keys, of aggregates, and of the window's bounds."""
         sets = self._table._sets(frozenset({self._window.alias}))
-        written = sets.all_written_out(_with_keys(tuple(map(to_syntax, fields)), self._names))
-        named = sets.named(with_aggregate_names(written))
+        written = sets.all_written_out(_with_keys(self._table._expressions(fields), self._names))
+        named = sets.named(with_aggregate_names(written, self._table._is_aggregate))
         items = tuple(_with_window_functions(each, self._window) for each in named)
         group_by = queries.GroupBy(((*_without_names(self._keys), self._function()),))
         return self._table._bound(queries.Select(items, self._table._source(), group_by=group_by))
 
-    def aggregate(self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper) -> AggregatedTable:
+    def aggregate(self, func: Expression[Any] | str | UserDefinedAggregateFunctionWrapper) -> AggregatedTable:
         """Combine each group and window by an aggregate function whose result is a row."""
         return AggregatedTable(self, *_call_of(func, self._table))
 
@@ -135,9 +112,9 @@ class OverWindowedTable:
         self._table = table
         self._windows = windows
 
-    def select(self, *fields: Expression[Any]) -> Table:
+    def select(self, *fields: Expression[Any] | str) -> Table:
         """Compute columns; `col("a").sum.over(col("w"))` sees the rows of the window."""
-        items = self._table._sets().named(map(to_syntax, fields))
+        items = self._table._sets().named(self._table._expressions(fields))
         return self._table._bound(queries.Select(items, self._table._source(), windows=self._windows))
 
 
@@ -151,7 +128,7 @@ class AggregatedTable:
         self._call = call
         self._names = names
 
-    def select(self, *fields: Expression[Any]) -> Table:
+    def select(self, *fields: Expression[Any] | str) -> Table:
         """Choose among the keys and the columns that the function gave."""
         item = syntax.Alias(self._call, self._names) if self._names else self._call
         combined = self._groups._selected((*self._groups._keys, item))
@@ -166,9 +143,11 @@ def _call_of(func: Any, table: Table) -> tuple[syntax.Expression, tuple[str, ...
     names: tuple[str, ...] = ()
     if isinstance(func, UserDefinedFunctionWrapper):
         names, func = func._alias_names, func._on_row(table._whole_row())
-    expression = to_syntax(func)
+    expression = table._expression(func)
     if isinstance(expression, syntax.Alias):
-        return expression.operand, expression.names
+        names, expression = expression.names, expression.operand
+    if isinstance(expression, syntax.Call):
+        expression = table._t_env._session.with_user_function(expression)
     return expression, names
 
 
@@ -202,31 +181,29 @@ def _with_keys(items: tuple[syntax.Expression, ...], names: Mapping[str, syntax.
     ]
 
 
-def with_aggregate_names(items: Sequence[syntax.Expression]) -> list[syntax.Expression]:
+def with_aggregate_names(
+    items: Sequence[syntax.Expression], is_aggregate: Callable[[syntax.Call], bool]
+) -> list[syntax.Expression]:
     """Aggregates without a name get Flink's: EXPR$0 for the first of all aggregates, and so on."""
     found: list[syntax.Expression] = []
     for item in items:
-        _collect_aggregates(item, found)
+        _collect_aggregates(item, is_aggregate, found)
     return [syntax.Alias(each, (f"EXPR${found.index(each)}",)) if each in found else each for each in items]
 
 
-def _collect_aggregates(expression: Any, found: list[syntax.Expression]) -> None:
-    if isinstance(expression, syntax.Call) and _is_aggregate(expression):
+def _collect_aggregates(
+    expression: Any, is_aggregate: Callable[[syntax.Call], bool], found: list[syntax.Expression]
+) -> None:
+    if isinstance(expression, syntax.Call) and is_aggregate(expression):
         if expression not in found:
             found.append(expression)
         return
     if isinstance(expression, syntax.Expression):
         for each in fields_of(expression):
-            _collect_aggregates(getattr(expression, each.name), found)
+            _collect_aggregates(getattr(expression, each.name), is_aggregate, found)
     elif isinstance(expression, tuple):
         for each in expression:
-            _collect_aggregates(each, found)
-
-
-def _is_aggregate(call: syntax.Call) -> bool:
-    if call.function is not None:
-        return "aggregate" in call.function.kind
-    return call.name in _AGGREGATES
+            _collect_aggregates(each, is_aggregate, found)
 
 
 def _with_window_functions(expression: Any, window: GroupWindow) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,7 +24,6 @@ from funke.table.catalog import ResolvedSchema
 from funke.table.explain_detail import ExplainDetail
 from funke.table.expression import Expression
 from funke.table.expression_members.call_arguments import named_arguments
-from funke.table.expression_members.operands import to_syntax
 from funke.table.expression_members.operators import QuerySource
 from funke.table.expressions import col
 from funke.table.grouped_tables import (
@@ -36,6 +36,7 @@ from funke.table.grouped_tables import (
     with_aggregate_names,
 )
 from funke.table.result_schema import declared_schema_of, resolved_schema_of, table_schema_of
+from funke.table.string_expressions import expression_of, expressions_of
 from funke.table.table_descriptor import TableDescriptor
 from funke.table.table_pipeline import TablePipeline
 from funke.table.table_result import TableResult
@@ -91,9 +92,9 @@ class Table(QuerySource):
 
     # Columns and rows
 
-    def select(self, *fields: Expression[Any]) -> Table:
+    def select(self, *fields: Expression[Any] | str) -> Table:
         """Compute columns."""
-        return self._projected(self._sets().named(with_aggregate_names(list(map(to_syntax, fields)))))
+        return self._projected(self._sets().named(with_aggregate_names(self._expressions(fields), self._is_aggregate)))
 
     def alias(self, field: str, *fields: str) -> Table:
         """Rename columns, from the first on."""
@@ -110,9 +111,9 @@ class Table(QuerySource):
         names = [*new, *(each.name for each in columns[len(new) :])]
         return self._projected(tuple(_renamed(each.name, name) for each, name in zip(columns, names)))
 
-    def filter(self, predicate: Expression[bool]) -> Table:
+    def filter(self, predicate: Expression[bool] | str) -> Table:
         """Keep the rows for which a condition is true."""
-        condition = self._sets().written_out(to_syntax(predicate))
+        condition = self._sets().written_out(self._expression(predicate))
         data_type = self._type_of(condition)
         if not isinstance(data_type, (BooleanType, NullType)):
             raise ValidationException(
@@ -121,25 +122,25 @@ class Table(QuerySource):
             )
         return self._of_same_columns(queries.Select((syntax.Star(),), self._source(), condition))
 
-    def where(self, predicate: Expression[bool]) -> Table:
+    def where(self, predicate: Expression[bool] | str) -> Table:
         """Keep the rows for which a condition is true."""
         return self.filter(predicate)
 
-    def add_columns(self, *fields: Expression[Any]) -> Table:
+    def add_columns(self, *fields: Expression[Any] | str) -> Table:
         """Add columns behind the others."""
-        return self._projected(self._sets().named((syntax.Star(), *map(to_syntax, fields))))
+        return self._projected(self._sets().named((syntax.Star(), *self._expressions(fields))))
 
-    def add_or_replace_columns(self, *fields: Expression[Any]) -> Table:
+    def add_or_replace_columns(self, *fields: Expression[Any] | str) -> Table:
         """Add columns; one with the name of an older one takes its place."""
-        by_name = dict(self._sets().with_names(map(to_syntax, fields), len(self._relation.columns)))
+        by_name = dict(self._sets().with_names(self._expressions(fields), len(self._relation.columns)))
         names = [each.name for each in self._relation.columns]
         kept = (by_name.pop(name, syntax.Name((name,))) for name in names)
         return self._projected((*kept, *by_name.values()))
 
-    def rename_columns(self, *fields: Expression[Any]) -> Table:
+    def rename_columns(self, *fields: Expression[Any] | str) -> Table:
         """Give columns other names: `col("a").alias("b")`."""
         new_names: dict[str, str] = {}
-        for field in map(to_syntax, fields):
+        for field in self._expressions(fields):
             if not isinstance(field, syntax.Alias) or not isinstance(field.operand, syntax.Name):
                 raise ValidationException(
                     "Invalid alias for a renaming column operation. Renaming must add an alias to an existing field. "
@@ -150,10 +151,10 @@ class Table(QuerySource):
         names = [each.name for each in self._relation.columns]
         return self._projected(tuple(_renamed(name, new_names.get(name, name)) for name in names))
 
-    def drop_columns(self, *fields: Expression[Any]) -> Table:
+    def drop_columns(self, *fields: Expression[Any] | str) -> Table:
         """Leave columns out."""
         dropped: set[str] = set()
-        for field in map(to_syntax, fields):
+        for field in self._expressions(fields):
             if isinstance(field, syntax.Name):
                 self._require_column(field.parts[0], "Field")
             dropped |= {
@@ -164,9 +165,9 @@ class Table(QuerySource):
 
     # Groups and windows
 
-    def group_by(self, *fields: Expression[Any]) -> GroupedTable:
+    def group_by(self, *fields: Expression[Any] | str) -> GroupedTable:
         """Put rows that have something in common into groups."""
-        return GroupedTable(self, tuple(self._sets().all_written_out(map(to_syntax, fields))))
+        return GroupedTable(self, tuple(self._sets().all_written_out(self._expressions(fields))))
 
     def distinct(self) -> Table:
         """Keep one of rows that are equal."""
@@ -182,34 +183,34 @@ class Table(QuerySource):
 
     # Two tables
 
-    def join(self, right: Table, join_predicate: Expression[bool] | None = None) -> Table:
+    def join(self, right: Table, join_predicate: Expression[bool] | str | None = None) -> Table:
         """Put together rows of two tables for which a condition is true."""
         return self._joined("inner", right, join_predicate)
 
-    def left_outer_join(self, right: Table, join_predicate: Expression[bool] | None = None) -> Table:
+    def left_outer_join(self, right: Table, join_predicate: Expression[bool] | str | None = None) -> Table:
         """Join, and keep the rows of this table that have no partner."""
         return self._joined("left", right, join_predicate)
 
-    def right_outer_join(self, right: Table, join_predicate: Expression[bool]) -> Table:
+    def right_outer_join(self, right: Table, join_predicate: Expression[bool] | str) -> Table:
         """Join, and keep the rows of the other table that have no partner."""
         return self._joined("right", right, join_predicate)
 
-    def full_outer_join(self, right: Table, join_predicate: Expression[bool]) -> Table:
+    def full_outer_join(self, right: Table, join_predicate: Expression[bool] | str) -> Table:
         """Join, and keep the rows of both tables that have no partner."""
         return self._joined("full", right, join_predicate)
 
     def join_lateral(
         self,
-        table_function_call: Expression[Any] | UserDefinedTableFunctionWrapper,
-        join_predicate: Expression[bool] | None = None,
+        table_function_call: Expression[Any] | str | UserDefinedTableFunctionWrapper,
+        join_predicate: Expression[bool] | str | None = None,
     ) -> Table:
         """Put each row together with the rows that a table function gives for it."""
         return self._with_function("inner", table_function_call, join_predicate)
 
     def left_outer_join_lateral(
         self,
-        table_function_call: Expression[Any] | UserDefinedTableFunctionWrapper,
-        join_predicate: Expression[bool] | None = None,
+        table_function_call: Expression[Any] | str | UserDefinedTableFunctionWrapper,
+        join_predicate: Expression[bool] | str | None = None,
     ) -> Table:
         """The same; rows for which the function gives nothing stay, with NULLs."""
         return self._with_function("left", table_function_call, join_predicate)
@@ -240,9 +241,9 @@ class Table(QuerySource):
 
     # Order
 
-    def order_by(self, *fields: Expression[Any]) -> Table:
+    def order_by(self, *fields: Expression[Any] | str) -> Table:
         """Sort rows; in streaming only by time."""
-        items = tuple(_sorted_by(each) for each in self._sets().all_written_out(map(to_syntax, fields)))
+        items = tuple(_sorted_by(each) for each in self._sets().all_written_out(self._expressions(fields)))
         return self._of_same_columns(queries.Select((syntax.Star(),), self._source(), order_by=items))
 
     def offset(self, offset: int) -> Table:
@@ -259,7 +260,7 @@ class Table(QuerySource):
 
     # Functions on rows
 
-    def map(self, func: Expression[Any] | UserDefinedScalarFunctionWrapper) -> Table:
+    def map(self, func: Expression[Any] | str | UserDefinedScalarFunctionWrapper) -> Table:
         """Replace each row by what a function gives for it: a row, whose fields become columns."""
         call, names = self._row_call(func)
         if not isinstance(call, syntax.Call) or self._t_env._session.find_aggregate(call) is not None:
@@ -271,7 +272,7 @@ class Table(QuerySource):
         fields = tuple(syntax.Alias(syntax.Name(("row", each)), (each,)) for each in data_type.names)
         return row._projected(fields)._named_from(names)
 
-    def flat_map(self, func: Expression[Any] | UserDefinedTableFunctionWrapper) -> Table:
+    def flat_map(self, func: Expression[Any] | str | UserDefinedTableFunctionWrapper) -> Table:
         """Replace each row by the rows that a table function gives for it."""
         call, names = self._row_call(func)
         if not isinstance(call, syntax.Call) or self._t_env._session.find_table_function(call) is None:
@@ -280,11 +281,11 @@ class Table(QuerySource):
         source = queries.Join("cross", self._source(), function)
         return self._bound(queries.Select((syntax.Star((_FUNCTION,)),), source))
 
-    def aggregate(self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper) -> AggregatedTable:
+    def aggregate(self, func: Expression[Any] | str | UserDefinedAggregateFunctionWrapper) -> AggregatedTable:
         """Combine all rows by an aggregate function whose result is a row."""
         return GroupedTable(self, ()).aggregate(func)
 
-    def flat_aggregate(self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper) -> FlatAggregateTable:
+    def flat_aggregate(self, func: Expression[Any] | str | UserDefinedAggregateFunctionWrapper) -> FlatAggregateTable:
         """Combine all rows by a function that gives several rows."""
         return GroupedTable(self, ()).flat_aggregate(func)
 
@@ -347,6 +348,19 @@ class Table(QuerySource):
         """Print names and types of the columns."""
         print(self.get_resolved_schema())
 
+    def _expressions(self, given: Iterable[Any]) -> tuple[syntax.Expression, ...]:
+        return expressions_of(given, self._is_user_function)
+
+    def _expression(self, given: Any) -> syntax.Expression:
+        return expression_of(given, self._is_user_function)
+
+    def _is_user_function(self, name: str) -> bool:
+        """Whether a function goes before a built-in one of its name."""
+        return self._t_env._session.functions.find_system(name) is not None
+
+    def _is_aggregate(self, call: syntax.Call) -> bool:
+        return self._t_env._session.find_aggregate(call) is not None
+
     def _to_query(self) -> queries.Query:
         return queries.Select((syntax.Star(),), self._source())
 
@@ -388,20 +402,20 @@ class Table(QuerySource):
         if name not in [each.name for each in self._relation.columns]:
             raise ValidationException(f"{what} {name} does not exist in source table")
 
-    def _joined(self, kind: queries.JoinKind, right: Table, predicate: Expression[bool] | None) -> Table:
+    def _joined(self, kind: queries.JoinKind, right: Table, predicate: Expression[bool] | str | None) -> Table:
         columns = (*self._relation.columns, *right._relation.columns)
         _refuse_ambiguous(self._relation.columns, right._relation.columns)
         condition = None
         if predicate is not None:
-            condition = ColumnSets(columns, self._type_of).written_out(to_syntax(predicate))
+            condition = ColumnSets(columns, self._type_of).written_out(self._expression(predicate))
         elif kind in ("right", "full"):
             raise ValidationException(f"a {kind} outer join needs a condition")
         joined_kind: queries.JoinKind = "cross" if condition is None and kind == "inner" else kind
         source = queries.Join(joined_kind, self._source(), right._source(), condition)
         return self._bound(queries.Select((syntax.Star(),), source))
 
-    def _with_function(self, kind: queries.JoinKind, function: Any, predicate: Expression[bool] | None) -> Table:
-        expression = to_syntax(function() if isinstance(function, UserDefinedFunctionWrapper) else function)
+    def _with_function(self, kind: queries.JoinKind, function: Any, predicate: Expression[bool] | str | None) -> Table:
+        expression = self._expression(function() if isinstance(function, UserDefinedFunctionWrapper) else function)
         names: tuple[str, ...] = ()
         if isinstance(expression, syntax.Alias):
             names, expression = expression.names, expression.operand
@@ -411,7 +425,7 @@ class Table(QuerySource):
                 "A lateral join only accepts an expression which defines a table function call that might be "
                 "followed by some alias."
             )
-        condition = None if predicate is None else to_syntax(predicate)
+        condition = None if predicate is None else self._expression(predicate)
         lateral = queries.TableFunction(call, column_aliases=names)
         source = queries.Join(
             "cross" if kind == "inner" and condition is None else kind, self._source(), lateral, condition
@@ -446,7 +460,7 @@ class Table(QuerySource):
         if isinstance(func, UserDefinedFunctionWrapper):
             names = func._alias_names
             func = func._on_row(self._whole_row())
-        expression = to_syntax(func)
+        expression = self._expression(func)
         if isinstance(expression, syntax.Alias):
             names, expression = expression.names, expression.operand
         return self._sets().written_out(expression), names

@@ -530,7 +530,7 @@ class StreamTableEnvironment(TableEnvironment):
             env.configure(settings.get_configuration())
         return StreamTableEnvironment(env, settings)
 
-    def from_data_stream(self, data_stream: DataStream, *fields_or_schema: Expression[Any] | Schema) -> Table:
+    def from_data_stream(self, data_stream: DataStream, *fields_or_schema: Expression[Any] | str | Schema) -> Table:
         """Make a table of a stream, with the columns of its type, some of them, or those of a schema."""
         return Table(stream_relation(self._session, data_stream, fields_or_schema), self)
 

@@ -8,6 +8,7 @@ from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import windows
 from funke.table.expression import Expression
 from funke.table.expression_members.operands import to_syntax
+from funke.table.string_expressions import expression_of, expressions_of
 
 __all__ = ["Tumble", "Session", "Slide", "Over", "GroupWindow", "OverWindow"]
 
@@ -50,7 +51,7 @@ class Tumble:
     """
 
     @classmethod
-    def over(cls, size: Expression[Any]) -> TumbleWithSize:
+    def over(cls, size: Expression[Any] | str) -> TumbleWithSize:
         """Set the size: a length of time, or `row_interval`."""
         return TumbleWithSize(size)
 
@@ -58,19 +59,19 @@ class Tumble:
 class TumbleWithSize:
     """A tumbling window."""
 
-    def __init__(self, size: Expression[Any]) -> None:
-        self._size = to_syntax(size)
+    def __init__(self, size: Expression[Any] | str) -> None:
+        self._size = expression_of(size)
 
-    def on(self, time_field: Expression[Any]) -> TumbleWithSizeOnTime:
+    def on(self, time_field: Expression[Any] | str) -> TumbleWithSizeOnTime:
         """Set the column of time."""
-        return TumbleWithSizeOnTime(windows.GroupWindow("tumble", (self._size,), to_syntax(time_field)))
+        return TumbleWithSizeOnTime(windows.GroupWindow("tumble", (self._size,), expression_of(time_field)))
 
 
 class Session:
     """Windows that a pause ends."""
 
     @classmethod
-    def with_gap(cls, gap: Expression[Any]) -> SessionWithGap:
+    def with_gap(cls, gap: Expression[Any] | str) -> SessionWithGap:
         """Set how long the pause is."""
         return SessionWithGap(gap)
 
@@ -78,19 +79,19 @@ class Session:
 class SessionWithGap:
     """A session window."""
 
-    def __init__(self, gap: Expression[Any]) -> None:
-        self._gap = to_syntax(gap)
+    def __init__(self, gap: Expression[Any] | str) -> None:
+        self._gap = expression_of(gap)
 
-    def on(self, time_field: Expression[Any]) -> SessionWithGapOnTime:
+    def on(self, time_field: Expression[Any] | str) -> SessionWithGapOnTime:
         """Set the column of time."""
-        return SessionWithGapOnTime(windows.GroupWindow("session", (self._gap,), to_syntax(time_field)))
+        return SessionWithGapOnTime(windows.GroupWindow("session", (self._gap,), expression_of(time_field)))
 
 
 class Slide:
     """Windows of one size that begin at regular distances."""
 
     @classmethod
-    def over(cls, size: Expression[Any]) -> SlideWithSize:
+    def over(cls, size: Expression[Any] | str) -> SlideWithSize:
         """Set the size: a length of time, or `row_interval`."""
         return SlideWithSize(size)
 
@@ -98,12 +99,12 @@ class Slide:
 class SlideWithSize:
     """A sliding window without its slide."""
 
-    def __init__(self, size: Expression[Any]) -> None:
-        self._size = to_syntax(size)
+    def __init__(self, size: Expression[Any] | str) -> None:
+        self._size = expression_of(size)
 
-    def every(self, slide: Expression[Any]) -> SlideWithSizeAndSlide:
+    def every(self, slide: Expression[Any] | str) -> SlideWithSizeAndSlide:
         """Set the distance at which windows begin."""
-        return SlideWithSizeAndSlide(self._size, to_syntax(slide))
+        return SlideWithSizeAndSlide(self._size, expression_of(slide))
 
 
 class SlideWithSizeAndSlide:
@@ -112,9 +113,9 @@ class SlideWithSizeAndSlide:
     def __init__(self, size: syntax.Expression, slide: syntax.Expression) -> None:
         self._sizes = (slide, size)
 
-    def on(self, time_field: Expression[Any]) -> SlideWithSizeAndSlideOnTime:
+    def on(self, time_field: Expression[Any] | str) -> SlideWithSizeAndSlideOnTime:
         """Set the column of time."""
-        return SlideWithSizeAndSlideOnTime(windows.GroupWindow("hop", self._sizes, to_syntax(time_field)))
+        return SlideWithSizeAndSlideOnTime(windows.GroupWindow("hop", self._sizes, expression_of(time_field)))
 
 
 class OverWindow:
@@ -133,14 +134,14 @@ class Over:
     """
 
     @classmethod
-    def order_by(cls, order_by: Expression[Any]) -> OverWindowPartitionedOrdered:
+    def order_by(cls, order_by: Expression[Any] | str) -> OverWindowPartitionedOrdered:
         """Set the column of time that rows are sorted by."""
         return OverWindowPartitioned(()).order_by(order_by)
 
     @classmethod
-    def partition_by(cls, *partition_by: Expression[Any]) -> OverWindowPartitioned:
+    def partition_by(cls, *partition_by: Expression[Any] | str) -> OverWindowPartitioned:
         """Set what rows of one window have in common."""
-        return OverWindowPartitioned(tuple(map(to_syntax, partition_by)))
+        return OverWindowPartitioned(expressions_of(partition_by))
 
 
 class OverWindowPartitioned:
@@ -149,9 +150,9 @@ class OverWindowPartitioned:
     def __init__(self, partition_by: tuple[syntax.Expression, ...]) -> None:
         self._partition_by = partition_by
 
-    def order_by(self, order_by: Expression[Any]) -> OverWindowPartitionedOrdered:
+    def order_by(self, order_by: Expression[Any] | str) -> OverWindowPartitionedOrdered:
         """Set the column of time that rows are sorted by."""
-        return OverWindowPartitionedOrdered(self._partition_by, windows.order_item(to_syntax(order_by)))
+        return OverWindowPartitionedOrdered(self._partition_by, windows.order_item(expression_of(order_by)))
 
 
 class OverWindowPartitionedOrdered:
@@ -165,9 +166,9 @@ class OverWindowPartitionedOrdered:
         """Name the window for `Expression.over`."""
         return OverWindow(to_name(alias), windows.over_window(self._partition_by, self._order))
 
-    def preceding(self, preceding: Expression[Any]) -> OverWindowPartitionedOrderedPreceding:
+    def preceding(self, preceding: Expression[Any] | str) -> OverWindowPartitionedOrderedPreceding:
         """Set where the window begins: so many rows, or so much time, before the current row."""
-        return OverWindowPartitionedOrderedPreceding(self._partition_by, self._order, to_syntax(preceding))
+        return OverWindowPartitionedOrderedPreceding(self._partition_by, self._order, expression_of(preceding))
 
 
 class OverWindowPartitionedOrderedPreceding:
@@ -190,10 +191,10 @@ class OverWindowPartitionedOrderedPreceding:
         window = windows.over_window(self._partition_by, self._order, self._preceding, self._following)
         return OverWindow(to_name(alias), window)
 
-    def following(self, following: Expression[Any]) -> OverWindowPartitionedOrderedPreceding:
+    def following(self, following: Expression[Any] | str) -> OverWindowPartitionedOrderedPreceding:
         """Set where the window ends."""
         return OverWindowPartitionedOrderedPreceding(
-            self._partition_by, self._order, self._preceding, to_syntax(following)
+            self._partition_by, self._order, self._preceding, expression_of(following)
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from funke.engine.sql.binding.correlations import plain_table_function
@@ -156,6 +157,11 @@ class TableSession:
             return plain_table_function(call)
         found = self._find(".".join(call.path) or call.name, lambda name: None)
         return found if found is not None and found.kind == "table" else None
+
+    def with_user_function(self, call: Call) -> Call:
+        """A call by name as one of the user's function of that name, if it means one."""
+        found = None if call.function is not None else self._find(".".join(call.path) or call.name, _built_in)
+        return replace(call, function=found) if isinstance(found, UserFunction) else call
 
     def _find(self, name: str, built_in: Callable[[str], F | None]) -> F | UserFunction | None:
         """The function of a name: temporary ones of the system, built-in ones, of modules, of the database."""

@@ -22,10 +22,10 @@ from funke.engine.sql.syntax.expressions import (
 )
 from funke.engine.types.logical.sql_text import quoted, to_sql_text
 
-__all__ = ["IN_CAPITALS", "summary"]
+__all__ = ["DEFINITION_NAMES", "IN_CAPITALS", "summary"]
 
 # Flink shows a function by the name of its definition. Those that are not listed here are shown as they are.
-_SHOWN_NAMES = {
+DEFINITION_NAMES = {
     "+": "plus",
     "-": "minus",
     "*": "times",
@@ -155,7 +155,7 @@ def _bare_call_text(call: Call) -> str:
     if name.startswith("is json "):
         kind = name.removeprefix("is json ")
         return _shaped("IS_JSON", *arguments, *(() if kind == "value" else (kind.upper(),)))
-    shown = name.upper() if name in IN_CAPITALS else _SHOWN_NAMES.get(name, name)
+    shown = name.upper() if name in IN_CAPITALS else DEFINITION_NAMES.get(name, name)
     return _shaped(shown, *_with_names(call))
 
 
