@@ -8,7 +8,7 @@ from funke.engine.errors import SqlParserError, SqlValidationError, UnsupportedF
 from funke.engine.sql.parsing import parse_type
 from funke.table.types import DataTypes, RowField, YearMonthIntervalType
 
-ROW = DataTypes.ROW([RowField("a", DataTypes.INT().not_null(), "first"), RowField("b c", DataTypes.STRING())])
+ROW = DataTypes.ROW([RowField("a", DataTypes.INT().not_null()), RowField("b c", DataTypes.STRING())])
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,13 @@ ROW = DataTypes.ROW([RowField("a", DataTypes.INT().not_null(), "first"), RowFiel
         ("NUMERIC(5)", DataTypes.DECIMAL(5, 0)),
         ("DEC(5, 2)", DataTypes.DECIMAL(5, 2)),
         ("CHAR", DataTypes.CHAR(1)),
-        ("VARCHAR", DataTypes.VARCHAR(1)),
+        ("VARCHAR", DataTypes.STRING()),
+        ("CHARACTER VARYING", DataTypes.STRING()),
+        ("VARBINARY", DataTypes.BYTES()),
+        ("BINARY", DataTypes.BINARY(1)),
+        ("TIME(6)", DataTypes.TIME(3)),
+        ("TIMESTAMP(12)", DataTypes.TIMESTAMP(9)),
+        ("DECIMAL(50, 2)", DataTypes.DECIMAL(38, 2)),
         ("VARCHAR(7)", DataTypes.VARCHAR(7)),
         ("STRING", DataTypes.STRING()),
         ("BINARY(4)", DataTypes.BINARY(4)),
@@ -52,7 +58,7 @@ def test_a_type_is_read(text, data_type):
 
 @pytest.mark.parametrize(
     ("text", "column"),
-    [("DECIMAL(39, 0)", 8), ("ARRAY<INT", 9), ("INT INT", 5), ("TIMESTAMP(10)", 11), ("MAP<INT>", 8)],
+    [("DECIMAL(5, 6)", 8), ("ARRAY<INT", 9), ("INT INT", 5), ("VARCHAR(0)", 8), ("MAP<INT>", 8)],
 )
 def test_what_is_no_type_is_refused(text, column):
     with pytest.raises(SqlParserError) as caught:
@@ -65,6 +71,11 @@ def test_a_name_that_no_type_has():
         SqlValidationError, match="From line 1, column 1 to line 1, column 4: Unknown identifier 'INTT'"
     ):
         parse_type("INTT")
+
+
+def test_fields_of_a_row_have_names_of_their_own():
+    with pytest.raises(SqlValidationError, match=r"Field names must be unique. Found duplicates: \[a\]"):
+        parse_type("ROW<a INT, b INT, a STRING>")
 
 
 def test_a_type_of_java_is_unsupported():

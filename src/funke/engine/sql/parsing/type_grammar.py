@@ -27,7 +27,7 @@ from funke.engine.types.logical.atomic_types import (
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import LONGEST
-from funke.engine.types.logical.row_type import RowField, RowType, StructuredType
+from funke.engine.types.logical.row_type import RowField, RowType, StructuredType, repeated_names
 from funke.engine.types.logical.time_types import (
     DateType,
     LocalZonedTimestampType,
@@ -52,6 +52,8 @@ _PLAIN: dict[str, Callable[[], DataType]] = {
     "BITMAP": BitmapType,
 }
 _UNSUPPORTED = {"RAW"}
+# DECIMAL(50, 2) is DECIMAL(38, 2), as in Flink.
+_MOST_DIGITS = 38
 
 
 class TypeGrammar(Cursor):
@@ -102,7 +104,7 @@ class TypeGrammar(Cursor):
         precision, scale = 10, 0
         start = self.token
         if self.accept("("):
-            precision = self.whole_number()
+            precision = min(self.whole_number(), _MOST_DIGITS)
             scale = self.whole_number() if self.accept(",") else 0
             self.expect(")")
         if not (1 <= precision <= 38 and 0 <= scale <= precision):
@@ -112,40 +114,46 @@ class TypeGrammar(Cursor):
     def _char_type(self) -> DataType:
         if self.accept("VARYING"):
             return self._varchar_type()
-        return CharType(self._length())
+        return CharType(self._length(1))
 
     def _varchar_type(self) -> DataType:
-        return VarCharType(self._length())
+        return VarCharType(self._length(LONGEST))
 
     def _binary_type(self) -> DataType:
         if self.accept("VARYING"):
             return self._varbinary_type()
-        return BinaryType(self._length())
+        return BinaryType(self._length(1))
 
     def _varbinary_type(self) -> DataType:
-        return VarBinaryType(self._length())
+        return VarBinaryType(self._length(LONGEST))
 
-    def _length(self) -> int:
-        return self._in_parentheses_or(1, 1, LONGEST)
+    def _length(self, default: int) -> int:
+        token = self.token
+        length = self._in_parentheses_or(default)
+        if not 1 <= length <= LONGEST:
+            self.fail(f"the length {length} is not between 1 and {LONGEST}", token)
+        return length
 
-    def _in_parentheses_or(self, default: int, least: int, most: int) -> int:
+    def _in_parentheses_or(self, default: int) -> int:
         if not self.accept("("):
             return default
-        token = self.token
         number = self.whole_number()
-        if not least <= number <= most:
-            self.fail(f"{number} is not between {least} and {most}", token)
         self.expect(")")
         return number
 
+    def _fraction_digits(self, default: int, most: int) -> int:
+        """Digits of seconds behind the point: what a type cannot keep is left out, as in Flink."""
+        return min(self._in_parentheses_or(default), most)
+
     def _time_type(self) -> DataType:
-        precision = self._in_parentheses_or(0, 0, 9)
+        # Flink keeps times of day in milliseconds.
+        precision = self._fraction_digits(0, 3)
         if self.accept("WITHOUT"):
             self.expect("TIME", "ZONE")
         return TimeType(precision)
 
     def _timestamp_type(self) -> DataType:
-        precision = self._in_parentheses_or(6, 0, 9)
+        precision = self._fraction_digits(6, 9)
         if self.accept("WITHOUT"):
             self.expect("TIME", "ZONE")
         elif self.accept("WITH"):
@@ -154,7 +162,7 @@ class TypeGrammar(Cursor):
         return TimestampType(precision)
 
     def _timestamp_ltz_type(self) -> DataType:
-        return LocalZonedTimestampType(self._in_parentheses_or(6, 0, 9))
+        return LocalZonedTimestampType(self._fraction_digits(6, 9))
 
     def _interval_type(self) -> DataType:
         return to_interval_type(self.interval_units())
@@ -171,7 +179,7 @@ class TypeGrammar(Cursor):
         if self.accept("TO"):
             last = self._interval_unit()
             if last == "SECOND":
-                fraction = self._in_parentheses_or(3, 0, 9)
+                fraction = self._fraction_digits(3, 9)
         units = IntervalUnits(first, last, digits, fraction)
         if not units.is_valid:
             self.refuse(token)
@@ -206,8 +214,11 @@ class TypeGrammar(Cursor):
         if self.accept("<>") or self.accept("(", ")"):
             return RowType([])
         closing = {"<": ">", "(": ")"}[self.expect_any("<", "(")]
+        start = self.token
         fields = self.separated(self._row_field)
         self.expect(closing)
+        if twice := repeated_names(fields):
+            self.fail_to_mean(f"Field names must be unique. Found duplicates: [{', '.join(twice)}]", start)
         return RowType(list(fields))
 
     def _structured_type(self) -> DataType:
@@ -218,9 +229,10 @@ class TypeGrammar(Cursor):
         return StructuredType(name, list(fields))
 
     def _row_field(self) -> RowField:
-        name = self.identifier()
-        found = self.data_type()
-        return RowField(name, found, self.string() if self.token.kind == "string" else None)
+        field = RowField(self.identifier(), self.data_type())
+        if self.token.kind == "string":
+            self.string()  # a remark for readers: in Flink it is no part of the type
+        return field
 
 
 _READERS: dict[str, Callable[[TypeGrammar], DataType]] = {

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, overload
 
 from funke.engine.types.logical.collection_types import require_type
 from funke.engine.types.logical.data_type import DataType, require
 from funke.engine.types.row import Row, RowKind, _create_row
 
-__all__ = ["RowField", "RowType", "StructuredType"]
+__all__ = ["RowField", "RowType", "StructuredType", "repeated_names"]
 
 
 class RowField:
@@ -46,6 +47,11 @@ class RowField:
 
     def __hash__(self) -> int:
         return hash((self.name, self.data_type))
+
+
+def repeated_names(fields: Iterable[RowField]) -> list[str]:
+    """Return the names that several of some fields have."""
+    return [name for name, count in Counter(each.name for each in fields).items() if count > 1]
 
 
 class RowType(DataType):

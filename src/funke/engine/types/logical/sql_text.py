@@ -33,7 +33,7 @@ from funke.engine.types.logical.interval_types import (
     YearMonthIntervalType,
     from_resolutions,
 )
-from funke.engine.types.logical.row_type import RowField, RowType, StructuredType
+from funke.engine.types.logical.row_type import RowField, RowType, StructuredType, repeated_names
 from funke.engine.types.logical.time_types import (
     DateType,
     LocalZonedTimestampType,
@@ -92,7 +92,10 @@ def from_sql_text(text: str) -> DataType:
     DecimalType(10, 2, false)
     """
     parser = _Parser(text)
-    data_type = parser.parse_type()
+    try:
+        data_type = parser.parse_type()
+    except AssertionError as error:  # of a type's own limits
+        raise parser.problem(str(error)) from None
     parser.expect_end()
     return data_type
 
@@ -202,23 +205,23 @@ class _Parser:
         self._place = 0
 
     def parse_type(self) -> DataType:
-        data_type = self._parse_bare_type()
-        while True:
-            if self._accept("NOT"):
-                self._expect("NULL")
-                data_type = data_type.not_null()
-            elif self._accept("NULL"):
-                data_type = data_type.nullable()
-            elif self._accept("ARRAY"):
-                data_type = DataTypes.ARRAY(data_type)
-            elif self._accept("MULTISET"):
-                data_type = DataTypes.MULTISET(data_type)
-            else:
-                return data_type
+        data_type = self._parse_nullable(self._parse_bare_type())
+        if self._accept("ARRAY"):
+            return self._parse_nullable(DataTypes.ARRAY(data_type))
+        if self._accept("MULTISET"):
+            return self._parse_nullable(DataTypes.MULTISET(data_type))
+        return data_type
+
+    def _parse_nullable(self, data_type: DataType) -> DataType:
+        if self._accept("NOT"):
+            self._expect("NULL")
+            return data_type.not_null()
+        self._accept("NULL")
+        return data_type
 
     def expect_end(self) -> None:
         if self._place < len(self._tokens):
-            raise self._problem(f"nothing more is expected at '{self._tokens[self._place][1]}'")
+            raise self.problem(f"nothing more is expected at '{self._tokens[self._place][1]}'")
 
     def _parse_bare_type(self) -> DataType:
         name = self._next("name").upper()
@@ -226,22 +229,27 @@ class _Parser:
             return _FROM_NAME[name]()
         rule = _RULES.get(name)
         if rule is None:
-            raise self._problem(f"there is no type '{name}'")
+            raise self.problem(f"there is no type '{name}'")
         return rule(self)
 
     def parse_char(self) -> DataType:
-        kind = VarCharType if self._accept("VARYING") else CharType
-        return kind(self._parse_numbers(1)[0])
+        return CharType(self._parse_length())
 
     def parse_binary(self) -> DataType:
-        kind = VarBinaryType if self._accept("VARYING") else BinaryType
-        return kind(self._parse_numbers(1)[0])
+        return BinaryType(self._parse_length())
 
     def parse_varchar(self) -> DataType:
-        return VarCharType(self._parse_numbers(1)[0])
+        return VarCharType(self._parse_length())
 
     def parse_varbinary(self) -> DataType:
-        return VarBinaryType(self._parse_numbers(1)[0])
+        return VarBinaryType(self._parse_length())
+
+    def _parse_length(self) -> int:
+        """Read a length; in these texts all four types have one by default, in statements CHAR and BINARY alone."""
+        length = self._parse_numbers(1)[0]
+        if not 1 <= length <= LONGEST:
+            raise self.problem(f"the length {length} is not between 1 and {LONGEST}")
+        return length
 
     def parse_double(self) -> DataType:
         self._accept("PRECISION")
@@ -253,7 +261,8 @@ class _Parser:
 
     def parse_time(self) -> DataType:
         precision = self._parse_numbers(0)[0]
-        self._parse_zone()
+        if self._parse_zone():
+            raise self.problem("a time of day has no zone")
         return DataTypes.TIME(precision)
 
     def parse_timestamp(self) -> DataType:
@@ -288,6 +297,8 @@ class _Parser:
             if fields:
                 self._expect(",")
             fields.append(self._parse_field())
+        if twice := repeated_names(fields):
+            raise self.problem(f"Field names must be unique. Found duplicates: [{', '.join(twice)}]")
         return DataTypes.ROW(fields)
 
     def parse_structured(self) -> DataType:
@@ -328,9 +339,11 @@ class _Parser:
     def _parse_unit(self) -> Resolution:
         name = self._next("name").upper()
         if name not in Resolution.IntervalUnit.__members__:
-            raise self._problem(f"'{name}' is no unit of time")
+            raise self.problem(f"'{name}' is no unit of time")
         digits = {"YEAR": 2, "DAY": 2, "SECOND": 6}
-        return Resolution(Resolution.IntervalUnit[name], self._parse_numbers(digits.get(name, -1))[0])
+        if name not in digits:
+            return Resolution(Resolution.IntervalUnit[name])
+        return Resolution(Resolution.IntervalUnit[name], self._parse_numbers(digits[name])[0])
 
     def _parse_numbers(self, *defaults: int) -> list[int]:
         """Read numbers in brackets; those that are missing have their defaults."""
@@ -341,13 +354,13 @@ class _Parser:
                 numbers.append(self._parse_number())
             self._expect(")")
         if len(numbers) > len(defaults):
-            raise self._problem(f"at most {len(defaults)} numbers are expected, got {numbers}")
+            raise self.problem(f"at most {len(defaults)} numbers are expected, got {numbers}")
         return [*numbers, *defaults[len(numbers) :]]
 
     def _parse_number(self) -> int:
         text = self._next("name")
         if not text.isdigit():
-            raise self._problem(f"a number is expected at '{text}'")
+            raise self.problem(f"a number is expected at '{text}'")
         return int(text)
 
     def _peek(self, *kinds: str) -> bool:
@@ -356,7 +369,7 @@ class _Parser:
     def _next(self, *kinds: str) -> str:
         if not self._peek(*kinds):
             found = self._tokens[self._place][1] if self._place < len(self._tokens) else "the end"
-            raise self._problem(f"a {' or '.join(kinds)} is expected at '{found}'")
+            raise self.problem(f"a {' or '.join(kinds)} is expected at '{found}'")
         self._place += 1
         return self._tokens[self._place - 1][1]
 
@@ -367,7 +380,7 @@ class _Parser:
 
     def _expect(self, word: str) -> None:
         if not self._accept(word):
-            raise self._problem(f"'{word}' is expected")
+            raise self.problem(f"'{word}' is expected")
 
     def _split(self, text: str) -> list[tuple[str, str]]:
         tokens: list[tuple[str, str]] = []
@@ -376,19 +389,18 @@ class _Parser:
         while place < len(text):
             match = _TOKEN.match(text, place)
             if match is None or match.lastgroup is None:
-                raise self._problem(f"the character '{text[place]}' is not expected")
+                raise self.problem(f"the character '{text[place]}' is not expected")
             quote = {"quoted": "`", "text": "'"}.get(match.lastgroup, "")
             tokens.append((match.lastgroup, match[match.lastgroup].replace(quote * 2, quote)))
             place = match.end()
         return tokens
 
-    def _problem(self, reason: str) -> ConfigurationError:
+    def problem(self, reason: str) -> ConfigurationError:
         return ConfigurationError(f"the type '{self._text}' is not understood: {reason}")
 
 
 _RULES: dict[str, Callable[[_Parser], DataType]] = {
     "CHAR": _Parser.parse_char,
-    "CHARACTER": _Parser.parse_char,
     "VARCHAR": _Parser.parse_varchar,
     "BINARY": _Parser.parse_binary,
     "VARBINARY": _Parser.parse_varbinary,
