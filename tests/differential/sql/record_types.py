@@ -1,6 +1,6 @@
 """Record what the reference makes of types in every spelling: as columns, in casts and as texts of the Table API.
 
-    PYFLINK_PYTHON=/path/to/pyflink/bin/python python tests/differential/sql/record_types.py
+PYFLINK_PYTHON=/path/to/pyflink/bin/python python tests/differential/sql/record_types.py
 """
 
 from __future__ import annotations
