@@ -19,7 +19,6 @@ def main() -> int:
     if answer is not None:
         return answer
     from pyflink.table import (  # type: ignore[import-not-found]
-        DataTypes,
         EnvironmentSettings,
         Schema,
         TableDescriptor,
