@@ -137,3 +137,34 @@ def test_partitions(catalog: InMemoryCatalog) -> None:
     catalog.create_table("db", "plain", TABLE, ignore_if_exists=False)
     with pytest.raises(TableNotPartitionedException, match=r"^Table db.plain in catalog c is not partitioned\.$"):
         catalog.list_partitions("db", "plain")
+
+
+@pytest.mark.parametrize("table", ["t", "plain", "view", "missing"])
+@pytest.mark.parametrize("spec", [{"day": "1", "hour": "2"}, {"day": "1"}, {"month": "1"}])
+def test_a_partition_that_is_not_there_has_one_answer(
+    catalog: InMemoryCatalog, table: str, spec: dict[str, str]
+) -> None:
+    catalog.create_table("db", "t", PARTITIONED, ignore_if_exists=False)
+    catalog.create_table("db", "plain", CatalogTable(SchemaDefinition()), ignore_if_exists=False)
+    catalog.create_table("db", "view", VIEW, ignore_if_exists=False)
+
+    for database in ("db", "missing"):
+        assert not catalog.partition_exists(database, table, spec)
+        catalog.drop_partition(database, table, spec, ignore_if_not_exists=True)
+        catalog.alter_partition(database, table, spec, CatalogPartition(), ignore_if_not_exists=True)
+        with pytest.raises(PartitionNotExistException):
+            catalog.get_partition(database, table, spec)
+        with pytest.raises(PartitionNotExistException):
+            catalog.drop_partition(database, table, spec, ignore_if_not_exists=False)
+        with pytest.raises(PartitionNotExistException):
+            catalog.alter_partition(database, table, spec, CatalogPartition(), ignore_if_not_exists=False)
+
+
+def test_partitions_are_listed_by_any_columns(catalog: InMemoryCatalog) -> None:
+    catalog.create_table("db", "t", PARTITIONED, ignore_if_exists=False)
+
+    assert catalog.list_partitions("db", "t", {"month": "1"}) == []
+    with pytest.raises(TableNotExistException):
+        catalog.list_partitions("db", "missing")
+    with pytest.raises(TableNotPartitionedException):
+        catalog.list_partitions("db", "missing", {"day": "1"})

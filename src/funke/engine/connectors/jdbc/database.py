@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from funke.engine.connectors.jdbc.sql_text import note_statement, quote, to_format_style, upsert_statement
+from funke.engine.connectors.jdbc.sql_text import (
+    delete_statement,
+    insert_statement,
+    note_statement,
+    quote,
+    quote_as_unquoted,
+    to_format_style,
+    upsert_statement,
+)
 from funke.engine.errors import ConfigurationError
 from funke.engine.types.time import Instant
 
@@ -60,13 +68,25 @@ class Database(ABC):
     def value_text(self, name: str, data_type: DataType) -> str | None:
         """A column in SQL whose values compare as those of the declared type do; None if they may not."""
 
+    def quote(self, name: str) -> str:
+        """The name of a table or column as SQL writes it; a dot separates a schema from a table."""
+        return quote(name)
+
+    def insert_statement(self, table: str, columns: Sequence[str]) -> str:
+        """The statement that inserts a row."""
+        return insert_statement(table, columns, self.quote)
+
+    def delete_statement(self, table: str, keys: Sequence[str]) -> str:
+        """The statement that deletes the row with a key."""
+        return delete_statement(table, keys, self.quote)
+
     def upsert_statement(self, table: str, columns: Sequence[str], keys: Sequence[str]) -> str:
         """The statement that inserts a row, or replaces the one with the same key."""
-        return upsert_statement(table, columns, keys)
+        return upsert_statement(table, columns, keys, self.quote)
 
     def note_statement(self, table: str) -> str:
         """The statement that notes (sink, writer, number), and changes no row if that or a higher number is noted."""
-        return note_statement(table)
+        return note_statement(table, self.quote)
 
 
 @dataclass(frozen=True)
@@ -105,7 +125,7 @@ class SqliteDatabase(Database):
     def read(self, connection: Any, read: TableRead, rows: int) -> Iterator[Any]:
         from funke.engine.connectors.jdbc.fetched_columns import fetched_columns
 
-        return fetched_columns(connection.cursor(), read, rows, self.to_native, "SQLite")
+        return fetched_columns(connection.cursor(), read, rows, self, "SQLite")
 
     def prepare_reading(self, connection: Any) -> None:
         """Nothing is to be done."""
@@ -138,10 +158,15 @@ class PostgresDatabase(Database):
 
     # Not shown: a password may be among them.
     settings: dict[str, Any] = field(default_factory=dict, repr=False)
+    # None if every name means what it is spelled as. If not, names mean what they do without quotes, but for these.
+    spelled: frozenset[str] | None = None
 
     def connect(self) -> Any:
         # Whatever the database stores: Arrow knows no other texts.
         return _psycopg().connect(**self.settings, client_encoding="UTF8")
+
+    def quote(self, name: str) -> str:
+        return quote(name) if self.spelled is None else quote_as_unquoted(name, self.spelled)
 
     def to_native(self, sql: str) -> str:
         """With `%s` for placeholders."""
@@ -166,7 +191,7 @@ class PostgresDatabase(Database):
         """As many rows at a time as the server has sent."""
         from funke.engine.connectors.jdbc.postgres_columns import copied_columns
 
-        return copied_columns(connection, read)
+        return copied_columns(connection, read, self.quote)
 
     def prepare_reading(self, connection: Any) -> None:
         from funke.engine.connectors.jdbc.postgres_columns import prepare_reading
@@ -176,7 +201,7 @@ class PostgresDatabase(Database):
     def value_text(self, name: str, data_type: DataType) -> str | None:
         from funke.engine.connectors.jdbc.postgres_columns import value_text
 
-        return value_text(name, data_type)
+        return value_text(self.quote(name), data_type)
 
 
 def _psycopg() -> Any:

@@ -12,7 +12,6 @@ from typing import Any
 
 from funke.engine.connectors.jdbc.database import Database
 from funke.engine.connectors.jdbc.sink import BatchSettings, Connection
-from funke.engine.connectors.jdbc.sql_text import quote
 from funke.engine.connectors.jdbc.statements import Statements, Work
 from funke.engine.connectors.sink import Committer, Sink, SinkWriter, WriterContext
 from funke.engine.connectors.staging import StagedData, Stager
@@ -91,7 +90,7 @@ class _JdbcCommitter(Committer):
 
     def _create_table(self, cursor: Any) -> None:
         cursor.execute(
-            f"CREATE TABLE IF NOT EXISTS {quote(self._sink.commit_table)} "
+            f"CREATE TABLE IF NOT EXISTS {self._sink.database.quote(self._sink.commit_table)} "
             "(sink VARCHAR(200) NOT NULL, writer VARCHAR(50) NOT NULL, number BIGINT NOT NULL, "
             "PRIMARY KEY (sink, writer))"
         )

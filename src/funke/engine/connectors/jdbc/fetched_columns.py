@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from funke.engine.connectors.jdbc.sql_text import quote
 from funke.engine.errors import SourceError, UnsupportedFeatureError
 from funke.engine.formats.table.table_format import schema_of
 from funke.engine.formats.table.text_cells import cell_reader, fitted_decimal, truncated
@@ -20,6 +19,7 @@ from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampT
 from funke.engine.types.scalar_coercion import round_to_float32
 
 if TYPE_CHECKING:
+    from funke.engine.connectors.jdbc.database import Database
     from funke.engine.connectors.jdbc.table_read import TableRead
     from funke.engine.types.logical.data_type import DataType
 
@@ -29,14 +29,12 @@ Reader = Callable[[Any], Any]
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
-def fetched_columns(
-    cursor: Any, read: TableRead, rows: int, to_native: Callable[[str], str], system: str
-) -> Iterator[Any]:
+def fetched_columns(cursor: Any, read: TableRead, rows: int, database: Database, system: str) -> Iterator[Any]:
     """Yields the rows of a table as record batches of at most so many rows."""
-    query = read.select([quote(each.name) for each in read.fields])
+    query = read.select([database.quote(each.name) for each in read.fields], database.quote)
     schema, readers = schema_of(read.fields), [_reader(each.data_type, system) for each in read.fields]
     try:
-        cursor.execute(to_native(query.text), query.values)
+        cursor.execute(database.to_native(query.text), query.values)
         while found := cursor.fetchmany(rows):
             arrays = [
                 pa.array([None if value is None else one(value) for value in column], kind)

@@ -60,7 +60,7 @@ class MySqlDatabase(Database):
         from funke.engine.connectors.jdbc.fetched_columns import fetched_columns
 
         cursor = connection.cursor(_pymysql().cursors.SSCursor)
-        return fetched_columns(cursor, read, rows, self.to_native, "MySQL")
+        return fetched_columns(cursor, read, rows, self, "MySQL")
 
     def prepare_reading(self, connection: Any) -> None:
         """Nothing is to be done."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from funke.engine.connectors.jdbc.copied_rows import copied_rows
-from funke.engine.connectors.jdbc.sql_text import quote, to_format_style
+from funke.engine.connectors.jdbc.sql_text import Quote, to_format_style
 from funke.engine.errors import SourceError, UnsupportedFeatureError
 from funke.engine.formats.table.json_nodes import JsonNodes
 from funke.engine.formats.table.table_format import schema_of
@@ -47,14 +47,13 @@ def prepare_reading(connection: Any) -> None:
     connection.execute("; ".join(_SETTINGS))
 
 
-def value_text(name: str, data_type: DataType) -> str:
-    """A column's value in SQL, in the declared type: what conditions compare.
+def value_text(column: str, data_type: DataType) -> str:
+    """The value of a column, named as SQL writes it, in the declared type: what conditions compare.
 
     >>> from funke.engine.types.logical.data_types import DataTypes
-    >>> value_text("price", DataTypes.DECIMAL(10, 2))
+    >>> value_text('"price"', DataTypes.DECIMAL(10, 2))
     'round("price"::numeric, 2)'
     """
-    column = quote(name)
     if isinstance(data_type, DecimalType):
         return f"round({column}::numeric, {data_type.scale})"
     if isinstance(data_type, (TimestampType, LocalZonedTimestampType)):
@@ -67,9 +66,9 @@ def value_text(name: str, data_type: DataType) -> str:
 class PostgresCells:
     """How columns of some types are asked for as texts, and how the texts become columns."""
 
-    def __init__(self, fields: Sequence[RowField]) -> None:
+    def __init__(self, fields: Sequence[RowField], quote: Quote) -> None:
         self.schema = schema_of(fields)
-        self.texts = [_cell_text(each) for each in fields]
+        self.texts = [_cell_text(quote(each.name), each.data_type) for each in fields]
         self._wires = [_wire_type(each.data_type, wanted) for each, wanted in zip(fields, self.schema.types)]
         self._readers = [_text_reader(each.data_type) for each in fields]
         names = [str(place) for place in range(len(fields))]
@@ -104,10 +103,10 @@ class PostgresCells:
         return column if column.type == wanted else column.cast(wanted, safe=False)
 
 
-def copied_columns(connection: Any, read: TableRead) -> Iterator[Any]:
+def copied_columns(connection: Any, read: TableRead, quote: Quote) -> Iterator[Any]:
     """Yields the rows of a table as record batches, while the server sends them."""
-    cells = PostgresCells(read.fields)
-    query = read.select(cells.texts)
+    cells = PostgresCells(read.fields, quote)
+    query = read.select(cells.texts, quote)
     for chunk in copied_rows(connection, copy_text(connection, query), _CHUNK_BYTES):
         yield cells.columns(chunk)
 
@@ -121,8 +120,8 @@ def copy_text(connection: Any, query: Condition) -> str:
     return f"COPY ({text}) TO STDOUT (FORMAT csv)"
 
 
-def _cell_text(field: RowField) -> str:
-    data_type, value = field.data_type, value_text(field.name, field.data_type)
+def _cell_text(column: str, data_type: DataType) -> str:
+    value = value_text(column, data_type)
     if isinstance(data_type, BINARY):
         return f"encode({value}, 'hex')"
     if isinstance(data_type, CHARACTER):

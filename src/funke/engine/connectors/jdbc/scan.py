@@ -8,7 +8,6 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from funke.engine.connectors.jdbc.sql_text import quote
 from funke.engine.connectors.jdbc.table_read import Condition, TableRead
 from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator, SplitReader
 from funke.engine.errors import SourceError
@@ -70,7 +69,7 @@ class JdbcScan(Source):
     def _parts(self) -> list[TableRead]:
         if self._bounds is None:
             return [self._read]
-        column = f"{quote(self._bounds.column)} BETWEEN ? AND ?"
+        column = f"{self._database.quote(self._bounds.column)} BETWEEN ? AND ?"
         conditions = [Condition(column, bounds) for bounds in self._bounds.ranges()]
         return [replace(self._read, conditions=(each, *self._read.conditions)) for each in conditions]
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from funke.engine.errors import ConfigurationError
 
 __all__ = [
+    "Quote",
     "count_placeholders",
     "delete_statement",
     "insert_statement",
     "note_statement",
     "quote",
+    "quote_as_unquoted",
     "to_format_style",
     "upsert_statement",
 ]
+
+# A name as SQL writes it.
+Quote = Callable[[str], str]
 
 # What a question mark may stand in without being a placeholder; then JDBC's escape `??`; then a placeholder.
 _TOKENS = re.compile(
@@ -67,7 +72,35 @@ def quote(name: str) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
-def insert_statement(table: str, columns: Sequence[str]) -> str:
+_QUOTED_OR_PLAIN = re.compile(r'"(?:[^"]|"")+"|[^".]+')
+_IDENTIFIER = re.compile(r"[^\W\d][\w$]*")
+_SUBQUERY = re.compile(r"\s*\(\s*select\b", re.IGNORECASE)
+
+
+def quote_as_unquoted(name: str, spelled: Collection[str] = ()) -> str:
+    """A name with the meaning that it has without quotes, as Flink's dialect of PostgreSQL writes names.
+
+    Capitals count only in names that are in quotes already, and in those that the database knows as they are spelled.
+
+    >>> quote_as_unquoted('Public."Trips"'), quote_as_unquoted("PULocationID"), quote_as_unquoted("Fare", {"Fare"})
+    ('"public"."Trips"', '"pulocationid"', '"Fare"')
+    """
+    if _SUBQUERY.match(name):
+        return name
+    parts = _QUOTED_OR_PLAIN.findall(name)
+    if ".".join(parts) != name:
+        raise ConfigurationError(f"{name!r} is no name of a table or column")
+    return ".".join(_part_as_unquoted(part, spelled) for part in parts)
+
+
+def _part_as_unquoted(part: str, spelled: Collection[str]) -> str:
+    if part.startswith('"'):
+        return part
+    is_folded = part not in spelled and _IDENTIFIER.fullmatch(part)
+    return f'"{part.lower() if is_folded else part}"'
+
+
+def insert_statement(table: str, columns: Sequence[str], quote: Quote = quote) -> str:
     """The statement that inserts a row.
 
     >>> insert_statement("t", ["id", "n"])
@@ -77,7 +110,7 @@ def insert_statement(table: str, columns: Sequence[str]) -> str:
     return f"INSERT INTO {quote(table)} ({names}) VALUES ({values})"
 
 
-def upsert_statement(table: str, columns: Sequence[str], keys: Sequence[str]) -> str:
+def upsert_statement(table: str, columns: Sequence[str], keys: Sequence[str], quote: Quote = quote) -> str:
     """The statement that inserts a row, or replaces the one with the same key.
 
     >>> upsert_statement("t", ["id", "n"], ["id"])
@@ -86,15 +119,15 @@ def upsert_statement(table: str, columns: Sequence[str], keys: Sequence[str]) ->
     changes = ", ".join(f"{quote(name)} = excluded.{quote(name)}" for name in columns if name not in keys)
     action = f"UPDATE SET {changes}" if changes else "NOTHING"
     conflict = ", ".join(map(quote, keys))
-    return f"{insert_statement(table, columns)} ON CONFLICT ({conflict}) DO {action}"
+    return f"{insert_statement(table, columns, quote)} ON CONFLICT ({conflict}) DO {action}"
 
 
-def delete_statement(table: str, keys: Sequence[str]) -> str:
+def delete_statement(table: str, keys: Sequence[str], quote: Quote = quote) -> str:
     """The statement that deletes the row with a key."""
     return f"DELETE FROM {quote(table)} WHERE " + " AND ".join(f"{quote(key)} = ?" for key in keys)
 
 
-def note_statement(table: str) -> str:
+def note_statement(table: str, quote: Quote = quote) -> str:
     """The statement that notes the number of a writer, unless a higher one is noted."""
     return (
         f"INSERT INTO {quote(table)} AS known (sink, writer, number) VALUES (?, ?, ?) "

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from funke.engine.connectors.jdbc.database import Database
-from funke.engine.connectors.jdbc.sql_text import count_placeholders, delete_statement
+from funke.engine.connectors.jdbc.sql_text import count_placeholders
 from funke.engine.errors import ConfigurationError, SinkError
 from funke.engine.types.basic_types import BasicTypeInfo
 from funke.engine.types.collection_types import BasicArrayTypeInfo, ObjectArrayTypeInfo, PrimitiveArrayTypeInfo
@@ -68,7 +68,7 @@ class Statements:
         missing = [key for key in keys if key not in names]
         if missing or not keys:
             raise ConfigurationError(f"the key fields {keys} must be some of the fields {names}")
-        texts = database.upsert_statement(table, names, keys), delete_statement(table, keys)
+        texts = database.upsert_statement(table, names, keys), database.delete_statement(table, keys)
         return Statements(texts, columns, tuple(names.index(key) for key in keys))
 
     def bind(self, values: list[Any], database: Database) -> list[Work]:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from funke.engine.connectors.jdbc.sql_text import quote
-
 if TYPE_CHECKING:
+    from funke.engine.connectors.jdbc.sql_text import Quote
     from funke.engine.types.logical.row_type import RowField
 
 __all__ = ["Condition", "TableRead"]
@@ -31,7 +30,7 @@ class TableRead:
     conditions: tuple[Condition, ...] = ()
     limit: int | None = None
 
-    def select(self, cells: Sequence[str]) -> Condition:
+    def select(self, cells: Sequence[str], quote: Quote) -> Condition:
         """The query that gives these cells for every row."""
         text = f"SELECT {', '.join(cells)} FROM {quote(self.table)}"
         if self.conditions:

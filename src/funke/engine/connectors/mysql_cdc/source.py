@@ -190,7 +190,7 @@ class MySqlReader(ChangeReader):
         seen = str(begin_consistent_read(self._settings, connection, table))
         columns = [table.column(each.name) for each in self._settings.fields]
         read = TableRead(table.path, self._settings.fields, _conditions(part.chunk))
-        query = read.select([cell_text(each) for each in columns])
+        query = read.select([cell_text(each) for each in columns], quote)
         count, found = selected_rows(connection, to_format_style(query.text), query.values)
         connection.rollback()
         if count:

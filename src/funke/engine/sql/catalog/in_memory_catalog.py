@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from funke.engine.flink_exceptions import (
@@ -186,57 +187,69 @@ class InMemoryCatalog(Catalog):
     # Partitions
 
     def list_partitions(self, database: str, name: str, spec: PartitionSpec | None = None) -> list[PartitionSpec]:
+        # Flink tells a table that is not there only from a list of all partitions.
+        if spec is None:
+            self.get_table(database, name)
+        if not self._partition_keys(database, name):
+            raise self._not_partitioned(database, name)
         wanted = (spec or {}).items()
-        found = (dict(key) for key in self._partitions(database, name, spec or {}))
-        return [each for each in found if all(each[column] == value for column, value in wanted)]
+        return [dict(key) for key in self._partitions(database, name) if wanted <= dict(key).items()]
 
     def get_partition(self, database: str, name: str, spec: PartitionSpec) -> CatalogPartition:
-        partitions = self._partitions(database, name, spec)
-        if _spec_key(spec) not in partitions:
+        partition = self._partitions(database, name).get(_spec_key(spec))
+        if partition is None:
             raise self._no_partition(database, name, spec)
-        return partitions[_spec_key(spec)]
+        return partition
 
     def partition_exists(self, database: str, name: str, spec: PartitionSpec) -> bool:
-        return _spec_key(spec) in self._partitions(database, name, spec)
+        return _spec_key(spec) in self._partitions(database, name)
 
     def create_partition(
         self, database: str, name: str, spec: PartitionSpec, partition: CatalogPartition, ignore_if_exists: bool
     ) -> None:
-        partitions = self._partitions(database, name, spec, is_whole=True)
-        if _spec_key(spec) not in partitions:
-            partitions[_spec_key(spec)] = partition
+        self.get_table(database, name)
+        keys = self._partition_keys(database, name)
+        if not keys:
+            raise self._not_partitioned(database, name)
+        if set(spec) != set(keys):
+            raise PartitionSpecInvalidException(
+                f"PartitionSpec {_spec_text(spec)} does not match partition keys [{', '.join(keys)}] "
+                f"of table {database}.{name} in catalog {self.name}."
+            )
+        if not self.partition_exists(database, name, spec):
+            self._databases[database].partitions.setdefault(name, {})[_spec_key(spec)] = partition
         elif not ignore_if_exists:
             raise PartitionAlreadyExistsException(
                 f"Partition {_spec_text(spec)} of table {database}.{name} in catalog {self.name} already exists."
             )
 
     def drop_partition(self, database: str, name: str, spec: PartitionSpec, ignore_if_not_exists: bool) -> None:
-        found = self._partitions(database, name, spec).pop(_spec_key(spec), None)
-        if found is None and not ignore_if_not_exists:
-            raise self._no_partition(database, name, spec)
+        if self._has_partition(database, name, spec, ignore_if_not_exists):
+            del self._databases[database].partitions[name][_spec_key(spec)]
 
     def alter_partition(
         self, database: str, name: str, spec: PartitionSpec, partition: CatalogPartition, ignore_if_not_exists: bool
     ) -> None:
-        partitions = self._partitions(database, name, spec)
-        if _spec_key(spec) in partitions:
-            partitions[_spec_key(spec)] = partition
-        elif not ignore_if_not_exists:
-            raise self._no_partition(database, name, spec)
+        if self._has_partition(database, name, spec, ignore_if_not_exists):
+            self._databases[database].partitions[name][_spec_key(spec)] = partition
 
-    def _partitions(
-        self, database: str, name: str, spec: PartitionSpec, is_whole: bool = False
-    ) -> dict[_SpecKey, CatalogPartition]:
-        table = self.get_table(database, name)
-        keys = table.partition_keys if isinstance(table, CatalogTable) else ()
-        if not keys:
-            raise TableNotPartitionedException(f"Table {database}.{name} in catalog {self.name} is not partitioned.")
-        if not set(spec) <= set(keys) or (is_whole and len(spec) != len(keys)):
-            raise PartitionSpecInvalidException(
-                f"PartitionSpec {_spec_text(spec)} does not match partition keys [{', '.join(keys)}] "
-                f"of table {database}.{name} in catalog {self.name}."
-            )
-        return self._databases[database].partitions.setdefault(name, {})
+    def _has_partition(self, database: str, name: str, spec: PartitionSpec, ignore_if_not_exists: bool) -> bool:
+        is_there = self.partition_exists(database, name, spec)
+        if not is_there and not ignore_if_not_exists:
+            raise self._no_partition(database, name, spec)
+        return is_there
+
+    def _partitions(self, database: str, name: str) -> Mapping[_SpecKey, CatalogPartition]:
+        """The partitions of a table; none of a table that is not there, has none or cannot have any."""
+        content = self._databases.get(database)
+        return {} if content is None else content.partitions.get(name, {})
+
+    def _partition_keys(self, database: str, name: str) -> Sequence[str]:
+        table = self.get_table(database, name) if self.table_exists(database, name) else None
+        return table.partition_keys if isinstance(table, CatalogTable) else ()
+
+    def _not_partitioned(self, database: str, name: str) -> TableNotPartitionedException:
+        return TableNotPartitionedException(f"Table {database}.{name} in catalog {self.name} is not partitioned.")
 
     def _no_partition(self, database: str, name: str, spec: PartitionSpec) -> PartitionNotExistException:
         return PartitionNotExistException(

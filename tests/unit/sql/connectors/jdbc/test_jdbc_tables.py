@@ -319,3 +319,44 @@ def test_other_databases_are_refused_and_passwords_not_shown():
     ) as refused:
         source_of(f"CREATE TABLE t (id INT) WITH ('connector' = 'jdbc', {options})")
     assert "hush" not in str(refused.value)
+
+
+def test_names_mean_what_postgresql_takes_them_for_without_quotes(postgresql):
+    postgresql.run("drop table if exists Trips", "create table Trips (VendorID int primary key, PULocationID int)")
+    text = table(postgresql, "VendorID INT PRIMARY KEY NOT ENFORCED, PULocationID INT", name="Trips")
+    writer, context = writer_of(text)
+
+    for change in ((RowKind.INSERT, 1, 132), (RowKind.INSERT, 2, 7), (RowKind.UPDATE_AFTER, 1, 133)):
+        writer.write_columns(changes(context, change))
+        writer.flush(False)
+    writer.write_columns(changes(context, (RowKind.DELETE, 2, 7)))
+    writer.flush(True)
+    writer.close()
+    parts = "'scan.partition.column' = 'VendorID', 'scan.partition.num' = '2', "
+    parts += "'scan.partition.lower-bound' = '1', 'scan.partition.upper-bound' = '9'"
+
+    assert postgresql.rows("select vendorid, pulocationid from trips") == [(1, 133)]
+    assert values(source_of(text.replace("'Trips'", f"'Trips', {parts}"))) == [(1, 133)]
+
+
+def test_names_that_were_created_in_quotes_are_found(postgresql):
+    postgresql.run('drop table if exists "Rides"', 'create table "Rides" ("VendorID" int, "order" int, Fare int)')
+    postgresql.run('insert into "Rides" values (1, 2, 3)')
+
+    columns = "VendorID INT, `order` INT, Fare INT"
+    for name in ("Rides", 'public."Rides"', "public.Rides"):
+        assert values(source_of(table(postgresql, columns, name=name))) == [(1, 2, 3)]
+
+
+def test_small_letters_come_before_the_spelling(postgresql):
+    postgresql.run("drop table if exists twice", 'create table twice (id int, "ID" int)')
+    postgresql.run("insert into twice values (1, 2)")
+
+    assert values(source_of(table(postgresql, "ID INT", name="twice"))) == [(1,)]
+    assert values(source_of(table(postgresql, '`"ID"` INT', name="twice"))) == [(2,)]
+
+
+def test_a_query_may_stand_in_place_of_a_table(postgresql):
+    found = source_of(table(postgresql, "n INT", name="(select 7 as N) as q"))
+
+    assert values(found) == [(7,)]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from funke.engine.connectors.jdbc.database import Database, PostgresDatabase
 from funke.engine.connectors.jdbc.jdbc_url import database_of
 from funke.engine.connectors.jdbc.mysql_database import MySqlDatabase
+from funke.engine.connectors.jdbc.postgres_names import with_spelled_names
 from funke.engine.connectors.jdbc.scan import PartitionBounds
 from funke.engine.connectors.jdbc.sink import BatchSettings
 from funke.engine.connectors.jdbc.table_read import TableRead
@@ -91,7 +92,7 @@ class JdbcFactory(TableFactory):
         if values[_FETCH] < 0:
             raise ValidationException(f"The value of '{_FETCH.key}' must not be negative, but is {values[_FETCH]}.")
         return JdbcTableSource(
-            _database(values),
+            _database(context),
             TableRead(values[TABLE], tuple(RowField(each.name, each.type) for each in context.columns)),
             _bounds(context),
             values[_FETCH],
@@ -106,10 +107,11 @@ class JdbcFactory(TableFactory):
                 f"The value of '{_RETRIES.key}' option shouldn't be negative, but is {values[_RETRIES]}."
             )
         batches = BatchSettings(values[_MAX_ROWS], values[_INTERVAL].to_millis(), values[_RETRIES])
-        return JdbcTableSink(_database(values), values[TABLE], context.primary_key, batches, values[SINK_PARALLELISM])
+        return JdbcTableSink(_database(context), values[TABLE], context.primary_key, batches, values[SINK_PARALLELISM])
 
 
-def _database(values: OptionValues) -> Database:
+def _database(context: TableContext) -> Database:
+    values = context.values
     _check_all_or_none(values, (USER, PASSWORD))
     timeout_ms = values[_TIMEOUT].to_millis()
     if timeout_ms < 1000 or timeout_ms % 1000:
@@ -122,7 +124,9 @@ def _database(values: OptionValues) -> Database:
     except (ConfigurationError, UnsupportedFeatureError) as error:
         raise ValidationException(f"Cannot connect to the database of the table: {error}") from error
     if isinstance(found, (PostgresDatabase, MySqlDatabase)):
-        return replace(found, settings={"connect_timeout": timeout_ms // 1000, **found.settings})
+        found = replace(found, settings={"connect_timeout": timeout_ms // 1000, **found.settings})
+    if isinstance(found, PostgresDatabase):
+        return with_spelled_names(found, values[TABLE], [each.name for each in context.columns])
     return found
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from funke.engine.connectors.jdbc.sql_text import quote
 from funke.engine.connectors.jdbc.table_read import Condition, TableRead
 from funke.engine.errors import SourceError
 from funke.engine.formats.table.table_format import schema_of
@@ -60,7 +59,7 @@ class DatabaseRows(KeyedTable):
     ) -> None:
         self._database = database
         self._read = read
-        self._keys = [quote(each) for each in keys]
+        self._keys = [database.quote(each) for each in keys]
         self._max_retries = max_retries
         self._pause = pause
         self._opened: Any = None

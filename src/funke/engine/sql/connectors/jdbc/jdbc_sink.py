@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.jdbc.database import Database
 from funke.engine.connectors.jdbc.sink import BatchSettings, JdbcSink, JdbcWriter
-from funke.engine.connectors.jdbc.sql_text import delete_statement, insert_statement
 from funke.engine.connectors.jdbc.statements import Statements, Work
 from funke.engine.connectors.sink import Sink, SinkWriter, WriterContext
 from funke.engine.errors import UnsupportedFeatureError
@@ -57,11 +56,11 @@ class JdbcTableSink(TableSink):
         _check(columns)
         names = [each.name for each in columns]
         if not self.primary_key:
-            statements = Statements((insert_statement(self.table, names),), len(names))
+            statements = Statements((self.database.insert_statement(self.table, names),), len(names))
         else:
             texts = (
                 self.database.upsert_statement(self.table, names, self.primary_key),
-                delete_statement(self.table, self.primary_key),
+                self.database.delete_statement(self.table, self.primary_key),
             )
             places = tuple(names.index(each) for each in self.primary_key)
             statements = Statements(texts, len(names), places)

@@ -94,7 +94,7 @@ class PostgresCatalog(Catalog):
             "url": f"{self.base_url}{database}",
             "username": self.username,
             "password": self._password,
-            "table-name": ".".join(parts),
+            "table-name": ".".join(map(_table_part, parts)),
         }
         return CatalogTable(SchemaDefinition(columns, primary_key=tuple(key), primary_key_name=key_name), options)
 
@@ -112,6 +112,11 @@ class PostgresCatalog(Catalog):
             raise CatalogException(
                 f"Failed connecting to {self.base_url}{database} via JDBC: {type(error).__name__}: {error}"
             ) from error
+
+
+def _table_part(name: str) -> str:
+    """In quotes where the name would mean another without them."""
+    return name if re.fullmatch(r"[a-z_][a-z0-9_$]*", name) else '"' + name.replace('"', '""') + '"'
 
 
 def _parts(name: str) -> tuple[str, str]:
