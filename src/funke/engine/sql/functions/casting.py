@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from funke.engine.sql.functions.column_casts import column_cast
+from funke.engine.sql.functions.distinct_values import OverDistinct
+from funke.engine.sql.functions.evaluation import mapped_body
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
+from funke.engine.sql.functions.text_casts import text_cast
 from funke.engine.sql.functions.value_casts import CastError, value_cast
 from funke.engine.types.logical.atomic_types import VarCharType
 from funke.engine.types.logical.casts import can_cast
 from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import LONGEST, NUMERIC, TIMESTAMP, is_nullable, with_nullable
+from funke.engine.types.logical.families import CHARACTER, LONGEST, NUMERIC, TIMESTAMP, is_nullable, with_nullable
 from funke.engine.types.logical.sql_text import to_full_sql_text, to_sql_text
 
 __all__ = ["CASTING", "cast_columns", "cast_values"]
@@ -70,8 +75,24 @@ def _try_cast_body(call: BoundCall) -> Callable[..., Any]:
 
 
 def _cast_kernel(call: BoundCall) -> Callable[..., Any] | None:
-    cast = column_cast(call.types[0], call.arguments[1].value)
+    source, target = call.types[0], call.arguments[1].value
+    parse = text_cast(target) if isinstance(source, CHARACTER) else None
+    if parse is not None:
+        return _parsing_kernel(call, parse)
+    cast = column_cast(source, target)
     return None if cast is None else lambda column, _: cast(column)
+
+
+def _parsing_kernel(call: BoundCall, parse: Callable[[Any], Any]) -> Callable[..., Any]:
+    each = OverDistinct(mapped_body(call))
+
+    def cast(texts: Any, target: Any) -> Any:
+        if isinstance(texts, pa.Scalar):
+            return each([texts, target], 1)[0]
+        found = parse(texts)
+        return each([texts, target], len(texts)) if found is None else found
+
+    return cast
 
 
 def _typeof_body(call: BoundCall) -> Callable[..., Any]:

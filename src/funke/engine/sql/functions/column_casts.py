@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from funke.engine.types.logical.atomic_types import BooleanType, DecimalType, VarCharType
+from funke.engine.types.logical.atomic_types import BooleanType, CharType, DecimalType, VarCharType
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.common_type import to_decimal_type
 from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import APPROXIMATE, CHARACTER, INTEGRAL, LONGEST
+from funke.engine.types.logical.families import APPROXIMATE, CHARACTER, INTEGRAL, LONGEST, NUMERIC
 from funke.engine.types.logical.time_types import DateType, TimestampType
 
 __all__ = ["column_cast"]
@@ -26,31 +28,142 @@ def column_cast(source: Any, target: Any) -> ColumnCast | None:
     wanted = to_column_type(target)
     if _is_plain(source, target):
         return lambda column: pc.cast(column, wanted, safe=False)
-    if isinstance(source, DecimalType) and isinstance(target, DecimalType) and target.scale >= source.scale:
-        return _narrowing(source, target)
-    if isinstance(source, BooleanType) and _is_string(target):
-        return lambda column: pc.if_else(column, "TRUE", "FALSE")
-    if isinstance(source, CHARACTER) and isinstance(target, VarCharType):
-        length, given = target.length, getattr(source, "length", LONGEST)
-        return (lambda column: pc.utf8_slice_codeunits(column, 0, length)) if length < given else lambda column: column
-    if isinstance(source, DateType) and isinstance(target, TimestampType):
-        return lambda column: pc.cast(pc.cast(column, pa.timestamp("s")), wanted, safe=False)
+    if isinstance(target, DecimalType):
+        return _to_decimal(source, target)
+    if isinstance(source, DecimalType) and isinstance(target, INTEGRAL):
+        # Cuts the fraction off and takes the lowest bits, as Java does; there by way of 64 bits.
+        return lambda column: pc.cast(pc.cast(column, pa.int64(), safe=False), wanted, safe=False)
+    if isinstance(source, DecimalType) and isinstance(target, APPROXIMATE):
+        return lambda column: pc.cast(_on_array(column, _to_doubles), wanted, safe=False)
+    if isinstance(source, APPROXIMATE) and isinstance(target, INTEGRAL):
+        return lambda column: pc.cast(_on_array(column, partial(_narrowed, wanted=wanted)), wanted, safe=False)
+    if isinstance(source, NUMERIC) and isinstance(target, BooleanType):
+        zero = pa.scalar(0, to_column_type(source))
+        return lambda column: pc.not_equal(column, zero)
+    if isinstance(target, (CharType, VarCharType)):
+        return _to_text(source, target)
+    return _to_moment(source, target, wanted)
+
+
+def _on_array(column: Any, cast: ColumnCast) -> Any:
+    return cast(pa.repeat(column, 1))[0] if isinstance(column, pa.Scalar) else cast(column)
+
+
+def _to_decimal(source: Any, target: DecimalType) -> ColumnCast | None:
+    if isinstance(source, INTEGRAL):
+        return _integer_to_decimal(source, target)
+    if isinstance(source, DecimalType):
+        return _narrowing(source, target) if target.scale >= source.scale else _rounding(source, target)
     return None
+
+
+def _integer_to_decimal(source: Any, target: DecimalType) -> ColumnCast:
+    """Return a cast to fewer digits than integers may have; those that have more become NULL."""
+    given, wanted, digits = to_column_type(source), to_column_type(target), to_decimal_type(source).precision
+    # Arrow wants room for every integer of the type on the way.
+    wide = pa.decimal128(digits + target.scale, target.scale) if digits + target.scale <= 38 else pa.decimal128(digits)
+    bounded = _bounded(given, 10 ** (target.precision - target.scale))
+    return lambda column: pc.cast(pc.cast(bounded(column), wide), wanted)
 
 
 def _narrowing(source: DecimalType, target: DecimalType) -> ColumnCast:
     """Return a cast to fewer digits before the point; numbers that have more become NULL."""
-    given, wanted = to_column_type(source), to_column_type(target)
-    bound = Decimal(10) ** (target.precision - target.scale)
-    low, high = (pa.scalar(sign * bound, given) for sign in (-1, 1))
+    wanted = to_column_type(target)
+    bounded = _bounded(to_column_type(source), Decimal(10) ** (target.precision - target.scale))
+    return lambda column: pc.cast(bounded(column), wanted)
+
+
+def _rounding(source: DecimalType, target: DecimalType) -> ColumnCast:
+    """Return a cast to fewer digits behind the point: half up, which may give one more before it."""
+    wanted, digits = to_column_type(target), source.precision + 1
+    wide = pa.decimal128(digits, source.scale) if digits <= 38 else pa.decimal256(digits, source.scale)
+    bounded: ColumnCast = lambda column: column  # noqa: E731
+    if target.precision - target.scale < digits - source.scale:
+        bounded = _bounded(wide, Decimal(10) ** (target.precision - target.scale))
 
     def cast(column: Any) -> Any:
+        rounded = pc.round(pc.cast(column, wide), ndigits=target.scale, round_mode="half_towards_infinity")
+        return pc.cast(bounded(rounded), wanted)
+
+    return cast
+
+
+def _bounded(given: Any, bound: Any) -> ColumnCast:
+    """Return what makes NULL of numbers that are not below a bound."""
+    low, high = (pa.scalar(sign * bound, given) for sign in (-1, 1))
+
+    def keep(column: Any) -> Any:
         fits = pc.and_(pc.greater(column, low), pc.less(column, high))
         if isinstance(fits, pa.Scalar) or not pc.all(fits, min_count=0).as_py():
             column = pc.if_else(fits, column, pa.scalar(None, given))
-        return pc.cast(column, wanted)
+        return column
 
-    return cast
+    return keep
+
+
+# Integers that doubles have all of, and powers of ten that are doubles.
+_EXACT_INTEGER, _EXACT_POWER = 2**53, 22
+
+
+def _to_doubles(column: Any) -> Any:
+    """The doubles next to decimals: one division, which rounds once, where both numbers are doubles themselves."""
+    words = np.frombuffer(column.buffers()[1], np.int64)[2 * column.offset : 2 * (column.offset + len(column))]
+    low, high = words[0::2], words[1::2]
+    is_exact = (high == low >> 63).all() and (np.abs(low) <= _EXACT_INTEGER).all()
+    if not is_exact or column.type.scale > _EXACT_POWER:
+        return pa.array([None if each is None else float(each) for each in column.to_pylist()], pa.float64())
+    quotients = low / 10.0**column.type.scale
+    return pa.array(quotients, mask=None if column.null_count == 0 else column.is_null().to_numpy(zero_copy_only=False))
+
+
+def _narrowed(column: Any, wanted: Any) -> Any:
+    """Whole numbers of floats, as Java narrows them: to 32 bits, or to 64, at their bounds; 0 for no number."""
+    dtype = np.int64 if wanted == pa.int64() else np.int32
+    widest = np.iinfo(dtype)
+    floats = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+    is_high = floats >= float(widest.max)
+    inside = np.where(np.isnan(floats) | is_high | (floats <= float(widest.min)), 0.0, floats).astype(dtype)
+    whole = np.where(is_high, widest.max, np.where(floats <= float(widest.min), widest.min, inside))
+    return pa.array(whole, mask=None if column.null_count == 0 else column.is_null().to_numpy(zero_copy_only=False))
+
+
+def _to_text(source: Any, target: Any) -> ColumnCast | None:
+    write = _writer(source)
+    if write is None:
+        return None
+    length, given = target.length, getattr(source, "length", LONGEST)
+    if isinstance(target, CharType):
+        return lambda column: pc.utf8_rpad(pc.utf8_slice_codeunits(write(column), 0, length), length)
+    return write if length >= given else lambda column: pc.utf8_slice_codeunits(write(column), 0, length)
+
+
+# From the seventh digit behind the point on Arrow writes exponents.
+_PLAIN_DIGITS = 6
+_UNIT_DIGITS = (0, 3, 6)
+
+
+def _writer(source: Any) -> ColumnCast | None:
+    """Return what writes the values of a column."""
+    if isinstance(source, CHARACTER):
+        return lambda column: column
+    if isinstance(source, BooleanType):
+        return lambda column: pc.if_else(column, "TRUE", "FALSE")
+    is_plain_decimal = isinstance(source, DecimalType) and source.scale <= _PLAIN_DIGITS
+    is_plain_moment = isinstance(source, TimestampType) and source.precision in _UNIT_DIGITS
+    if isinstance(source, (*INTEGRAL, DateType)) or is_plain_decimal or is_plain_moment:
+        return lambda column: pc.cast(column, pa.utf8())
+    return None
+
+
+def _to_moment(source: Any, target: Any, wanted: Any) -> ColumnCast | None:
+    if isinstance(source, DateType) and isinstance(target, TimestampType):
+        return lambda column: pc.cast(pc.cast(column, pa.timestamp("s")), wanted, safe=False)
+    if isinstance(source, TimestampType) and isinstance(target, DateType):
+        return lambda column: pc.cast(pc.floor_temporal(column, unit="day"), wanted)
+    if isinstance(source, TimestampType) and isinstance(target, TimestampType) and target.precision in _UNIT_DIGITS:
+        unit = {0: "second", 3: "millisecond", 6: "microsecond"}[target.precision]
+        return lambda column: pc.cast(pc.floor_temporal(column, unit=unit), wanted, safe=False)
+    return None
 
 
 def _is_plain(source: Any, target: Any) -> bool:

@@ -15,6 +15,7 @@ from funke.engine.sql.functions.decimals import to_whole, wrapped
 from funke.engine.sql.functions.distinct_values import ColumnFunction, OverDistinct
 from funke.engine.sql.functions.evaluation import mapped_body
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
+from funke.engine.sql.functions.text_casts import to_timestamps
 from funke.engine.sql.functions.time_arithmetic import plus_interval
 from funke.engine.sql.functions.time_texts import (
     finest_unit,
@@ -172,6 +173,26 @@ def _to_date(text: str, pattern: str | None = None) -> datetime.date | None:
 
 def _to_timestamp(text: str, pattern: str | None = None) -> datetime.datetime | None:
     return parse_timestamp(text, 3) if pattern is None else parse_formatted(text, pattern)
+
+
+def _to_timestamp_kernel(call: BoundCall) -> Callable[..., Any] | None:
+    """Texts of the usual form are read at once."""
+    if len(call.arguments) > 1 and call.arguments[1].value != _SECOND:
+        return None
+    each, result = OverDistinct(mapped_body(call)), TimestampType(3)
+
+    def to_timestamp(texts: Any, *pattern: Any) -> Any:
+        if isinstance(texts, pa.Scalar):
+            return each([texts, *pattern], 1)[0]
+        found = to_timestamps(texts, result) if _has_usual_form(texts, bool(pattern)) else None
+        return each([texts, *pattern], len(texts)) if found is None else found
+
+    return to_timestamp
+
+
+def _has_usual_form(texts: Any, is_exact: bool) -> bool:
+    """Whether texts are as long as the pattern that was given."""
+    return not is_exact or not pc.any(pc.not_equal(pc.binary_length(texts), len("2024-01-02 03:04:05"))).as_py()
 
 
 def _to_timestamp_ltz(*arguments: Any) -> datetime.datetime | None:
@@ -403,6 +424,7 @@ TIMES: tuple[Function, ...] = (
         "text, text?",
         TimestampType(3),
         _to_timestamp,
+        kernel_for=_to_timestamp_kernel,
         may_give_null=True,
         purpose="The date and time of a text, in a pattern.",
     ),

@@ -1,0 +1,74 @@
+"""Texts of a column as numbers, dates and times, where Arrow reads all of them as CAST reads each.
+
+Arrow knows fewer forms (no spaces, no missing zeros): where one text is of another form, each is read by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from funke.engine.types.logical.atomic_types import DecimalType
+from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical.families import APPROXIMATE, INTEGRAL
+from funke.engine.types.logical.time_types import DateType, TimestampType
+
+__all__ = ["text_cast", "to_timestamps"]
+
+# Gives None where the texts of a column have to be read one by one.
+TextCast = Callable[[Any], Any]
+_FIRST_MOMENT = pa.scalar(-62_135_596_800_000_000, pa.timestamp("us"))
+# A date and an hour, without minutes, is no date and time.
+_LENGTH_TO_HOUR = 13
+
+
+def text_cast(target: Any) -> TextCast | None:
+    """Return what casts a column of texts at once; None for types that no column is cast to."""
+    wanted = to_column_type(target)
+    if isinstance(target, INTEGRAL):
+        # Arrow knows hexadecimal numbers.
+        return lambda texts: _cast_without(texts, "xX", wanted)
+    if isinstance(target, APPROXIMATE):
+        # Arrow writes NaN and infinity in more ways.
+        return lambda texts: _narrowed(_cast_without(texts, "nN", pa.float64()), wanted)
+    if isinstance(target, DecimalType):
+        return lambda texts: _cast_without(texts, "", wanted)
+    if isinstance(target, DateType):
+        return lambda texts: _since_first(_cast_without(texts, "", wanted))
+    if isinstance(target, TimestampType):
+        return lambda texts: to_timestamps(texts, target)
+    return None
+
+
+def to_timestamps(texts: Any, target: TimestampType) -> Any:
+    """Return the date and time of each text, cut to the digits of a type; None if they have to be read one by one."""
+    if target.precision not in (0, 3, 6) or pc.any(pc.equal(pc.binary_length(texts), _LENGTH_TO_HOUR)).as_py():
+        return None
+    moments = _since_first(_cast_without(texts, "T", pa.timestamp("us")))
+    if moments is None or target.precision == 6:
+        return moments
+    unit = "second" if target.precision == 0 else "millisecond"
+    return pc.cast(pc.floor_temporal(moments, unit=unit), to_column_type(target), safe=False)
+
+
+def _cast_without(texts: Any, letters: str, wanted: Any) -> Any:
+    if any(pc.any(pc.match_substring(texts, letter)).as_py() for letter in letters):
+        return None
+    try:
+        return pc.cast(texts, wanted)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _narrowed(numbers: Any, wanted: Any) -> Any:
+    return None if numbers is None else pc.cast(numbers, wanted, safe=False)
+
+
+def _since_first(moments: Any) -> Any:
+    """The moments, unless there is one before the year 1, which Python does not have."""
+    if moments is None or pc.any(pc.less(pc.cast(moments, _FIRST_MOMENT.type), _FIRST_MOMENT)).as_py():
+        return None
+    return moments
