@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from funke.engine.errors import JobExecutionError
+from funke.engine.jobs.control import ask
 from funke.engine.jobs.records.job_record import read_records
+from funke.engine.jobs.records.recorded_job import recorded_view
 from funke.engine.types.job_status import JobStatus
 from tests.harness.exact_files import wait_until
 from tools import soak_job
@@ -107,6 +110,26 @@ def test_a_running_job_is_watched_and_commanded_from_outside(launch: Launch, tmp
     assert job.wait(20) == 0
     assert record.state().status is JobStatus.FINISHED
     assert not job.outcome().duplicated
+
+
+def test_no_argument_of_a_command_ends_a_job(launch: Launch, tmp_path: Path) -> None:
+    job = launch(records=100_000, funke__fault="")
+    wait_until(lambda: has_checkpoint(job))
+    record = job.record()
+    assert record is not None
+    saved = job.command("savepoint", record.job_id, "abfs://x")
+    assert saved.returncode == 1 and "cannot be written" in saved.stderr, saved.stderr
+    targets = ["nosuch://x/y", "/tmp" + "/a" * 6000, "/dev/null/x", "/tmp/a\0b", 5, ["x"]]
+    for wanted in (*({"folder": target} for target in targets), {"afterwards": "dance"}, {"wrong": 1}):
+        with pytest.raises(JobExecutionError):
+            ask(record.control_path, "savepoint", **{"folder": str(tmp_path), "afterwards": "go on", **wanted})
+    stopped = job.command("stop", "--drain", "-p", "/dev/null/x", record.job_id)
+    assert stopped.returncode == 1 and "cannot be written" in stopped.stderr, stopped.stderr
+    saved = job.command("savepoint", record.job_id, str(tmp_path / "savepoints"))
+    assert saved.returncode == 0, saved.stderr
+    view = recorded_view(record)
+    assert (view.status, view.exceptions, view.attempt) == (JobStatus.RUNNING, (), 0), job.log()
+    assert job.command("cancel", record.job_id).returncode == 0
 
 
 def test_a_job_is_cancelled_from_outside(launch: Launch) -> None:

@@ -20,8 +20,7 @@ from funke.engine.jobs.attempts.result_queues import ResultQueues
 from funke.engine.jobs.checkpoints.savepoints import (
     Afterwards,
     CheckpointRequest,
-    SavepointRequest,
-    savepoint_folder,
+    begin_savepoint,
 )
 from funke.engine.jobs.job_lifecycle import JobLifecycle
 from funke.engine.jobs.notices import notice
@@ -227,8 +226,8 @@ class RunningJob:
         """Asks for a savepoint; the future ends with its path, and the job goes on or ends as `afterwards` says."""
         if self._planned.plan.is_batch:
             raise StateError("a job in batch mode has no savepoints: it starts anew after a failure")
-        target = savepoint_folder(self.job_id, folder, self._keeper.settings.savepoint_folder)
-        return self._keeper.requests.ask(SavepointRequest(target, afterwards))
+        configured = self._keeper.settings.savepoint_folder
+        return self._keeper.requests.ask(begin_savepoint(self.job_id, folder, configured, afterwards))
 
     def checkpoint(self, is_full: bool = False) -> Future[int]:
         """Asks for a checkpoint now; the future ends with its number."""

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from funke.engine.connectors.remote.file_systems import download, is_uri, open_file_system, upload
 from funke.engine.errors import StateError, StorageUnavailableError
+from funke.engine.runtime.results import describe
 from funke.engine.trust.private_files import open_own_file, require_own_file
 
 __all__ = [
@@ -31,13 +32,51 @@ __all__ = [
     "open_for_reading",
     "open_snapshot_file",
     "read_bytes",
+    "require_folder",
     "write_atomically",
 ]
 
 _BEGUN = "_begun"
 _READ_BYTES = 1 << 20
+_MOST_SHOWN = 500
 # Beside the folders of checkpoints: what several of them refer to, which never changes.
 _SHARED = "/shared/"
+
+
+@contextlib.contextmanager
+def _writing(path: str) -> Iterator[None]:
+    """Whatever a file system raises means that a file cannot be written: its clients have exceptions of all kinds."""
+    try:
+        yield
+    except StateError:
+        raise
+    except Exception as error:
+        raise StateError(f"{_shown(path)} cannot be written: {_reason(error)}") from error
+
+
+@contextlib.contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """The same for what cannot be read.
+
+    A file that is not there is damage; that its file system does not answer is none, except on the own machine.
+    """
+    try:
+        yield
+    except StateError:
+        raise
+    except Exception as error:
+        is_there_nothing = isinstance(error, FileNotFoundError) or local_path(path) is not None
+        kind = StateError if is_there_nothing else StorageUnavailableError
+        raise kind(f"{_shown(path)} cannot be read: {_reason(error)}") from error
+
+
+def _shown(path: str) -> str:
+    """Whole unless somebody made it up to be long."""
+    return f"'{path}'" if len(path) <= _MOST_SHOWN else f"'{path[:_MOST_SHOWN]}…' ({len(path)} characters)"
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, OSError) else ": ".join(describe(error))
 
 
 @dataclass(frozen=True)
@@ -116,7 +155,7 @@ def join_path(folder: str, name: str) -> str:
 def write_atomically(path: str, data: bytes) -> None:
     """Writes a file that is there completely or not at all, and survives a crash of the machine."""
     local = local_path(path)
-    try:
+    with _writing(path):
         if local is None:
             # Other file systems show a file only once it is complete.
             system, name = open_file_system(path)
@@ -130,30 +169,23 @@ def write_atomically(path: str, data: bytes) -> None:
             out.flush()
             os.fsync(out.fileno())
         os.rename(part, local)
-    except OSError as error:
-        raise StateError(f"'{path}' cannot be written: {error}") from error
 
 
 def read_bytes(path: str) -> bytes:
     """The content of a file."""
-    with open_for_reading(path) as file:
-        try:
-            return file.read()
-        except OSError as error:
-            raise _unreadable(path, error) from error
+    with _reading(path), open_for_reading(path) as file:
+        return file.read()
 
 
 def open_for_reading(path: str) -> BinaryIO:
     """Opens a file for random access."""
     local = local_path(path)
-    try:
+    with _reading(path):
         if local is not None:
             return open_own_file(local)
         system, name = open_file_system(path)
         opened: BinaryIO = system.open_input_file(name)
         return opened
-    except OSError as error:
-        raise _unreadable(path, error) from error
 
 
 def open_snapshot_file(path: str, inline: bytes | None) -> BinaryIO:
@@ -164,20 +196,18 @@ def open_snapshot_file(path: str, inline: bytes | None) -> BinaryIO:
 def file_size(path: str) -> int | None:
     """The size of a file; None if it is not there."""
     local = local_path(path)
-    if local is not None:
-        return os.path.getsize(local) if os.path.isfile(local) else None
-    try:
+    with _reading(path):
+        if local is not None:
+            return os.path.getsize(local) if os.path.isfile(local) else None
         system, name = open_file_system(path)
         found = system.get_file_info(name)
-    except OSError as error:
-        raise _unreadable(path, error) from error
     return int(found.size) if found.is_file else None
 
 
 def copy_file(source: str, target: str) -> None:
     """Copies a local file to where checkpoints are kept; it appears there complete or not at all."""
     local = local_path(target)
-    try:
+    with _writing(target):
         if local is None:
             upload(source, target)
             return
@@ -187,8 +217,6 @@ def copy_file(source: str, target: str) -> None:
         with open(part, "rb") as written:
             os.fsync(written.fileno())
         os.rename(part, local)
-    except OSError as error:
-        raise StateError(f"'{target}' cannot be written: {error}") from error
 
 
 def fetch_native(file: NativeFile, target: str, copy: str | None = None) -> None:
@@ -214,7 +242,7 @@ def checksum_of(path: str) -> int:
 def _fetch(source: str, target: str, may_link: bool) -> None:
     os.makedirs(os.path.dirname(target), exist_ok=True)
     local = local_path(source)
-    try:
+    with _reading(source):
         if local is not None:
             if may_link:
                 with contextlib.suppress(OSError):  # another disk, or one without links
@@ -227,60 +255,65 @@ def _fetch(source: str, target: str, may_link: bool) -> None:
                 shutil.copyfileobj(found, out, _READ_BYTES)
             return
         download(source, target)
-    except OSError as error:
-        raise _unreadable(source, error) from error
 
 
 def list_folder(path: str) -> list[str]:
     """The names in a folder; none if it is not there."""
     local = local_path(path)
-    if local is not None:
-        return os.listdir(local) if os.path.isdir(local) else []
-    from pyarrow import fs
+    with _reading(path):
+        if local is not None:
+            return os.listdir(local) if os.path.isdir(local) else []
+        from pyarrow import fs
 
-    try:
         system, name = open_file_system(path)
         found = system.get_file_info(fs.FileSelector(name, allow_not_found=True))
-    except OSError as error:
-        raise _unreadable(path, error) from error
     return [item.base_name for item in found]
 
 
 def create_folder(path: str) -> bool:
     """Makes a folder; False if it is there already, which two can tell at the same time only if it is local."""
+    try:
+        return require_folder(path)
+    except StateError:  # whoever wants to write into it will say so
+        return True
+
+
+def require_folder(path: str) -> bool:
+    """The same, with a StateError that says why it cannot be made."""
     local = local_path(path)
     try:
-        if local is not None:
-            os.makedirs(local)
-            return True
-        system, name = open_file_system(path)
-        if _is_there(system, name):
+        with _writing(path):
+            if local is not None:
+                os.makedirs(local)
+                return True
+            system, name = open_file_system(path)
+            if _is_there(system, name):
+                return False
+            # Object stores have no empty folders.
+            with system.open_output_stream(f"{name}/{_BEGUN}") as out:
+                out.write(b"\n")
+    except StateError as error:
+        if isinstance(error.__cause__, FileExistsError):
             return False
-        # Object stores have no empty folders.
-        with system.open_output_stream(f"{name}/{_BEGUN}") as out:
-            out.write(b"\n")
-    except FileExistsError:
-        return False
-    except OSError:  # whoever wants to write into it will say so
-        return True
+        raise
     return True
 
 
 def delete_folder(path: str) -> None:
-    """Removes a folder with all it holds, if it is there."""
+    """Removes a folder with all it holds, if it is there and can be removed."""
     local = local_path(path)
-    if local is not None:
-        shutil.rmtree(local, ignore_errors=True)
-        return
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(Exception):
+        if local is not None:
+            shutil.rmtree(local, ignore_errors=True)
+            return
         system, name = open_file_system(path)
         system.delete_dir(name)
 
 
 def delete_file(path: str) -> None:
-    """Removes a file, if it is there."""
+    """Removes a file, if it is there and can be removed."""
     local = local_path(path)
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(Exception):
         if local is not None:
             os.unlink(local)
         else:
@@ -299,10 +332,3 @@ def _is_there(system: Any, name: str) -> bool:
     from pyarrow import fs
 
     return bool(system.get_file_info(name).type != fs.FileType.NotFound)
-
-
-def _unreadable(path: str, error: OSError) -> StateError:
-    """A file that is not there is damage; that its file system does not answer is none, except on the own machine."""
-    is_there_nothing = isinstance(error, FileNotFoundError) or local_path(path) is not None
-    kind = StateError if is_there_nothing else StorageUnavailableError
-    return kind(f"'{path}' cannot be read: {error}")

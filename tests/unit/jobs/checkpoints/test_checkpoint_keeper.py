@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JError
+from pyarrow import ArrowException
 
 from funke.engine.config import Settings
 from funke.engine.errors import JobExecutionError, LeaseLostError, StateError
+from funke.engine.jobs.checkpoints import checkpoint_keeper
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
@@ -353,6 +356,28 @@ def test_metadata_that_cannot_be_written_is_a_failed_checkpoint(tmp_path: Path, 
     assert job.keeper.figures.failed == 1 and job.committed == []
     job.complete("b")
     assert job.committed == [(2, {"sink": ["a", "b"]})]
+
+
+@pytest.mark.parametrize(
+    "reason", [ArrowException("token refused"), Py4JError("gone"), ValueError("embedded null byte"), RecursionError()]
+)
+def test_whatever_is_raised_while_one_is_written_is_its_failure_and_not_the_jobs(
+    tmp_path: Path, clock: MovedClock, monkeypatch: pytest.MonkeyPatch, reason: Exception
+) -> None:
+    def refuse(*_: Any) -> Any:
+        raise reason
+
+    job = Job(tmp_path, clock, execution__checkpointing__tolerable_failed_checkpoints=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoint_keeper, "write_checkpoint", refuse)
+        job.complete("a")
+        asked = job.keeper.requests.ask(SavepointRequest(str(tmp_path / "savepoint")))
+        job.acknowledge(job.run_epoch())
+        with pytest.raises(StateError, match=f"the savepoint failed: {type(reason).__name__}"):
+            asked.result(0)
+        assert type(reason).__name__ in str(job.keeper.figures.last_failed)
+    job.complete("b")
+    assert job.committed == [(3, {"sink": ["a", "b"]})] and kept(tmp_path) == ["job-1/chk-3"]
 
 
 def test_a_newer_one_makes_older_ones_pointless(tmp_path: Path, clock: MovedClock) -> None:

@@ -16,6 +16,8 @@ _S3 = ("s3", "s3a", "s3n")
 _GOOGLE = ("gs", "gcs")
 _AZURE = ("abfs", "abfss")
 _COPY_BYTES = 1 << 20
+# What pyarrow calls those that are `CopiedFiles`.
+_COPYING = ("py::hadoop", "py::abfs")
 
 
 def is_uri(path: str) -> bool:
@@ -48,7 +50,7 @@ def open_file_system(uri: str) -> tuple[Any, str]:
 def upload(local: str, uri: str) -> None:
     """Copies a local file to where a URI leads; it is there completely or not at all."""
     system, path = open_file_system(uri)
-    if system.type_name == "py::hadoop":
+    if system.type_name in _COPYING:
         system.handler.upload(local, path)
         return
     with open(local, "rb") as content, system.open_output_stream(path) as out:
@@ -58,7 +60,7 @@ def upload(local: str, uri: str) -> None:
 def download(uri: str, local: str) -> None:
     """Copies what is at a URI to a local file."""
     system, path = open_file_system(uri)
-    if system.type_name == "py::hadoop":
+    if system.type_name in _COPYING:
         system.handler.download(path, local)
         return
     with system.open_input_stream(path) as content, open(local, "wb") as out:
@@ -75,7 +77,12 @@ def _open(scheme: str, authority: str, access: StorageAccess) -> Any:
     if scheme in _GOOGLE:
         return fs.GcsFileSystem()
     account = authority.rpartition("@")[2]
-    return fs.AzureFileSystem(account.partition(".")[0], account_key=access.get(f"fs.azure.account.key.{account}"))
+    name, key = account.partition(".")[0], access.get(f"fs.azure.account.key.{account}")
+    if key is not None:
+        return fs.AzureFileSystem(name, account_key=key)
+    from funke.engine.connectors.remote.azure import AzureFiles
+
+    return fs.PyFileSystem(AzureFiles(name))
 
 
 def _open_with_options(uri: str) -> tuple[Any, str]:

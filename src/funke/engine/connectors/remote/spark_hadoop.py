@@ -9,15 +9,14 @@ from __future__ import annotations
 import functools
 import glob
 import os
-import tempfile
 import threading
 from collections.abc import Callable
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
-import pyarrow as pa
 from pyarrow import fs
 
 from funke.engine.connectors.remote.access import StorageAccess
+from funke.engine.connectors.remote.copied_files import CopiedFiles
 
 __all__ = ["HadoopFiles"]
 
@@ -26,7 +25,7 @@ T = TypeVar("T")
 _JVM_OPTIONS = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m"]
 
 
-class HadoopFiles(fs.FileSystemHandler):  # type: ignore[misc]
+class HadoopFiles(CopiedFiles):
     """Files of any file system that Hadoop's client reaches; paths are complete URIs."""
 
     def __init__(self, access: StorageAccess) -> None:
@@ -44,10 +43,6 @@ class HadoopFiles(fs.FileSystemHandler):  # type: ignore[misc]
     def get_type_name(self) -> str:
         """The kind of file system."""
         return "hadoop"
-
-    def normalize_path(self, path: str) -> str:
-        """URIs stay as they are."""
-        return path
 
     # Files as a whole
 
@@ -70,24 +65,6 @@ class HadoopFiles(fs.FileSystemHandler):  # type: ignore[misc]
         self._call(path, lambda system, source: system.copyToLocalFile(False, source, self._path(target), True))
 
     # pyarrow's interface
-
-    def open_input_file(self, path: str) -> Any:
-        """A local copy, which is gone when it is closed."""
-        with tempfile.NamedTemporaryFile(prefix="funke-hadoop-") as local:
-            self.download(path, local.name)
-            return pa.PythonFile(open(local.name, "rb"), mode="r")
-
-    def open_input_stream(self, path: str) -> Any:
-        """The same."""
-        return self.open_input_file(path)
-
-    def open_output_stream(self, path: str, metadata: Any) -> Any:
-        """A local file that is copied when it is closed."""
-        return pa.PythonFile(_Upload(self, path), mode="w")
-
-    def open_append_stream(self, path: str, metadata: Any) -> Any:
-        """Not all of Hadoop's file systems can do that, so none is asked to."""
-        raise OSError(f"'{path}' cannot be written on: its file system is written file by file")
 
     def get_file_info(self, paths: list[str]) -> list[Any]:
         """What is at some paths."""
@@ -118,15 +95,6 @@ class HadoopFiles(fs.FileSystemHandler):  # type: ignore[misc]
         """Removes a folder with all it holds."""
         self._call(path, lambda system, target: system.delete(target, True))
 
-    def delete_dir_contents(self, path: str, missing_dir_ok: bool = False) -> None:
-        """Removes all that a folder holds."""
-        for info in self.get_file_info_selector(fs.FileSelector(path, allow_not_found=missing_dir_ok)):
-            self.delete_dir(info.path)
-
-    def delete_root_dir_contents(self) -> None:
-        """Nobody wants that."""
-        raise OSError("the contents of a whole file system are not removed")
-
     def delete_file(self, path: str) -> None:
         """Removes a file."""
         self._call(path, lambda system, target: system.delete(target, False))
@@ -135,12 +103,6 @@ class HadoopFiles(fs.FileSystemHandler):  # type: ignore[misc]
         """Renames a file."""
         if not self._call(src, lambda system, source: system.rename(source, self._path(dest))):
             raise OSError(f"'{src}' cannot be renamed to '{dest}'")
-
-    def copy_file(self, src: str, dest: str) -> None:
-        """Copies a file by way of this machine."""
-        with tempfile.NamedTemporaryFile(prefix="funke-hadoop-") as local:
-            self.download(src, local.name)
-            self.upload(local.name, dest)
 
     # The JVM
 
@@ -176,32 +138,6 @@ class HadoopFiles(fs.FileSystemHandler):  # type: ignore[misc]
             # Hadoop would give out one that was made with other settings.
             self._systems[name] = hadoop.fs.FileSystem.newInstance(uri, settings)
         return self._systems[name]
-
-
-class _Upload:
-    """A file to write to, which is copied to its place when it is closed."""
-
-    def __init__(self, files: HadoopFiles, path: str) -> None:
-        self._files = files
-        self._path = path
-        self._local: IO[bytes] = tempfile.NamedTemporaryFile(prefix="funke-hadoop-")  # noqa: SIM115
-        self.closed = False
-
-    def write(self, data: bytes) -> int:
-        return self._local.write(data)
-
-    def flush(self) -> None:
-        self._local.flush()
-
-    def tell(self) -> int:
-        return self._local.tell()
-
-    def close(self) -> None:
-        if not self.closed:
-            self.closed = True
-            with self._local:
-                self._local.flush()
-                self._files.upload(self._local.name, self._path)
 
 
 def _info_at(path: str, system: Any, target: Any) -> Any:

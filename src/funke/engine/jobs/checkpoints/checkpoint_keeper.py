@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from funke.engine.connectors.staging import awaited, self_contained
-from funke.engine.errors import FunkeError, JobExecutionError, StateError
+from funke.engine.errors import FunkeError, JobExecutionError, LeaseLostError, StateError
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry, mark_committed, write_checkpoint
@@ -20,6 +20,7 @@ from funke.engine.jobs.views.job_view import CheckpointsView, CheckpointView, Sl
 from funke.engine.runtime.block_codec import encode
 from funke.engine.runtime.checkpoint_order import CheckpointKind, CheckpointNews, CheckpointOrder, SnapshotAck
 from funke.engine.runtime.fault_points import reach
+from funke.engine.runtime.results import describe
 from funke.engine.runtime.snapshot_files import SnapshotHandle, delete_folder
 from funke.engine.state.snapshot.state_sizes import StateSizes
 
@@ -366,9 +367,9 @@ class CheckpointKeeper:
             writing = f"; no answer from slot {slots}, which writes its state" if slots else ""
             self._give_up(pending, f"it was not complete after {self.settings.timeout_ms} ms{writing or held}")
 
-    def _complete(self, pending: _Pending, commit: CommitAll) -> None:
+    def _write(self, pending: _Pending, committables: dict[str, list[Any]]) -> Checkpoint:
+        """Writes the metadata, unless another driver runs the job."""
         order, request = pending.order, pending.request
-        committables = self._committables_up_to(order.checkpoint_id)
         # A savepoint may outlive the job's folder, where sinks keep what waits for its commit.
         kept = {name: self_contained(items) for name, items in committables.items()} if request else committables
         made = Checkpoint(
@@ -384,13 +385,20 @@ class CheckpointKeeper:
             is_drained=request is not None and request.is_draining,
             channels_of=self.fingerprint if pending.in_flight_bytes else "",
         )
+        reach("before-metadata")
+        if self._guard is not None:
+            self._guard.check()
+        return write_checkpoint(order.folder, made)
+
+    def _complete(self, pending: _Pending, commit: CommitAll) -> None:
+        order, request = pending.order, pending.request
+        committables = self._committables_up_to(order.checkpoint_id)
         try:
-            reach("before-metadata")
-            if self._guard is not None:
-                self._guard.check()
-            written = write_checkpoint(order.folder, made)
-        except StateError as error:
-            self._give_up(pending, str(error))
+            written = self._write(pending, committables)
+        except LeaseLostError:
+            raise
+        except Exception as error:  # whatever it is, the checkpoint has failed by it, and not the job
+            self._give_up(pending, _reason(error))
             return
         reach("after-final-metadata" if order.kind == "final" else "after-metadata")
         del self._pending[order.checkpoint_id]
@@ -399,8 +407,10 @@ class CheckpointKeeper:
             # The pointer, then the check, then what counts: older checkpoints go, sinks commit.
             try:
                 self._guard.put_checkpoint(written.path, is_last=request is not None)
-            except StateError as error:  # its files stay: nobody knows how much of the pointer was written
-                self._note_failure(pending, str(error))
+            except LeaseLostError:
+                raise
+            except Exception as error:  # its files stay: nobody knows how much of the pointer was written
+                self._note_failure(pending, _reason(error))
                 return
             self._guard.check()
         self._note(pending, written)
@@ -578,6 +588,10 @@ class CheckpointKeeper:
             notice(f"note: checkpoints are kept in {self.store.folder}")
         elif self.is_periodic:
             delete_folder(self.store.folder)
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, FunkeError) else ": ".join(describe(error))
 
 
 def _states_of(acks: Iterable[SnapshotAck]) -> tuple[StateView, ...]:

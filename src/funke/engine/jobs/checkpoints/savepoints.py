@@ -9,12 +9,13 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from functools import partial
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 from funke.engine.errors import ConfigurationError, FunkeError, StateError
-from funke.engine.runtime.snapshot_files import join_path
+from funke.engine.runtime.snapshot_files import delete_folder, join_path, require_folder
 
-__all__ = ["CheckpointRequest", "SavepointRequest", "SnapshotRequests", "savepoint_folder"]
+__all__ = ["CheckpointRequest", "SavepointRequest", "SnapshotRequests", "begin_savepoint"]
 
 # What the job does once the savepoint is there. A stopped job commits what its sinks have prepared and is finished.
 Afterwards = Literal["go on", "stop", "drain and stop", "cancel"]
@@ -133,8 +134,32 @@ class SnapshotRequests(Generic[R]):
             request.fail(reason)
 
 
-def savepoint_folder(job_id: str, wanted: str | None, configured: str | None) -> str:
-    """A new name in the folder that was asked for, or else in the configured one."""
+def begin_savepoint(
+    job_id: str, wanted: str | None, configured: str | None, afterwards: Afterwards
+) -> SavepointRequest:
+    """A request for a savepoint in a new folder, below the one that was asked for or else the configured one.
+
+    The folder is made here, by whoever asks: a place that cannot be written to costs the job nothing, and nothing is
+    drained for it.
+    """
+    if afterwards not in get_args(Afterwards):
+        raise ConfigurationError(
+            f"'{afterwards}' is nothing to do after a savepoint: {', '.join(get_args(Afterwards))}"
+        )
+    folder = _savepoint_folder(job_id, wanted, configured)
+    if not require_folder(folder):
+        raise StateError(f"the savepoint cannot be written to '{folder}': it is there already")
+    request = SavepointRequest(folder, afterwards)
+    request.future.add_done_callback(partial(_remove_failed, folder))
+    return request
+
+
+def _remove_failed(folder: str, done: Future[str]) -> None:
+    if done.cancelled() or done.exception() is not None:
+        delete_folder(folder)
+
+
+def _savepoint_folder(job_id: str, wanted: str | None, configured: str | None) -> str:
     parent = wanted or configured
     if not parent:
         raise ConfigurationError(

@@ -194,7 +194,7 @@ class OwnedRecord:
         self._state = replace(self._state, checkpoint=folder, is_stopped=is_last)
         try:
             self._write()
-        except StateError:
+        except BaseException:
             self._state = before
             raise
 
