@@ -9,6 +9,7 @@ import time
 
 _MEMORY = """
 import resource
+from funke.engine.types.key_groups import KeyGroups
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.heap.backend import HashMapBackend
 from funke.engine.types.type_catalog import Types
@@ -17,7 +18,7 @@ def resident():
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[1]) * resource.getpagesize()
 
-backend = HashMapBackend(128, lambda: 0)
+backend = HashMapBackend(KeyGroups(128), lambda: 0)
 state = backend.get_state(ValueStateDescriptor("count", Types.LONG()))
 before = resident()
 for number in range(1_000_000):

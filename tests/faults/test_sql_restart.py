@@ -13,6 +13,8 @@ import pytest
 from funke.common import Row, Types
 from funke.datastream import DataStream
 from funke.datastream.connectors.datagen import RateLimiterStrategy
+from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
+from funke.engine.types.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
 from funke.table import Schema, StreamTableEnvironment
 from tests.faults import test_savepoints, test_sinks_restart
 from tests.faults.test_savepoints import KEYS, counted, wait_for_records
@@ -21,6 +23,7 @@ from tests.faults.test_savepoints import new_environment as new_savepoint_enviro
 from tests.faults.test_savepoints import numbers as some_numbers
 from tests.faults.test_sinks_restart import RECORDS, ToRow, Transactions, kill_one, new_environment, rows
 from tests.harness.exact_files import committed, sink
+from tests.harness.first_key_hash import first_key_hash_start
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(480)]
 
@@ -212,9 +215,11 @@ def counted_numbers(t_env: StreamTableEnvironment, numbers: DataStream, conditio
     return lines.union(t_env.to_data_stream(windows).map(lambda row: f"{row[0]}:{row[1]} in a window", Types.STRING()))
 
 
-def test_a_changed_query_goes_on_from_a_savepoint(spark: Any, tmp_path: Path) -> None:
-    """With a condition more, another parallelism and another backend."""
-    env = new_savepoint_environment(**{"state.backend.type": "rocksdb"})
+@pytest.mark.parametrize("key_hash", [FIRST_KEY_HASH, NEWEST_KEY_HASH])
+def test_a_changed_query_goes_on_from_a_savepoint(spark: Any, tmp_path: Path, key_hash: int) -> None:
+    """With a condition more, another parallelism and another backend; also by an old hash for keys."""
+    start = first_key_hash_start(tmp_path / "old") if key_hash == FIRST_KEY_HASH else None
+    env = new_savepoint_environment(2, start, **{"state.backend.type": "rocksdb"})
     counted_numbers(StreamTableEnvironment.create(env), some_numbers(env), "").sink_to(sink(tmp_path / "out")).uid(
         "out"
     )
@@ -223,6 +228,7 @@ def test_a_changed_query_goes_on_from_a_savepoint(spark: Any, tmp_path: Path) ->
     path = client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
     client.get_job_execution_result().result()
     assert 0 < sum(committed(tmp_path / "out").values()) < NUMBERS
+    assert read_checkpoint(path).key_hash == key_hash
 
     env = new_savepoint_environment(3, path)
     again = counted_numbers(StreamTableEnvironment.create(env), some_numbers(env, None), "WHERE f0 >= 0")

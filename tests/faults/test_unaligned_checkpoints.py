@@ -17,7 +17,9 @@ from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiter
 from funke.datastream.state import ValueStateDescriptor
 from funke.engine.errors import FunkeError
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, read_checkpoint
+from funke.engine.types.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
 from tests.harness.exact_files import committed, sink, wait_until
+from tests.harness.first_key_hash import first_key_hash_start
 
 pytestmark = pytest.mark.spark
 
@@ -74,18 +76,26 @@ def overtaken(folder: Path) -> list[Checkpoint]:
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("key_hash", "options"),
     [
-        {},
-        {"execution.checkpointing.aligned-checkpoint-timeout": "20 ms", "state.backend.type": "rocksdb"},
+        (NEWEST_KEY_HASH, {}),
+        (
+            FIRST_KEY_HASH,
+            {"execution.checkpointing.aligned-checkpoint-timeout": "20 ms", "state.backend.type": "rocksdb"},
+        ),
     ],
-    ids=["at once", "after a while"],
+    ids=["at once", "after a while, by an old hash for keys"],
 )
-def test_slots_die_while_records_are_on_their_way(spark: Any, tmp_path: Path, options: dict[str, str]) -> None:
+def test_slots_die_while_records_are_on_their_way(
+    spark: Any, tmp_path: Path, key_hash: int, options: dict[str, str]
+) -> None:
+    if key_hash == FIRST_KEY_HASH:
+        options = {**options, "execution.state-recovery.path": first_key_hash_start(tmp_path / "old")}
     client = start(tmp_path, 0.002, **options)
     for attempt in range(2):
         known = len(overtaken(tmp_path))
         wait_until(lambda known=known: len(overtaken(tmp_path)) > known)
+        assert {checkpoint.key_hash for checkpoint in overtaken(tmp_path)} == {key_hash}
         pids = [int(path.name.rpartition("-")[2]) for path in tmp_path.glob(f"pid-{attempt}-*")]
         os.kill(pids[attempt % 2], signal.SIGKILL)
         wait_until(lambda attempt=attempt: client.get_metrics()["numRestarts"] > attempt)

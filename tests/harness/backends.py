@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from funke.engine.state.backend_choice import BackendChoice, RocksDBSettings, create_backend
 from funke.engine.state.keyed.backend import KeyedBackend
+from funke.engine.types.key_groups import KeyGroups
 
 BACKENDS = ("hashmap", "rocksdb", "rocksdb-without-cache")
 # Little memory, so that many databases can be open at once.
@@ -39,7 +40,7 @@ def backend_factory(name: str) -> Iterator[Callable[..., KeyedBackend]]:
 
         def make(max_parallelism: int = 128, now_ms: Callable[[], int] = lambda: 0) -> KeyedBackend:
             own = f"{folder}/{len(made)}"
-            made.append(create_backend(choice_of(name), max_parallelism, now_ms, own))
+            made.append(create_backend(choice_of(name), KeyGroups(max_parallelism), now_ms, own))
             return made[-1]
 
         try:

@@ -25,7 +25,7 @@ from funke.datastream import (
 from funke.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from funke.engine.connectors.source import Split
 from funke.engine.operators.operator import MAX_WATERMARK
-from funke.engine.types.stable_hash import key_group
+from funke.engine.types.key_groups import KeyGroups
 from tests.harness.scripted_source import ScriptedSource, cut
 from tests.spark.job_running import collect, in_epochs, new_environment
 
@@ -345,5 +345,5 @@ def test_workers_and_driver_agree_on_key_groups(env: StreamExecutionEnvironment)
     # The driver's hash seed is random, so this holds only if the seed does not matter.
     keys = ["a", "straße", 7, 2.5, ("t", 1), None, True, b"bytes", -1, 1 << 70]
     placed = collect(scripted(env, [keys, keys]).set_parallelism(1).key_by(lambda key: key).process(SubtaskOf()))
-    expected = [(key, key_group(key, 128) * 2 // 128) for key in [*keys, *keys]]
+    expected = [(key, KeyGroups(128).of(key) * 2 // 128) for key in [*keys, *keys]]
     assert sorted(placed, key=repr) == sorted(expected, key=repr)

@@ -20,7 +20,7 @@ from funke.datastream import (
 )
 from funke.datastream.connectors.datagen import DataGeneratorSource
 from funke.engine.errors import GraphError
-from funke.engine.types.stable_hash import key_group
+from funke.engine.types.key_groups import KeyGroups
 from tests.spark.job_running import collect, new_environment
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
@@ -168,7 +168,7 @@ def test_max_parallelism_decides_which_subtask_has_a_key(env: StreamExecutionEnv
     env.set_max_parallelism(10)
     keyed = env.from_collection(list(range(30))).key_by(lambda number: number)
     results = collect(keyed.process(KeyedSubtask()).set_parallelism(3))
-    assert sorted(results) == [(number, key_group(number, 10) * 3 // 10, 10) for number in range(30)]
+    assert sorted(results) == [(number, KeyGroups(10).of(number) * 3 // 10, 10) for number in range(30)]
 
 
 def test_operators_of_different_parallelism(env: StreamExecutionEnvironment) -> None:

@@ -18,7 +18,9 @@ from funke.datastream.functions import BroadcastProcessFunction
 from funke.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from funke.datastream.window import TumblingEventTimeWindows
 from funke.engine.errors import FunkeError, JobExecutionError, StateError
+from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
 from funke.engine.state.checkpointed import CheckpointedFunction
+from funke.engine.types.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
 from funke.state_api import (
     BroadcastStateBootstrapFunction,
     KeyedStateBootstrapFunction,
@@ -30,6 +32,7 @@ from funke.state_api import (
     StateBootstrapFunction,
     WindowReaderFunction,
 )
+from tests.harness.first_key_hash import first_key_hash_start
 from tests.spark.job_running import collect, wait_until
 
 pytestmark = pytest.mark.spark
@@ -173,8 +176,12 @@ def test_a_job_goes_on_with_changed_state_where_its_source_stood(savepoint: str,
         assert seen == [before[key] + 1000 + number for number in range(1, len(seen) + 1)]
 
 
-def test_a_kept_checkpoint_of_rocksdb_is_read_and_becomes_a_savepoint(spark: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("key_hash", [FIRST_KEY_HASH, NEWEST_KEY_HASH])
+def test_a_kept_checkpoint_of_rocksdb_is_read_and_becomes_a_savepoint(
+    spark: Any, tmp_path: Path, key_hash: int
+) -> None:
     env = environment(
+        first_key_hash_start(tmp_path / "old") if key_hash == FIRST_KEY_HASH else None,
         state__backend__type="rocksdb",
         execution__checkpointing__incremental="true",
         execution__checkpointing__interval="300 ms",
@@ -189,6 +196,7 @@ def test_a_kept_checkpoint_of_rocksdb_is_read_and_becomes_a_savepoint(spark: Any
     kept = max((tmp_path / "checkpoints").rglob("_metadata"), key=lambda path: int(path.parent.name.split("-")[1]))
     reader = SavepointReader.read(environment(), str(kept.parent))
     assert any(handle.native for handle in reader._savepoint.snapshots)
+    assert reader._savepoint.checkpoint.key_hash == key_hash
     found = {row.key: row.value for row in reader.read_state("count", COUNT, Types.LONG()).collect()}
     assert found == {key: len(range(key, sum(found.values()), KEYS)) for key in found}
     assert {(key, count) for key, count, _ in collect(reader.read_keyed_state("count", ReadCount()))} == set(
@@ -244,6 +252,16 @@ def test_a_job_starts_from_state_that_was_made_of_data(
     if make_data is from_stream:
         writer.with_configuration("state.backend.type", "rocksdb")
     writer.write(str(tmp_path / "made"))
+    assert read_checkpoint(str(tmp_path / "made")).key_hash == NEWEST_KEY_HASH
+    assert continued(str(tmp_path / "made"), parallelism=3) == [(key, 10 * key + 1) for key in range(KEYS)]
+
+
+def test_state_that_is_made_goes_with_old_state(spark: Any, tmp_path: Path) -> None:
+    """Keys are dealt out as in the savepoint that it is added to."""
+    made = OperatorTransformation.bootstrap_with(from_collection(spark)).key_by(first).transform(FirstCounts())
+    writer = SavepointWriter.from_existing_savepoint(first_key_hash_start(tmp_path / "old"))
+    writer.with_operator("count", made).write(str(tmp_path / "made"))
+    assert read_checkpoint(str(tmp_path / "made")).key_hash == FIRST_KEY_HASH
     assert continued(str(tmp_path / "made"), parallelism=3) == [(key, 10 * key + 1) for key in range(KEYS)]
 
 

@@ -72,19 +72,25 @@ class NewOperator:
 
 
 def run_bootstrap_jobs(
-    operators: Sequence[NewOperator], folder: str, configuration: dict[str, Any]
+    operators: Sequence[NewOperator], folder: str, configuration: dict[str, Any], key_hash: int
 ) -> tuple[SnapshotHandle, ...]:
-    """Makes the state of all operators in a folder; returns the handles of the snapshots."""
+    """Makes the state of all operators in a folder; returns the handles of the snapshots.
+
+    State that goes with old state must be dealt out by the same hash.
+    """
     by_env: dict[int, list[NewOperator]] = {}
     for operator in operators:
         by_env.setdefault(id(operator.env), []).append(operator)
-    return tuple(chain.from_iterable(_run(group, folder, configuration) for group in by_env.values()))
+    return tuple(chain.from_iterable(_run(group, folder, configuration, key_hash) for group in by_env.values()))
 
 
-def _run(operators: list[NewOperator], folder: str, configuration: dict[str, Any]) -> list[SnapshotHandle]:
+def _run(
+    operators: list[NewOperator], folder: str, configuration: dict[str, Any], key_hash: int
+) -> list[SnapshotHandle]:
     env, channel = operators[0].env, uuid.uuid4().hex
     settings = _job_settings(env._settings, configuration)
     graph = _graph(env, operators, folder, channel, settings)
+    graph.key_hash = key_hash
     env._pending.difference_update(graph.nodes)
     job = submit(graph, job_settings_of(graph, with_packed_factory(settings), env._cached_files))
     handles = list(chain.from_iterable(job.collected(channel)))

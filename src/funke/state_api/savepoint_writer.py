@@ -20,6 +20,7 @@ from funke.engine.state_processor.savepoint_writing import (
     write_metadata,
 )
 from funke.engine.state_processor.state_frame import run_on_pieces
+from funke.engine.types.key_groups import NEWEST_KEY_HASH
 from funke.state_api.bootstrap_job import NewOperator, run_bootstrap_jobs
 from funke.state_api.operator_identifier import OperatorIdentifier
 from funke.state_api.operator_transformation import StateBootstrapTransformation
@@ -138,7 +139,8 @@ class SavepointWriter:
 
     def _write(self, folder: str) -> None:
         added = list(self._added.values())
-        made = run_bootstrap_jobs(added, folder, self._configuration)
+        key_hash = NEWEST_KEY_HASH if self._base is None else self._base.checkpoint.key_hash
+        made = run_bootstrap_jobs(added, folder, self._configuration, key_hash)
         kept: tuple[SnapshotHandle, ...] = ()
         if self._base is not None:
             spark = spark_session(job_defaults().to_text_dict())

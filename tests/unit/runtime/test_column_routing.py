@@ -27,6 +27,7 @@ from funke.engine.runtime.router import Router, create_router
 from funke.engine.types import Row, Types
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.edge_forms import EdgeForms
+from funke.engine.types.key_groups import KeyGroups
 
 ROW = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
 FORMS = EdgeForms(ROW)
@@ -53,7 +54,7 @@ def router_to(partitioner: Partitioner, receivers: int = 3) -> tuple[Router, Blo
         blocks.append((receiver, decode(payload)))
         return len(payload)
 
-    return create_router(partitioner, 1, 2, receivers, 128, send, FORMS), blocks
+    return create_router(partitioner, 1, 2, receivers, KeyGroups(128), send, FORMS), blocks
 
 
 def elements(blocks: Blocks) -> dict[int, list[Any]]:
@@ -134,7 +135,7 @@ def test_kinds_travel_with_their_rows() -> None:
 
 def test_only_the_receiver_decides_whether_columns_are_wanted() -> None:
     assert not router_to(Forward())[0].wants_columns
-    router = create_router(Forward(), 0, 1, 1, 128, lambda _, parts: 0, EdgeForms(ROW, wants_columns=True))
+    router = create_router(Forward(), 0, 1, 1, KeyGroups(128), lambda _, parts: 0, EdgeForms(ROW, wants_columns=True))
     assert router.wants_columns and router.takes_rows and router.takes_columns
 
 
@@ -151,6 +152,6 @@ def test_blocks_of_columns_have_no_more_bytes_than_their_receiver_wants() -> Non
 def test_the_key_that_most_rows_have_is_known_to_whoever_sends_them() -> None:
     names = ["EU"] * 300 + [str(number) for number in range(100)]
     rows = [Row(id=number, name=name) for number, name in enumerate(names)]
-    router = create_router(Hash(ColumnKey(("name",))), 0, 1, 2, 128, lambda receiver, parts: 100, FORMS)
+    router = create_router(Hash(ColumnKey(("name",))), 0, 1, 2, KeyGroups(128), lambda receiver, parts: 100, FORMS)
     router.process_columns(FORMS.columns_of(rows, None))
     assert router.hottest_key() == {"hottestKey": "'EU'", "hottestKeyShare": 0.75}

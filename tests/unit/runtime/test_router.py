@@ -20,7 +20,7 @@ from funke.engine.graph.partitioners import (
     Shuffle,
 )
 from funke.engine.runtime.router import create_router, rescale_receivers, senders_to
-from funke.engine.types.stable_hash import key_group
+from funke.engine.types.key_groups import KeyGroups
 
 
 def routed(
@@ -40,7 +40,7 @@ def routed(
             found[receiver] += part[1] if part[0] == "r" else [f"watermark {part[1]}"]
         return 100
 
-    router = create_router(partitioner, subtask, parallelism, receivers, 128, send)
+    router = create_router(partitioner, subtask, parallelism, receivers, KeyGroups(128), send)
     for batch in batches:
         router.process_batch(batch, None)
     if watermark is not None:
@@ -109,7 +109,7 @@ def test_a_key_goes_to_one_subtask_whoever_sends_it(subtask: int) -> None:
         Hash(lambda pair: pair[0]), [[(key, number) for key in keys] for number in range(3)], subtask=subtask
     )
     for key in keys:
-        owner = key_group(key, 128) * 3 // 128
+        owner = KeyGroups(128).subtask_of(KeyGroups(128).of(key), 3)
         assert [number for other, number in found[owner] if other == key] == [0, 1, 2]
     assert sum(len(values) for values in found.values()) == 3 * len(keys)
 
@@ -147,7 +147,7 @@ def bounded_blocks(batches: list[list[Any]], most_bytes: int) -> list[list[Any]]
         blocks.append(parts)
         return sum(sum(map(len, part[1])) for part in parts if part[0] == "r")
 
-    router = create_router(Global(), 0, 1, 1, 128, send)
+    router = create_router(Global(), 0, 1, 1, KeyGroups(128), send)
     router.bound(0, most_bytes)
     router.bound(7, 1)  # of a receiver that it does not have
     for batch in batches:
@@ -178,12 +178,12 @@ def test_the_key_that_most_records_have_is_known_to_whoever_sends_them() -> None
         calls.append(value)
         return value
 
-    router = create_router(Hash(key), 0, 1, 2, 128, lambda receiver, parts: 100)
+    router = create_router(Hash(key), 0, 1, 2, KeyGroups(128), lambda receiver, parts: 100)
     # Lists, which a dict cannot hold, too.
     values = [["EU"]] * 300 + [[number] for number in range(100)]
     router.process_batch(values, None)
     assert router.hottest_key() == {"hottestKey": "['EU']", "hottestKeyShare": 0.75}
     assert len(calls) == len(values), "the selector is not called once more"
-    others = create_router(Rebalance(), 0, 1, 2, 128, lambda receiver, parts: 100)
+    others = create_router(Rebalance(), 0, 1, 2, KeyGroups(128), lambda receiver, parts: 100)
     others.process_batch(values, None)
     assert others.hottest_key() == {}

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from funke.engine.state.storage_keys import KeyStandIn, group_of, original_key, storage_key, storage_keys
-from funke.engine.types import Row, key_group
+from funke.engine.types import Row
+from funke.engine.types.key_groups import KeyGroups
 
 NAN = float("nan")
 
@@ -59,7 +60,7 @@ def test_other_keys_get_a_stand_in(key: object) -> None:
     assert stored == storage_keys([key])[0]
     assert hash(stored) == hash(storage_key(pickle.loads(pickle.dumps(key))))
     assert pickle.loads(pickle.dumps(stored)) == stored
-    assert group_of(stored, 128) == key_group(key, 128)
+    assert group_of(stored, KeyGroups(128)) == KeyGroups(128).of(key)
 
 
 def test_keys_of_different_types_are_different_keys() -> None:

@@ -15,14 +15,15 @@ from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.state_processor.bootstrap_operator import Bootstrap
 from funke.engine.state_processor.state_parts import StatePiece
 from funke.engine.state_processor.state_source import PieceReading, StateNames
+from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.operator_place import OperatorPlace
-from funke.engine.types.stable_hash import key_group
 from funke.state_api import OperatorIdentifier
 from tests.harness.operator_harness import Recorder
 
 UID = "operator"
 OPERATOR_ID = OperatorIdentifier.for_uid(UID).operator_id
 MAX_PARALLELISM = 16
+KEY_GROUPS = KeyGroups(MAX_PARALLELISM)
 
 
 def write_state(
@@ -69,7 +70,7 @@ def _share(
     def owner(number: int) -> int:
         if key is None:
             return number % parallelism
-        return key_group(key(values[number]), MAX_PARALLELISM) * parallelism // MAX_PARALLELISM
+        return KEY_GROUPS.subtask_of(KEY_GROUPS.of(key(values[number])), parallelism)
 
     mine = [number for number in range(len(values)) if owner(number) == subtask]
     return [values[n] for n in mine], None if timestamps is None else [timestamps[n] for n in mine]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from funke.engine.graph.operations import Operation
 from funke.engine.graph.partitioners import Partitioner
+from funke.engine.types.key_groups import NEWEST_KEY_HASH
 from funke.engine.types.operator_place import OperatorPlace
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class JobGraph:
     vertices: tuple[JobVertex, ...]
     edges: tuple[JobEdge, ...]
     is_batch: bool = False
+    # See `KeyGroups`.
+    key_hash: int = NEWEST_KEY_HASH
 
     def vertex(self, vertex_id: int) -> JobVertex:
         """The vertex with this id."""

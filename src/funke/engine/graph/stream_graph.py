@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from funke.engine.graph.operations import Operation, ReadSource, WriteSink
 from funke.engine.graph.partitioners import Partitioner
+from funke.engine.types.key_groups import NEWEST_KEY_HASH
 
 if TYPE_CHECKING:
     from funke.engine.types.output_tag import OutputTag
@@ -88,6 +89,8 @@ class StreamGraph:
     is_chaining_across_max_parallelism_enabled: bool = True
     is_python_chaining_enabled: bool = True
     is_batch: bool = False
+    # See `KeyGroups`; another for a job that makes state to go with old state.
+    key_hash: int = NEWEST_KEY_HASH
     nodes: dict[int, StreamNode] = field(default_factory=dict)
 
     def add(self, node: StreamNode) -> StreamNode:

@@ -49,7 +49,7 @@ class KeyedOperator(FunctionOperator):
         # In batch mode there is the state of one key at a time.
         choice = BackendChoice() if task.is_batch else task.backend
         folder = choice.folder_for(task.job_id, self.context.operator_id, task.subtask, task.attempt)
-        self.backend = create_backend(choice, task.max_parallelism, task.clock.now_ms, folder)
+        self.backend = create_backend(choice, task.key_groups, task.clock.now_ms, folder)
         return self.backend
 
     def open(self) -> None:
@@ -130,9 +130,9 @@ class KeyedOperator(FunctionOperator):
         yield from self.snapshot_state()
 
     def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
-        max_parallelism = self.context.task.max_parallelism
-        event = self.timer_service.event_timers.snapshot(max_parallelism, self.key_of_timer)
-        processing = self.timer_service.processing_timers.snapshot(max_parallelism, self.key_of_timer)
+        key_groups = self.context.task.key_groups
+        event = self.timer_service.event_timers.snapshot(key_groups, self.key_of_timer)
+        processing = self.timer_service.processing_timers.snapshot(key_groups, self.key_of_timer)
         for group in sorted({*event, *processing}):
             yield group, GroupPart({}, event.get(group, []), processing.get(group, []))
 

@@ -11,6 +11,7 @@ from funke.engine.operators.record_copy import copies_of
 from funke.engine.operators.turn import turn
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.types.columns.edge_forms import EdgeForms
+from funke.engine.types.key_groups import NEWEST_KEY_HASH, KeyGroups
 from funke.engine.types.operator_place import OperatorPlace
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ class TaskInfo:
     subtask: int = 0
     parallelism: int = 1
     max_parallelism: int = 128
+    # See `KeyGroups`.
+    key_hash: int = NEWEST_KEY_HASH
     attempt: int = 0
     # The checkpoint that the job starts from.
     restored_checkpoint_id: int | None = None
@@ -98,6 +101,11 @@ class TaskInfo:
     wake: Callable[[], None] = lambda: None
     # Where sinks may keep what waits for its commit; None when the job takes no checkpoints.
     staging_folder: str | None = None
+
+    @property
+    def key_groups(self) -> KeyGroups:
+        """How keys are dealt out to the subtasks."""
+        return KeyGroups(self.max_parallelism, self.key_hash)
 
 
 @dataclass

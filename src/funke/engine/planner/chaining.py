@@ -49,7 +49,7 @@ def to_job_graph(graph: StreamGraph) -> JobGraph:
         )
         for number, edge in enumerate(edge for edge in edges if id(edge) not in chained)
     )
-    return JobGraph(graph.job_name, vertices, exchanges, graph.is_batch)
+    return JobGraph(graph.job_name, vertices, exchanges, graph.is_batch, graph.key_hash)
 
 
 def is_chainable(edge: StreamEdge, graph: StreamGraph, groups: dict[int, str]) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.graph.job_graph import ChainedOperator, JobGraph, JobVertex
 from funke.engine.graph.operations import ReadSource
 from funke.engine.graph.partitioners import Partitioner
+from funke.engine.types.key_groups import NEWEST_KEY_HASH
 
 if TYPE_CHECKING:
     from funke.engine.types.output_tag import OutputTag
@@ -59,6 +60,8 @@ class Plan:
     # The highest level: an epoch ends with it.
     levels: int
     is_batch: bool = False
+    # See `KeyGroups`.
+    key_hash: int = NEWEST_KEY_HASH
     by_id: dict[int, Segment] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -70,7 +73,7 @@ class Plan:
             replace(segment, operators=tuple(replace(op, operation=convert(op)) for op in segment.operators))
             for segment in self.segments
         )
-        return Plan(segments, self.exchanges, self.slots, self.levels, self.is_batch)
+        return replace(self, segments=segments)
 
     def type_of(self, exchange: Exchange) -> TypeInformation | None:
         """The type of the records that travel over an exchange, if it was declared."""
@@ -131,7 +134,7 @@ def to_plan(graph: JobGraph) -> Plan:
     )
     # Rows that Spark reads come to level 0 beside the orders: only at a further level is a slot sure to have it all.
     last_level = max(*levels.values(), SOURCE_LEVEL + any(map(_is_read_by_spark, graph.vertices)))
-    return Plan(segments, exchanges, slots, last_level, graph.is_batch)
+    return Plan(segments, exchanges, slots, last_level, graph.is_batch, graph.key_hash)
 
 
 def _is_read_by_spark(vertex: JobVertex) -> bool:

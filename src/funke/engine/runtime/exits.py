@@ -11,6 +11,7 @@ from funke.engine.operators.operator import OperatorFailure
 from funke.engine.planner.segments import Exchange, Plan, Segment
 from funke.engine.runtime.router import Router, create_router
 from funke.engine.types.columns.edge_forms import EdgeForms
+from funke.engine.types.key_groups import KeyGroups
 
 __all__ = ["Carrier", "make_exits"]
 
@@ -55,7 +56,7 @@ def _make_router(plan: Plan, segment: Segment, exchange: Exchange, subtask: int,
         subtask,
         segment.parallelism,
         target.parallelism,
-        target.max_parallelism,
+        KeyGroups(target.max_parallelism, plan.key_hash),
         send,
         EdgeForms(plan.type_of(exchange), wants_columns=target.operators[0].takes_columns),
     )

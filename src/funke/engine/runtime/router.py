@@ -26,7 +26,7 @@ from funke.engine.operators.key_watch import KeyWatch
 from funke.engine.state.storage_keys import storage_keys
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.edge_forms import EdgeForms
-from funke.engine.types.stable_hash import key_group
+from funke.engine.types.key_groups import KeyGroups
 
 # send(receiving subtask, parts of a block) -> the block's size in bytes
 Send = Callable[[int, list[Any]], int]
@@ -342,12 +342,12 @@ class _ByKey(_Indexed):
         send: Send,
         forms: EdgeForms,
         key_selector: Callable[[Any], Any],
-        max_parallelism: int,
+        key_groups: KeyGroups,
     ) -> None:
         super().__init__(receivers, send, forms)
         self._key_selector = key_selector
         self._select_keys = key_list(key_selector)
-        self._max_parallelism = max_parallelism
+        self._key_groups = key_groups
         self._known: dict[Any, int] = {}
         self._hot_keys = HotKeys()
         self._column_keys: KeyWatch | None = None
@@ -368,14 +368,14 @@ class _ByKey(_Indexed):
     def column_indices(self, batch: ColumnBatch) -> Any:
         if not isinstance(self._key_selector, ColumnKey):
             return None
-        from funke.engine.types.columns.column_hash import key_groups_of_columns
+        from funke.engine.types.columns.column_hash import groups_of_batch
 
         if self._column_keys is None:
             self._column_keys = KeyWatch([batch.data.schema.get_field_index(name) for name in self._key_selector.names])
         self._column_keys.look(batch.data)
-        groups = key_groups_of_columns(batch, self._key_selector.names, self._forms.edge_type, self._max_parallelism)
+        groups = groups_of_batch(batch, self._key_selector.names, self._forms.edge_type, self._key_groups)
         # Numbers of two bytes are sorted by radix: 9 instead of 35 ns for each.
-        return (groups * len(self._channels) // self._max_parallelism).astype("uint16")
+        return (groups * len(self._channels) // self._key_groups.max_parallelism).astype("uint16")
 
     def _index(self, key: Any) -> int:
         try:
@@ -389,7 +389,7 @@ class _ByKey(_Indexed):
             return self._compute(key)
 
     def _compute(self, key: Any) -> int:
-        return key_group(key, self._max_parallelism) * len(self._channels) // self._max_parallelism
+        return self._key_groups.subtask_of(self._key_groups.of(key), len(self._channels))
 
 
 class _ByUser(_Indexed):
@@ -419,7 +419,7 @@ def create_router(
     subtask: int,
     parallelism: int,
     receivers: int,
-    max_parallelism: int,
+    key_groups: KeyGroups,
     send: Send,
     forms: EdgeForms | None = None,
 ) -> Router:
@@ -427,7 +427,7 @@ def create_router(
     everyone = list(range(receivers))
     forms = forms or EdgeForms(None)
     if isinstance(partitioner, Hash):
-        return _ByKey(everyone, send, forms, partitioner.key_selector, max_parallelism)
+        return _ByKey(everyone, send, forms, partitioner.key_selector, key_groups)
     if isinstance(partitioner, Custom):
         return _ByUser(everyone, send, forms, partitioner)
     if isinstance(partitioner, Forward):

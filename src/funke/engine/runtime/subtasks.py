@@ -174,6 +174,7 @@ class Subtasks:
             subtask=index,
             parallelism=segment.parallelism,
             max_parallelism=segment.max_parallelism,
+            key_hash=self._plan.key_hash,
             attempt=package.attempt,
             restored_checkpoint_id=package.restored_checkpoint_id,
             is_batch=package.is_batch,

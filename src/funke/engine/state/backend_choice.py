@@ -14,6 +14,7 @@ from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.state.rocksdb.settings import RocksDBSettings
 from funke.engine.state.state_latency import LatencyTracking
 from funke.engine.trust.private_files import open_private_folder, run_folder
+from funke.engine.types.key_groups import KeyGroups
 
 __all__ = ["BackendChoice", "RocksDBSettings", "create_backend"]
 
@@ -48,11 +49,11 @@ class BackendChoice:
 
 
 def create_backend(
-    choice: BackendChoice, max_parallelism: int, now_ms: Callable[[], int], folder: str | None
+    choice: BackendChoice, key_groups: KeyGroups, now_ms: Callable[[], int], folder: str | None
 ) -> KeyedBackend:
     """Makes an empty backend; RocksDB's working files go into `folder`, which must not be there yet."""
     if choice.name == "hashmap":
-        return HashMapBackend(max_parallelism, now_ms)
+        return HashMapBackend(key_groups, now_ms)
     if choice.name != "rocksdb" or folder is None:
         raise ConfigurationError(f"'{choice.name}' is no state backend; choose hashmap or rocksdb")
     # Not at the top: a slot starts faster without what its job does not use.
@@ -60,7 +61,7 @@ def create_backend(
 
     _remove_older(folder)
     open_private_folder(folder)
-    return RocksDBBackend(max_parallelism, now_ms, folder, choice.rocksdb)
+    return RocksDBBackend(key_groups, now_ms, folder, choice.rocksdb)
 
 
 def _remove_older(folder: str) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
+from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.row import Row
-from funke.engine.types.stable_hash import key_group, key_groups
 
 __all__ = ["KeyStandIn", "group_of", "groups_of", "original_key", "storage_key", "storage_keys"]
 
@@ -108,13 +108,13 @@ def original_key(key: Any) -> Any:
     return key.original if type(key) is KeyStandIn else key
 
 
-def groups_of(keys: list[Any], max_parallelism: int) -> list[int]:
+def groups_of(keys: list[Any], key_groups: KeyGroups) -> list[int]:
     """The key groups of many stored keys."""
     if KeyStandIn in set(map(type, keys)):
         keys = list(map(original_key, keys))
-    return key_groups(keys, max_parallelism)
+    return key_groups.of_each(keys)
 
 
-def group_of(key: Any, max_parallelism: int) -> int:
+def group_of(key: Any, key_groups: KeyGroups) -> int:
     """The key group of a stored key."""
-    return key_group(key.original if type(key) is KeyStandIn else key, max_parallelism)
+    return key_groups.of(key.original if type(key) is KeyStandIn else key)

@@ -13,29 +13,30 @@ from funke.engine.runtime.snapshot_files import NativeFile, fetch_native
 from funke.engine.state.backend_choice import BackendChoice, create_backend
 from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.types.key_groups import KeyGroups
 
 __all__ = ["native_backend", "native_parts"]
 
 
 @contextlib.contextmanager
-def native_backend(files: Sequence[NativeFile], max_parallelism: int) -> Iterator[KeyedBackend]:
+def native_backend(files: Sequence[NativeFile], key_groups: KeyGroups) -> Iterator[KeyedBackend]:
     """A backend that works on a copy of the files, for as long as the block runs."""
     with tempfile.TemporaryDirectory(prefix="funke-native-") as folder:
         backend = create_backend(
-            BackendChoice("rocksdb"), max_parallelism, lambda: int(time.time() * 1000), os.path.join(folder, "work")
+            BackendChoice("rocksdb"), key_groups, lambda: int(time.time() * 1000), os.path.join(folder, "work")
         )
         try:
-            _load(backend, files, os.path.join(folder, "files"), max_parallelism)
+            _load(backend, files, os.path.join(folder, "files"), key_groups)
             yield backend
         finally:
             backend.close()
 
 
-def _load(backend: KeyedBackend, files: Sequence[NativeFile], folder: str, max_parallelism: int) -> None:
+def _load(backend: KeyedBackend, files: Sequence[NativeFile], folder: str, key_groups: KeyGroups) -> None:
     for file in files:
         fetch_native(file, os.path.join(folder, file.name))
     try:
-        backend.restore_native([folder], range(max_parallelism))
+        backend.restore_native([folder], range(key_groups.max_parallelism))
         # From now on `snapshot_parts` finds everything.
         backend.prepare_snapshot(1)
     except StateError:
@@ -44,7 +45,7 @@ def _load(backend: KeyedBackend, files: Sequence[NativeFile], folder: str, max_p
         raise StateError(f"the RocksDB files of '{files[0].path}' and beside it cannot be read: {error}") from error
 
 
-def native_parts(files: Sequence[NativeFile], max_parallelism: int) -> Iterator[tuple[int, GroupPart]]:
+def native_parts(files: Sequence[NativeFile], key_groups: KeyGroups) -> Iterator[tuple[int, GroupPart]]:
     """All state in the files, one key group after the other, in chunks."""
-    with native_backend(files, max_parallelism) as backend:
+    with native_backend(files, key_groups) as backend:
         yield from backend.snapshot_parts()

@@ -55,7 +55,7 @@ class PieceStates:
     def runtime_context(self) -> StreamingRuntimeContext:
         """The runtime context of the function that reads."""
         piece = self._piece
-        task = TaskInfo(task_name="read state", subtask=piece.subtask, max_parallelism=piece.max_parallelism)
+        task = TaskInfo(task_name="read state", subtask=piece.subtask, max_parallelism=piece.key_groups.max_parallelism)
         context = OperatorContext(task, "read state", piece.operator_id, Output())
         # It asks for state, and for nothing else.
         return StreamingRuntimeContext(context, cast(KeyedBackend, self))
@@ -100,12 +100,12 @@ class PieceStates:
 def open_piece(piece: StatePiece, names: StateNames) -> Iterator[PieceStates]:
     """The states of a piece: in memory, or in RocksDB if that is how they are kept."""
     if piece.native:
-        with native_backend(piece.native, piece.max_parallelism) as backend:
+        with native_backend(piece.native, piece.key_groups) as backend:
             states = PieceStates(piece, backend, names)
             with open_snapshot(piece.path, piece.inline) as reader:
                 states.load_timers(reader.keyed(piece.operator_id))
             yield states
     else:
-        states = PieceStates(piece, HashMapBackend(piece.max_parallelism, lambda: int(time.time() * 1000)), names)
+        states = PieceStates(piece, HashMapBackend(piece.key_groups, lambda: int(time.time() * 1000)), names)
         states.load(read_chunks(piece))
         yield states

@@ -13,6 +13,7 @@ from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, copy_snapsh
 from funke.engine.runtime.snapshot_files import SnapshotHandle, file_size, join_path
 from funke.engine.state.snapshot.file_format import SnapshotWriter
 from funke.engine.state_processor.state_parts import piece_of, pieces_of_file, read_chunks, read_own
+from funke.engine.types.key_groups import KeyGroups
 
 __all__ = ["Changes", "CopyOrder", "copy_orders", "copy_snapshot_file", "refuse_existing", "write_metadata"]
 
@@ -40,7 +41,7 @@ class CopyOrder:
     folder: str
     name: str
     new_ids: Mapping[str, str]
-    max_parallelism: int
+    key_groups: KeyGroups
 
 
 def refuse_existing(folder: str) -> None:
@@ -60,9 +61,9 @@ def copy_orders(folder: str, base: Savepoint, changes: Changes) -> list[CopyOrde
     for number, handle in enumerate(base.snapshots):
         new_ids = {old: new for old in handle.operator_ids if (new := changes.id_of(old)) is not None}
         if new_ids:
-            # All operators of one chain have the same number of key groups.
-            max_parallelism = base.operator(handle.operator_ids[0]).max_parallelism
-            orders.append(CopyOrder(handle, folder, f"kept-{number}", new_ids, max_parallelism))
+            # All operators of one chain have the same key groups.
+            key_groups = base.key_groups(handle.operator_ids[0])
+            orders.append(CopyOrder(handle, folder, f"kept-{number}", new_ids, key_groups))
     return orders
 
 
@@ -81,10 +82,10 @@ def copy_snapshot_file(order: CopyOrder) -> SnapshotHandle:
 
 def _transfer(order: CopyOrder, writer: SnapshotWriter) -> None:
     for old, new in order.new_ids.items():
-        own = read_own(piece_of(order.handle, old, order.max_parallelism))
+        own = read_own(piece_of(order.handle, old, order.key_groups))
         if own is not None:
             writer.write_own(new, own)
-        for piece in pieces_of_file(order.handle, old, order.max_parallelism):
+        for piece in pieces_of_file(order.handle, old, order.key_groups):
             for key_group, part in read_chunks(piece):
                 writer.write_keyed(new, key_group, part)
 

@@ -10,6 +10,7 @@ from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_snapsh
 from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state_processor.native_state import native_parts
+from funke.engine.types.key_groups import KeyGroups
 
 __all__ = [
     "PIECE_BYTES",
@@ -33,7 +34,7 @@ class StatePiece:
     path: str
     operator_id: str
     subtask: int
-    max_parallelism: int
+    key_groups: KeyGroups
     groups: tuple[int, ...] = ()
     # Files of RocksDB that hold the state of the key groups; then only timers stand in the snapshot file.
     native: tuple[NativeFile, ...] = ()
@@ -50,27 +51,27 @@ class StatePiece:
         return bool(self.groups or self.native)
 
 
-def piece_of(handle: SnapshotHandle, operator_id: str, max_parallelism: int, **further: Any) -> StatePiece:
+def piece_of(handle: SnapshotHandle, operator_id: str, key_groups: KeyGroups, **further: Any) -> StatePiece:
     """A piece of a snapshot."""
-    place = handle.path, operator_id, handle.subtask, max_parallelism
+    place = handle.path, operator_id, handle.subtask, key_groups
     return StatePiece(*place, inline=handle.inline, **further)
 
 
 def keyed_pieces(savepoint: Savepoint, operator_id: str) -> list[StatePiece]:
     """The pieces of an operator's keyed state; none holds much more than a task can take."""
-    max_parallelism = savepoint.operator(operator_id).max_parallelism
+    key_groups = savepoint.key_groups(operator_id)
     return [
         piece
         for handle in savepoint.snapshots_of(operator_id)
-        for piece in pieces_of_file(handle, operator_id, max_parallelism)
+        for piece in pieces_of_file(handle, operator_id, key_groups)
     ]
 
 
 def own_pieces(savepoint: Savepoint, operator_id: str) -> list[StatePiece]:
     """One piece for every subtask of an operator."""
-    max_parallelism = savepoint.operator(operator_id).max_parallelism
+    key_groups = savepoint.key_groups(operator_id)
     return [
-        piece_of(handle, operator_id, max_parallelism, is_first=number == 0)
+        piece_of(handle, operator_id, key_groups, is_first=number == 0)
         for number, handle in enumerate(savepoint.snapshots_of(operator_id))
     ]
 
@@ -80,7 +81,7 @@ def read_chunks(piece: StatePiece) -> Iterator[tuple[int, GroupPart]]:
     with open_snapshot(piece.path, piece.inline) as reader:
         yield from reader.keyed(piece.operator_id, None if piece.native else frozenset(piece.groups))
     if piece.native:
-        yield from native_parts(piece.native, piece.max_parallelism)
+        yield from native_parts(piece.native, piece.key_groups)
 
 
 def read_own(piece: StatePiece) -> Any:
@@ -89,13 +90,13 @@ def read_own(piece: StatePiece) -> Any:
         return reader.own(piece.operator_id)
 
 
-def pieces_of_file(handle: SnapshotHandle, operator_id: str, max_parallelism: int) -> Iterator[StatePiece]:
+def pieces_of_file(handle: SnapshotHandle, operator_id: str, key_groups: KeyGroups) -> Iterator[StatePiece]:
     """The pieces of an operator's keyed state in one snapshot."""
     native = dict(handle.native).get(operator_id, ())
     if native:
         # RocksDB reads from the disk, so one piece may be as large as it likes.
         size = sum(file.size for file in native)
-        yield piece_of(handle, operator_id, max_parallelism, native=native, size=size)
+        yield piece_of(handle, operator_id, key_groups, native=native, size=size)
         return
     with open_snapshot(handle.path, handle.inline) as reader:
         groups = reader.key_groups(operator_id)
@@ -107,4 +108,4 @@ def pieces_of_file(handle: SnapshotHandle, operator_id: str, max_parallelism: in
     for start in range(0, len(groups), per_piece):
         chosen = groups[start : start + per_piece]
         size = group_bytes * len(chosen)
-        yield piece_of(handle, operator_id, max_parallelism, groups=chosen, size=size)
+        yield piece_of(handle, operator_id, key_groups, groups=chosen, size=size)

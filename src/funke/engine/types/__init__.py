@@ -11,8 +11,9 @@ from funke.engine.types.collection_types import (
     PrimitiveArrayTypeInfo,
 )
 from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
+from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.row import Row, RowKind
-from funke.engine.types.stable_hash import key_group, key_groups, stable_hash
+from funke.engine.types.stable_hash import stable_hash
 from funke.engine.types.time import Duration, Instant, Time
 from funke.engine.types.time_types import (
     DateTypeInfo,
@@ -42,6 +43,7 @@ __all__ = [
     "ExternalTypeInfo",
     "Instant",
     "InstantTypeInfo",
+    "KeyGroups",
     "ListTypeInfo",
     "LocalTimeTypeInfo",
     "MapTypeInfo",
@@ -62,7 +64,5 @@ __all__ = [
     "WatermarkGenerator",
     "WatermarkOutput",
     "WatermarkSpec",
-    "key_group",
-    "key_groups",
     "stable_hash",
 ]

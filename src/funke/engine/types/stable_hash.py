@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import math
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -16,7 +16,7 @@ from zlib import crc32
 from funke.engine.types.row import Row
 from funke.engine.types.time import Duration, Instant, Time
 
-__all__ = ["key_group", "key_groups", "stable_hash"]
+__all__ = ["stable_hash", "stable_hashes"]
 
 _MASK = 0x7FFFFFFF
 _NONE_HASH = 0x5EED
@@ -132,13 +132,8 @@ def _of_other(key: Any) -> int:
 _SUBCLASSED = (str, int, float, tuple, bytes, frozenset, list, dict, Row, datetime.datetime, datetime.date, Decimal)
 
 
-def key_group(key: Any, max_parallelism: int) -> int:
-    """Return the key group of ``key``: which of ``max_parallelism`` shares of the state holds it."""
-    return stable_hash(key) % max_parallelism
-
-
-def key_groups(keys: list[Any], max_parallelism: int) -> list[int]:
-    """Return the key group of every key; the dispatch by class happens once for keys of one class."""
+def stable_hashes(keys: list[Any]) -> Iterator[int]:
+    """Return the hash of every key; the dispatch by class happens once for keys of one class."""
     classes = set(map(type, keys))
     hash_of = _BY_CLASS.get(classes.pop(), stable_hash) if len(classes) == 1 else stable_hash
-    return [hashed % max_parallelism for hashed in map(hash_of, keys)]
+    return map(hash_of, keys)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from funke.engine.errors import StateError
+from funke.engine.jobs.checkpoints import checkpoints
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints.checkpoints import (
     Checkpoint,
@@ -17,6 +18,7 @@ from funke.engine.jobs.checkpoints.checkpoints import (
     write_checkpoint,
 )
 from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle
+from funke.engine.types.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
 
 
 def written(folder: Path, number: int, shared: tuple[str, ...] = ()) -> Checkpoint:
@@ -43,6 +45,16 @@ def test_metadata_says_what_it_was_given(tmp_path: Path) -> None:
         str(tmp_path / "shared" / "000012.sst"),
     ]
     assert read_checkpoint(str(tmp_path / "chk-3" / "_metadata")) == found
+
+
+def test_metadata_has_the_version_of_the_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Path(__file__).parents[3] / "faults" / "savepoints" / "0.1.0"
+    assert read_checkpoint(str(kept)).key_hash == FIRST_KEY_HASH, "which is not written down there"
+    path = written(tmp_path, 1).path
+    assert read_checkpoint(path).key_hash == NEWEST_KEY_HASH
+    monkeypatch.setattr(checkpoints, "NEWEST_KEY_HASH", FIRST_KEY_HASH)
+    with pytest.raises(StateError, match=r"version 2 of the hash.* up to 1: it was written by a later version"):
+        read_checkpoint(path)
 
 
 def test_a_folder_may_be_moved(tmp_path: Path) -> None:

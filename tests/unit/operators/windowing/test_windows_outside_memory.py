@@ -20,6 +20,7 @@ from funke.engine.operators.windowing.assigners import (
 from funke.engine.operators.windowing.evictor import CountEvictor
 from funke.engine.operators.windowing.triggers import CountTrigger
 from funke.engine.operators.windowing.window_operator import WindowOperator
+from funke.engine.types.key_groups import KeyGroups
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
 
@@ -190,9 +191,7 @@ def test_a_snapshot_moves_between_backends_and_parallelisms(name: str) -> None:
 
 
 def owner_of(key: Any) -> int:
-    from funke.engine.types import key_group
-
-    return key_group(key, 128) * 3 // 128
+    return KeyGroups(128).of(key) * 3 // 128
 
 
 def test_windows_in_memory_only_are_not_used_outside_memory() -> None:

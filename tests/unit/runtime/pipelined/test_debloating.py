@@ -15,6 +15,7 @@ from funke.engine.runtime.pipelined.channels import BufferPool, InChannel
 from funke.engine.runtime.pipelined.debloating import BlockSize, Debloater
 from funke.engine.runtime.pipelined.network_settings import DebloatSettings, NetworkSettings
 from funke.engine.runtime.router import create_router
+from funke.engine.types.key_groups import KeyGroups
 from tests.harness.stream_threads import run_stream
 from tests.unit.graph.sample_graphs import GraphBuilder
 from tests.unit.runtime.pipelined.test_channels import Pair, processed
@@ -115,7 +116,7 @@ class Stream:
         self.clock = Clock()
         self.pair = Pair(1, exclusive=2, floating=8, segment_bytes=SEGMENT)
         self.sender, self.receiver = self.pair.outs[0], self.pair.ins[0]
-        self.router = create_router(Global(), 0, 1, 1, 128, self._send)
+        self.router = create_router(Global(), 0, 1, 1, KeyGroups(128), self._send)
         self.debloater: Debloater | None = None
         if settings is not None:
             self.debloater = Debloater(settings, SEGMENT, self.pair.ins, self.clock)

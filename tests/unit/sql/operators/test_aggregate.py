@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from funke.engine.sql.changelog.requirements import ChangeSettings
+from funke.engine.types.key_groups import KeyGroups
 from tests.harness.backends import choice_of
 from tests.harness.sql_changelogs import Change, RunningQuery, bound_query, folded, inserts, one_by_one
 
@@ -203,9 +204,7 @@ def test_state_survives_with_another_parallelism(backend: str, restored_backend:
 
 
 def _subtask_of(key: int, parallelism: int) -> int:
-    from funke.engine.types.stable_hash import key_group
-
-    return key_group(key, 128) * parallelism // 128
+    return KeyGroups(128).of(key) * parallelism // 128
 
 
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb", "rocksdb-without-cache"])

@@ -26,7 +26,8 @@ from funke.engine.sql.operators.windows.partial_aggregate import PartialAggregat
 from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate, WindowAggregateOperator
 from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.columns.column_hash import hash_columns
+from funke.engine.types.columns.column_hash import groups_of_columns
+from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.row import RowKind
 from funke.engine.types.type_catalog import Types
 from funke.table import AggregateFunction, FunctionContext
@@ -219,7 +220,7 @@ def dealt(rows: list[Any], parallelism: int) -> list[list[Any]]:
     """Rows by the subtask of their key."""
     if not rows:
         return [[] for _ in range(parallelism)]
-    groups = hash_columns([pa.array([row[0] for row in rows], pa.string())], [Types.STRING()]) % 128
+    groups = groups_of_columns([pa.array([row[0] for row in rows], pa.string())], [Types.STRING()], KeyGroups(128))
     parts: list[list[Any]] = [[] for _ in range(parallelism)]
     for row, group in zip(rows, groups.tolist()):
         parts[group * parallelism // 128].append(row)

@@ -13,6 +13,7 @@ from funke.engine.sql.state.heap_columns import HeapColumns
 from funke.engine.sql.state.keyed_columns import ColumnLayout, KeyedColumns
 from funke.engine.state.rocksdb.backend import RocksDBBackend
 from funke.engine.state.snapshot.part_chunks import joined_parts
+from funke.engine.types.key_groups import KeyGroups
 from tests.harness.backends import BACKENDS, backend_factory
 
 
@@ -28,7 +29,7 @@ def make(request: pytest.FixtureRequest) -> Any:
         def new(ttl_ms: int = 0, clock: ManualClock | None = None) -> KeyedColumns:
             layout, now_ms = ColumnLayout("state", created, ttl_ms), (clock or ManualClock()).now_ms
             if request.param == "hashmap":
-                return HeapColumns(layout, 128, now_ms)
+                return HeapColumns(layout, KeyGroups(128), now_ms)
             backend = backends(now_ms=now_ms)
             assert isinstance(backend, RocksDBBackend)
             return BackendColumns(layout, backend, now_ms)
@@ -97,7 +98,7 @@ def test_snapshots_fit_the_other_backend(make: Any) -> None:
     put(state, {number: number * 10 for number in range(50)})
     state.prepare_snapshot(1)
     parts = list(state.snapshot_parts())
-    again, heap = make(), HeapColumns(ColumnLayout("state", created), 128, lambda: 0)
+    again, heap = make(), HeapColumns(ColumnLayout("state", created), KeyGroups(128), lambda: 0)
     for restored in (again, heap):
         restored.restore(parts)
         assert got(restored, np.arange(50)) == [(number * 10, [number * 10]) for number in range(50)]

@@ -19,8 +19,9 @@ from funke.engine.state.descriptors import (
     ValueStateDescriptor,
 )
 from funke.engine.state.keyed.backend import KeyedBackend
-from funke.engine.types import Types, key_group
+from funke.engine.types import Types
 from funke.engine.types.functions import AggregateFunction
+from funke.engine.types.key_groups import KeyGroups
 from tests.harness.backends import BACKENDS, backend_factory
 
 
@@ -263,14 +264,14 @@ def test_a_snapshot_is_by_key_group_and_restores_into_any_number_of_subtasks() -
     backend = backend_at()
     fill(backend, keys)
     snapshot = pickle.loads(pickle.dumps(list(backend.snapshot_parts())))
-    assert {group for group, _ in snapshot} == {key_group(key, 128) for key in keys}
+    assert {group for group, _ in snapshot} == {KeyGroups(128).of(key) for key in keys}
     for parallelism in (1, 3):
         for subtask in range(parallelism):
             part = [(group, found) for group, found in snapshot if group * parallelism // 128 == subtask]
             restored = new_backend()
             restored.restore(part)
             for number, key in enumerate(keys):
-                is_own = key_group(key, 128) * parallelism // 128 == subtask
+                is_own = KeyGroups(128).of(key) * parallelism // 128 == subtask
                 expected = [number, [number] * 2, {"n": number}, number, float(number), -number]
                 assert contents(restored, key) == (expected if is_own else [None, [], {}, None, None, None])
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from funke.engine.state.keyed.timer_queue import TimerQueue
-from funke.engine.types import key_group
+from funke.engine.types.key_groups import KeyGroups
 
 
 def fired(queue: TimerQueue, until: int) -> list[tuple[int, Any]]:
@@ -126,8 +126,8 @@ def test_a_failure_leaves_the_timers_that_did_not_fire() -> None:
 
 def test_a_snapshot_is_by_key_group() -> None:
     queue = queue_of(*((time, f"key-{time % 7}") for time in range(50)))
-    groups = pickle.loads(pickle.dumps(queue.snapshot(128, lambda entry: entry)))
-    assert all(key_group(entry, 128) == group for group, timers in groups.items() for _, entry in timers)
+    groups = pickle.loads(pickle.dumps(queue.snapshot(KeyGroups(128), lambda entry: entry)))
+    assert all(KeyGroups(128).of(entry) == group for group, timers in groups.items() for _, entry in timers)
     restored = TimerQueue()
     for timers in groups.values():
         restored.restore(timers)

@@ -31,6 +31,7 @@ from funke.engine.state.rocksdb.rows import (
     split_row,
 )
 from funke.engine.types import Types
+from funke.engine.types.key_groups import KeyGroups
 from tests.harness.backends import backend_factory
 
 VALUE = ValueStateDescriptor("value", Types.PICKLED_BYTE_ARRAY())
@@ -273,7 +274,7 @@ def test_a_folder_that_is_no_snapshot_is_refused(tmp_path: Path) -> None:
 
 def test_only_known_backends_are_made() -> None:
     with pytest.raises(ConfigurationError, match="'jobmanager' is no state backend; choose hashmap or rocksdb"):
-        create_backend(BackendChoice("jobmanager"), 128, lambda: 0, None)
+        create_backend(BackendChoice("jobmanager"), KeyGroups(128), lambda: 0, None)
 
 
 def test_each_operator_has_a_folder_of_its_own() -> None:
@@ -289,7 +290,7 @@ def test_what_a_killed_attempt_left_behind_is_removed(tmp_path: Path) -> None:
     for subtask, attempt in ((0, 0), (1, 0)):
         os.makedirs(choice.folder_for("job", "op", subtask, attempt) or "")
     own = choice.folder_for("job", "op", 0, 1)
-    backend = create_backend(choice, 128, lambda: 0, own)
+    backend = create_backend(choice, KeyGroups(128), lambda: 0, own)
     assert sorted(path.name.rpartition("-")[0] for path in tmp_path.iterdir()) == [
         "funke-rocksdb-job-op-0-1", "funke-rocksdb-job-op-1-0"
     ]  # fmt: skip

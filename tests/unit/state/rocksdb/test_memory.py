@@ -17,6 +17,7 @@ PROGRAM = """
 import sys
 from funke.engine.state.backend_choice import BackendChoice, RocksDBSettings, create_backend
 from funke.engine.state.descriptors import ValueStateDescriptor
+from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.type_information import PickledBytesTypeInfo
 
 def resident_mb():
@@ -26,7 +27,7 @@ def resident_mb():
 before, largest = None, 0
 choice = BackendChoice("rocksdb", RocksDBSettings(memory_bytes=32 << 20), (sys.argv[1],))
 for operator in range(4):
-    backend = create_backend(choice, 128, lambda: 0, choice.folder_for("job", str(operator), 0, 0))
+    backend = create_backend(choice, KeyGroups(128), lambda: 0, choice.folder_for("job", str(operator), 0, 0))
     state = backend.get_state(ValueStateDescriptor("value", PickledBytesTypeInfo()))
     timers = backend.create_timers(0, False)
     for number in range(100_000):

@@ -22,6 +22,7 @@ from funke.engine.state.rocksdb.settings import RocksDBSettings
 from funke.engine.state.rocksdb.timer_rows import decode_timer, encode_timers, is_plain
 from funke.engine.state.rocksdb.timers import RocksDBTimerQueue
 from funke.engine.state.storage_keys import group_of, storage_key
+from funke.engine.types.key_groups import KeyGroups
 from tests.harness.backends import IN_MEMORY
 
 GROUPS = 16
@@ -33,7 +34,7 @@ def backend_with(timers: int = 4, *, in_memory: bool = False) -> Iterator[RocksD
     """A backend that keeps so many timers in memory, or all of them."""
     settings = RocksDBSettings(memory_bytes=16 << 20, cached_timers=timers, has_timers_in_memory=in_memory)
     choice = BackendChoice("rocksdb", settings, (IN_MEMORY,))
-    made = create_backend(choice, GROUPS, lambda: 0, choice.folder_for("job", "op", 0, 0))
+    made = create_backend(choice, KeyGroups(GROUPS), lambda: 0, choice.folder_for("job", "op", 0, 0))
     assert isinstance(made, RocksDBBackend)
     try:
         yield made
@@ -137,7 +138,7 @@ def test_a_timer_that_fires_may_be_set_again_for_the_same_time() -> None:
 @given(st.lists(st.tuples(st.integers(-(1 << 63), (1 << 63) - 1), entries)))
 def test_rows_are_ordered_by_time_and_can_be_read(timers: list[Timer]) -> None:
     plain = [timer for timer in timers if is_plain(*timer)]
-    rows = encode_timers(plain, EVENT_TIME, False, GROUPS)
+    rows = encode_timers(plain, EVENT_TIME, False, KeyGroups(GROUPS))
     assert [decode_timer(row) for row in rows] == plain
     assert [decode_timer(row)[0] for row in sorted(rows)] == sorted(time for time, _ in plain)
 
@@ -145,7 +146,7 @@ def test_rows_are_ordered_by_time_and_can_be_read(timers: list[Timer]) -> None:
 @pytest.mark.parametrize("namespace", [TimeWindow(5, 10), 0, None, "side"])
 def test_timers_of_windows(namespace: Any) -> None:
     timers = [(time, (key, namespace)) for time in (-1, 7) for key in ("a", 3, ("x", 1))]
-    rows = encode_timers(timers, PROCESSING_TIME, True, GROUPS)
+    rows = encode_timers(timers, PROCESSING_TIME, True, KeyGroups(GROUPS))
     assert [decode_timer(row) for row in rows] == timers
     with backend_with(1) as backend:
         queue = backend.create_timers(PROCESSING_TIME, True)
@@ -177,7 +178,7 @@ def snapshot_of(backend: RocksDBBackend, queues: dict[int, Timers]) -> dict[int,
     backend.prepare_snapshot(1)
     found: dict[int, list[tuple[int, list[Timer]]]] = {number: [] for number in TIMERS}
     for number, queue in queues.items():
-        found[number].extend(queue.snapshot(GROUPS, lambda key: key).items())
+        found[number].extend(queue.snapshot(KeyGroups(GROUPS), lambda key: key).items())
     for group, part in backend.snapshot_parts():
         found[EVENT_TIME].append((group, part.event_timers))
         found[PROCESSING_TIME].append((group, part.processing_timers))
@@ -210,7 +211,7 @@ def test_files_of_the_database_hold_timers_at_any_parallelism(
         old.prepare_snapshot(1)
         for file in old.native_files():
             shutil.copyfile(file.path, tmp_path / file.name)
-        in_memory = {number: queue.snapshot(GROUPS, lambda key: key) for number, queue in queues.items()}
+        in_memory = {number: queue.snapshot(KeyGroups(GROUPS), lambda key: key) for number, queue in queues.items()}
         # What happens later is not in the snapshot.
         for queue in queues.values():
             fired(queue, 100)
@@ -228,7 +229,7 @@ def test_files_of_the_database_hold_timers_at_any_parallelism(
 
 
 def test_timers_that_are_not_yet_in_the_database_go_to_their_own_subtask(tmp_path: Path) -> None:
-    halves = [[key for key in map(str, range(50)) if group_of(key, GROUPS) // 8 == half] for half in (0, 1)]
+    halves = [[key for key in map(str, range(50)) if group_of(key, KeyGroups(GROUPS)) // 8 == half] for half in (0, 1)]
     with backend_with() as old, backend_with() as first, backend_with() as second:
         queue = old.create_timers(EVENT_TIME, False)
         # The database has timers of the first half only.

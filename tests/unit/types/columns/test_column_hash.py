@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from funke.engine.types import Types, key_group, stable_hash
+from funke.engine.types import Types, stable_hash
 from funke.engine.types.columns.arrow_records import column_of
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.columns.column_hash import hash_columns, key_groups_of_columns
+from funke.engine.types.columns.column_hash import groups_of_batch, hash_columns
 from funke.engine.types.columns.form_change import RowsToColumns
+from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.row import Row
 from tests.unit.types.columns.typed_values import TYPED, optional_values
 
@@ -39,14 +40,14 @@ def test_a_key_of_several_columns_hashes_like_the_tuple(keys: list[tuple[Any, ..
 
 
 @settings(max_examples=50)
-@given(optional_values("long"), some.integers(1, 1 << 15))
-def test_key_groups_of_named_columns(values: list[int | None], max_parallelism: int) -> None:
+@given(optional_values("long"), some.builds(KeyGroups, some.integers(1, 1 << 15), some.sampled_from((1, 2))))
+def test_key_groups_of_named_columns(values: list[int | None], key_groups: KeyGroups) -> None:
     row_type = Types.ROW_NAMED(["n", "text"], [Types.LONG(), Types.STRING()])
     batch = RowsToColumns(row_type).convert([Row(n=value, text=str(value)) for value in values], None)
-    one = key_groups_of_columns(batch, ["n"], row_type, max_parallelism)
-    two = key_groups_of_columns(batch, ["text", "n"], row_type, max_parallelism)
-    assert one.tolist() == [key_group(value, max_parallelism) for value in values]
-    assert two.tolist() == [key_group((str(value), value), max_parallelism) for value in values]
+    one = groups_of_batch(batch, ["n"], row_type, key_groups)
+    two = groups_of_batch(batch, ["text", "n"], row_type, key_groups)
+    assert one.tolist() == [key_groups.of(value) for value in values]
+    assert two.tolist() == [key_groups.of((str(value), value)) for value in values]
 
 
 @pytest.mark.parametrize(
@@ -82,4 +83,4 @@ def test_a_slice_hashes_only_what_it_shows() -> None:
 
 def test_an_empty_batch_has_no_groups() -> None:
     batch = ColumnBatch(pa.record_batch({"a": pa.array([], pa.string())}))
-    assert key_groups_of_columns(batch, ["a"], None, 128).dtype == np.int64
+    assert groups_of_batch(batch, ["a"], None, KeyGroups(128)).dtype == np.int64

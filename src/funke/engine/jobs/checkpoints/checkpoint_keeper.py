@@ -23,6 +23,7 @@ from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.results import describe
 from funke.engine.runtime.snapshot_files import SnapshotHandle, delete_folder
 from funke.engine.state.snapshot.state_sizes import StateSizes
+from funke.engine.types.key_groups import NEWEST_KEY_HASH
 
 __all__ = ["CheckpointKeeper", "Guard"]
 
@@ -126,6 +127,8 @@ class CheckpointKeeper:
         self.operators = operators or {}
         # The plan whose channels checkpoints refer to.
         self.fingerprint = ""
+        # By which hash the job deals out keys; see `KeyGroups`.
+        self.key_hash = NEWEST_KEY_HASH
         self._guard = guard
         self._clock = clock
         self._last_id = store.highest_id()
@@ -384,6 +387,7 @@ class CheckpointKeeper:
             self.attempt,
             is_drained=request is not None and request.is_draining,
             channels_of=self.fingerprint if pending.in_flight_bytes else "",
+            key_hash=self.key_hash,
         )
         reach("before-metadata")
         if self._guard is not None:

@@ -25,6 +25,7 @@ from funke.engine.runtime.snapshot_files import (
     read_bytes,
     write_atomically,
 )
+from funke.engine.types.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
 
 __all__ = [
     "METADATA",
@@ -80,6 +81,8 @@ class Checkpoint:
     is_drained: bool = False
     # The plan whose channels had what some of the snapshots hold, if any was on its way; see `Plan.fingerprint`.
     channels_of: str = ""
+    # By which hash keys were dealt out to key groups; see `KeyGroups`.
+    key_hash: int = NEWEST_KEY_HASH
     # The folder it was read from; not part of what is written.
     path: str = ""
 
@@ -169,4 +172,11 @@ def _to_plain(checkpoint: Checkpoint) -> dict[str, Any]:
 def _from_plain(plain: dict[str, Any]) -> Checkpoint:
     snapshots = tuple(SnapshotHandle.from_plain(handle) for handle in plain["snapshots"])
     operators = {entry["operator_id"]: OperatorEntry(**entry) for entry in plain["operators"]}
-    return Checkpoint(**{**plain, "snapshots": snapshots, "operators": operators})
+    # The first version did not write it down.
+    key_hash = plain.get("key_hash", FIRST_KEY_HASH)
+    if key_hash > NEWEST_KEY_HASH:
+        raise StateError(
+            f"the checkpoint deals out keys by version {key_hash} of the hash, and this version of Funke knows those "
+            f"up to {NEWEST_KEY_HASH}: it was written by a later version, so use that"
+        )
+    return Checkpoint(**{**plain, "snapshots": snapshots, "operators": operators, "key_hash": key_hash})

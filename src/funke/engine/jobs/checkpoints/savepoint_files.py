@@ -20,6 +20,7 @@ from funke.engine.runtime.snapshot_files import (
     open_snapshot_file,
 )
 from funke.engine.state.snapshot.file_format import SnapshotReader, SnapshotWriter
+from funke.engine.types.key_groups import KeyGroups
 
 __all__ = ["Savepoint", "copy_snapshot", "open_savepoint", "open_snapshot", "write_snapshot"]
 
@@ -47,6 +48,10 @@ class Savepoint:
             return known
         parallelism = max((handle.parallelism for handle in self.snapshots_of(operator_id)), default=1)
         return OperatorEntry(operator_id, operator_id, parallelism, max(128, parallelism))
+
+    def key_groups(self, operator_id: str) -> KeyGroups:
+        """How the keys of an operator were dealt out."""
+        return KeyGroups(self.operator(operator_id).max_parallelism, self.checkpoint.key_hash)
 
     def stateful_operators(self) -> list[OperatorEntry]:
         """The operators that have state in snapshots, by name."""

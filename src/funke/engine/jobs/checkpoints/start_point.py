@@ -35,14 +35,14 @@ def operator_entries(graph: JobGraph) -> dict[str, OperatorEntry]:
 def matched_graph(
     graph: JobGraph, stream_graph: StreamGraph, checkpoint: Checkpoint, is_unclaimed_state_allowed: bool
 ) -> JobGraph:
-    """The job graph with the numbers of key groups that the state was written with.
+    """The job graph with the numbers of key groups, and the hash for them, that the state was written with.
 
     StateError when there is state that no operator claims, or when a maximum parallelism was changed.
     """
     if not is_unclaimed_state_allowed:
         _require_all_claimed(graph, checkpoint)
     vertices = tuple(_matched_vertex(vertex, stream_graph, checkpoint) for vertex in graph.vertices)
-    return replace(graph, vertices=vertices)
+    return replace(graph, vertices=vertices, key_hash=checkpoint.key_hash)
 
 
 def require_same_channels(checkpoint: Checkpoint, fingerprint: str | None) -> None:

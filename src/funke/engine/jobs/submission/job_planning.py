@@ -72,6 +72,7 @@ def plan_job(graph: StreamGraph, settings: JobSettings) -> PlannedJob:
         plan = to_plan(job_graph)
         mode = exchange_mode(job_graph, configured.get(options.EXCHANGE))
         keeper.fingerprint = plan.fingerprint
+        keeper.key_hash = plan.key_hash
         if not mode.is_pipelined:  # nothing is on its way between two epochs
             keeper.settings = replace(keeper.settings, is_unaligned=False)
         if start is not None:

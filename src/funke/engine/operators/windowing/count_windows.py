@@ -107,7 +107,7 @@ class CountWindowOperator(WindowOperator):
         """State as the general operator would have it."""
         yield from super().snapshot_state()
         number_id = TableId(self._number_descriptor.name, None, False, kind_of(self._number_descriptor))
-        chunks = PartChunks(self.context.task.max_parallelism)
+        chunks = PartChunks(self.context.task.key_groups)
         for key, (number, contents_of) in self._keys.items():
             entries: list[tuple[TableId, Any]] = [(number_id, number)]
             for window_id, contents in contents_of.items():

@@ -193,7 +193,7 @@ class SessionWindowOperator(WindowOperator):
         """State and timers as the general operator would have them."""
         yield from super().snapshot_state()
         kind = kind_of(self.contents_descriptor)
-        chunks = PartChunks(self.context.task.max_parallelism)
+        chunks = PartChunks(self.context.task.key_groups)
         for key in self._last:
             windows = [(TimeWindow(session[START], session[END]), session) for session in self._sessions_of(key)]
             entries: list[tuple[TableId, Any]] = [

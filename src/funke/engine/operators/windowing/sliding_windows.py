@@ -87,7 +87,7 @@ class SlidingWindowOperator(AlignedWindowOperator):
             others = {table_id: table for table_id, table in part.tables.items() if table_id.name != CONTENTS}
             if others:
                 yield group, part._replace(tables=others)
-        yield from chunks_of(self._contents(), self.context.task.max_parallelism)
+        yield from chunks_of(self._contents(), self.context.task.key_groups)
 
     def _contents(self) -> Iterator[tuple[TableId, Iterable[tuple[Any, Any]]]]:
         kind = kind_of(self.contents_descriptor)

@@ -240,7 +240,7 @@ class TemporalJoinOperator(FunctionsOperator):
         if len(self._rows):
             self._pack()
         for buffer in (self._waiting, self._rows):
-            yield from buffer.snapshot_parts(self.context.task.max_parallelism)
+            yield from buffer.snapshot_parts(self.context.task.key_groups)
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         every = list(parts)

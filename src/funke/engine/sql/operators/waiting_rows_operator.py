@@ -28,7 +28,7 @@ class WaitingRowsOperator(KeyedColumnsOperator):
     def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
         """The rows, which are never in the files of a backend."""
         for buffer in self.buffers:
-            yield from buffer.snapshot_parts(self.context.task.max_parallelism)
+            yield from buffer.snapshot_parts(self.context.task.key_groups)
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         every = list(parts)

@@ -13,6 +13,7 @@ from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns, Fetched,
 from funke.engine.sql.state.stored_entries import from_entries, to_entries
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.part_chunks import chunks_of
+from funke.engine.types.key_groups import KeyGroups
 
 __all__ = ["HeapColumns"]
 
@@ -22,9 +23,9 @@ _FIRST_CAPACITY = 1024
 class HeapColumns(KeyedColumns):
     """A checkpoint's forked process sees the arrays as they were."""
 
-    def __init__(self, layout: ColumnLayout, max_parallelism: int, now_ms: Callable[[], int]) -> None:
+    def __init__(self, layout: ColumnLayout, key_groups: KeyGroups, now_ms: Callable[[], int]) -> None:
         self._layout = layout
-        self._max_parallelism = max_parallelism
+        self._key_groups = key_groups
         self._now_ms = now_ms
         self._numbers: dict[Hashable, KeyIndex] = {}
         self._columns: list[Any] = list(layout.create(0))
@@ -116,7 +117,7 @@ class HeapColumns(KeyedColumns):
                 self._remove(keys, places, self._last_use[places] <= now - ttl_ms, namespace)
 
     def snapshot_parts(self) -> Iterator[tuple[int, GroupPart]]:
-        return chunks_of(self._tables(), self._max_parallelism)
+        return chunks_of(self._tables(), self._key_groups)
 
     def _tables(self) -> Iterator[tuple[TableId, Iterable[tuple[Any, Any]]]]:
         layout = self._layout

@@ -23,13 +23,13 @@ def create_columns(layout: ColumnLayout, context: OperatorContext) -> KeyedColum
     """The keyed state of an operator, in the backend of the job."""
     task = context.task
     if is_in_memory(context):
-        return HeapColumns(layout, task.max_parallelism, task.clock.now_ms)
+        return HeapColumns(layout, task.key_groups, task.clock.now_ms)
     # Not at the top: a slot starts faster without what its job does not use.
     from funke.engine.sql.state.backend_columns import BackendColumns
     from funke.engine.state.rocksdb.backend import RocksDBBackend
 
     folder = task.backend.folder_for(task.job_id, context.operator_id, task.subtask, task.attempt)
-    backend = create_backend(task.backend, task.max_parallelism, task.clock.now_ms, folder)
+    backend = create_backend(task.backend, task.key_groups, task.clock.now_ms, folder)
     assert isinstance(backend, RocksDBBackend)
     return BackendColumns(layout, backend, task.clock.now_ms)
 

@@ -19,6 +19,7 @@ from funke.engine.state.keyed.state_kinds import kind_of, require_kind
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.part_chunks import chunks_of
 from funke.engine.state.ttl.states import TtlState, create_ttl_state
+from funke.engine.types.key_groups import KeyGroups
 
 __all__ = ["HashMapBackend"]
 
@@ -29,11 +30,11 @@ _Place = tuple[str, Hashable]
 class HashMapBackend(KeyedBackend):
     """Holds state as Python objects; key groups are computed only for snapshots."""
 
-    __slots__ = ("_handles", "_kinds", "_max_parallelism", "_now_ms", "_restored", "current_key")
+    __slots__ = ("_handles", "_key_groups", "_kinds", "_now_ms", "_restored", "current_key")
 
-    def __init__(self, max_parallelism: int, now_ms: Callable[[], int]) -> None:
+    def __init__(self, key_groups: KeyGroups, now_ms: Callable[[], int]) -> None:
         self.current_key: Any = None
-        self._max_parallelism = max_parallelism
+        self._key_groups = key_groups
         self._now_ms = now_ms
         self._handles: dict[_Place, Any] = {}
         self._kinds: dict[str, str] = {}
@@ -58,7 +59,7 @@ class HashMapBackend(KeyedBackend):
 
     def snapshot_parts(self) -> Iterator[tuple[int, GroupPart]]:
         """All state by key group, in chunks; expired entries are left out."""
-        return chunks_of(self._tables(), self._max_parallelism)
+        return chunks_of(self._tables(), self._key_groups)
 
     def restore(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         """Takes back key groups; a state finds its part when it is opened."""

@@ -8,6 +8,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from funke.engine.state.storage_keys import group_of
+from funke.engine.types.key_groups import KeyGroups
 
 __all__ = ["EVENT_TIME", "PROCESSING_TIME", "TimerQueue", "Timers"]
 
@@ -48,7 +49,7 @@ class Timers(ABC):
         """All timers, unordered."""
 
     @abstractmethod
-    def snapshot(self, max_parallelism: int, key_of: Callable[[Any], Any]) -> dict[int, list[tuple[int, Any]]]:
+    def snapshot(self, key_groups: KeyGroups, key_of: Callable[[Any], Any]) -> dict[int, list[tuple[int, Any]]]:
         """All timers that are in memory, by key group; those outside are in the snapshot of the backend."""
 
     def restore(self, timers: Iterable[tuple[int, Any]]) -> None:
@@ -144,8 +145,8 @@ class TimerQueue(Timers):
     def items(self) -> Iterator[tuple[int, Any]]:
         return ((time, entry) for time, bucket in self._buckets.items() for entry in bucket)
 
-    def snapshot(self, max_parallelism: int, key_of: Callable[[Any], Any]) -> dict[int, list[tuple[int, Any]]]:
+    def snapshot(self, key_groups: KeyGroups, key_of: Callable[[Any], Any]) -> dict[int, list[tuple[int, Any]]]:
         groups: dict[int, list[tuple[int, Any]]] = {}
         for time, entry in self.items():
-            groups.setdefault(group_of(key_of(entry), max_parallelism), []).append((time, entry))
+            groups.setdefault(group_of(key_of(entry), key_groups), []).append((time, entry))
         return groups

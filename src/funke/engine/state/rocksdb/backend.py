@@ -34,6 +34,7 @@ from funke.engine.state.snapshot.part_chunks import CHUNK_ENTRIES
 from funke.engine.state.storage_keys import group_of
 from funke.engine.state.ttl.states import TtlState, create_ttl_state
 from funke.engine.state.value_codec import pack, unpack
+from funke.engine.types.key_groups import KeyGroups
 
 __all__ = ["RocksDBBackend"]
 
@@ -50,9 +51,11 @@ class RocksDBBackend(KeyedBackend):
 
     is_in_memory = False
 
-    def __init__(self, max_parallelism: int, now_ms: Callable[[], int], folder: str, settings: RocksDBSettings) -> None:
+    def __init__(
+        self, key_groups: KeyGroups, now_ms: Callable[[], int], folder: str, settings: RocksDBSettings
+    ) -> None:
         self.current_key: Any = None
-        self._max_parallelism = max_parallelism
+        self._key_groups = key_groups
         self._now_ms = now_ms
         self._folder = folder
         self._settings = settings
@@ -96,7 +99,7 @@ class RocksDBBackend(KeyedBackend):
                 lambda: self.store,
                 number,
                 has_namespaces,
-                self._max_parallelism,
+                self._key_groups,
                 self._groups,
                 self._settings.cached_timers,
             )
@@ -131,7 +134,7 @@ class RocksDBBackend(KeyedBackend):
                 self.store,
                 state.number,
                 encode_namespace(namespace),
-                self._max_parallelism,
+                self._key_groups,
                 self._groups,
                 self._settings.cached_entries,
             )
@@ -159,7 +162,7 @@ class RocksDBBackend(KeyedBackend):
     def drop_key(self, key: Any) -> None:
         # The scan sees only what RocksDB has.
         self._release_all()
-        group = group_of(key, self._max_parallelism)
+        group = group_of(key, self._key_groups)
         for state in self._states.values():
             for row, value in self.store.scan(state_prefix(group, state.number)):
                 _, _, namespace, encoded = split_row(row)
@@ -198,7 +201,7 @@ class RocksDBBackend(KeyedBackend):
         self._discard(lambda known: known == checkpoint_id)
         folder = os.path.join(self._folder, f"chk-{checkpoint_id}")
         self._copies[checkpoint_id] = prepare_copy(
-            self.store, folder, self._states.values(), self._groups, self._max_parallelism
+            self.store, folder, self._states.values(), self._groups, self._key_groups.max_parallelism
         )
         self._census.go_on(self.store)
         # Now: the process that writes the snapshot must not ask the database.
@@ -259,7 +262,7 @@ class RocksDBBackend(KeyedBackend):
                     state = StateInfo(len(self._states), place.name, place.kind, place.has_ttl)
                     self._states[place.name] = state
                 table = RocksDBTable(
-                    self.store, state.number, encode_namespace(place.namespace), self._max_parallelism, self._groups, 0
+                    self.store, state.number, encode_namespace(place.namespace), self._key_groups, self._groups, 0
                 )
                 table.fresh = entries
                 table.release()

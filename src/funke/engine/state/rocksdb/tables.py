@@ -22,6 +22,7 @@ from funke.engine.state.rocksdb.rows import (
 from funke.engine.state.rocksdb.store import RocksDBStore
 from funke.engine.state.storage_keys import group_of, groups_of
 from funke.engine.state.value_codec import pack, unpack
+from funke.engine.types.key_groups import KeyGroups
 
 __all__ = ["ABSENT", "MISS", "Packed", "RocksDBTable", "entries_of"]
 
@@ -53,7 +54,7 @@ class RocksDBTable:
     __slots__ = (
         "__weakref__",
         "_groups",
-        "_max_parallelism",
+        "_key_groups",
         "_most",
         "_namespace",
         "_number",
@@ -71,14 +72,14 @@ class RocksDBTable:
         store: RocksDBStore,
         number: int,
         namespace: bytes,
-        max_parallelism: int,
+        key_groups: KeyGroups,
         groups: set[int],
         most: int,
     ) -> None:
         self._store = store
         self._number = number
         self._namespace = namespace
-        self._max_parallelism = max_parallelism
+        self._key_groups = key_groups
         # The key groups of which the database has rows, shared by all tables.
         self._groups = groups
         self._most = most
@@ -232,7 +233,7 @@ class RocksDBTable:
 
     def _load(self, key: Any) -> Any:
         encoded = encode_key(key)
-        value = self._store.get(self._prefix(group_of(key, self._max_parallelism)) + encoded)
+        value = self._store.get(self._prefix(group_of(key, self._key_groups)) + encoded)
         found = ABSENT
         if value is not None:
             found = unpack(value)
@@ -253,7 +254,7 @@ class RocksDBTable:
         if not keys:
             return []
         encoded = encode_keys(keys)
-        groups = groups_of(keys, self._max_parallelism)
+        groups = groups_of(keys, self._key_groups)
         values = self._store.get([self._prefix(group) + each for group, each in zip(groups, encoded)])
         self._seen += len(keys)
         self._seen_bytes += sum(map(len, encoded)) + sum(len(value) for value in values if value is not None)
@@ -280,7 +281,7 @@ class RocksDBTable:
     def _rows(self, entries: dict[Any, Any]) -> Iterator[tuple[bytes, bytes | None]]:
         buckets: dict[bytes, dict[Any, Any]] = {}
         prefix_of = self._prefixes.get
-        groups = groups_of(list(entries), self._max_parallelism)
+        groups = groups_of(list(entries), self._key_groups)
         self._groups.update(groups)
         for (key, stored), group, encoded in zip(entries.items(), groups, encode_keys(entries)):
             row = (prefix_of(group) or self._prefix(group)) + encoded

@@ -24,6 +24,7 @@ from funke.engine.state.rocksdb.rows import (
 )
 from funke.engine.state.storage_keys import groups_of
 from funke.engine.state.value_codec import unpack
+from funke.engine.types.key_groups import KeyGroups
 
 __all__ = ["TIMERS", "decode_timer", "encode_timers", "group_of_row", "group_of_timer", "is_plain", "timers_prefix"]
 
@@ -52,11 +53,11 @@ def is_plain(time: int, key: Any) -> bool:
     return type(key) in _PLAIN_KEYS or not is_bucket(encode_key(key))
 
 
-def encode_timers(timers: Sequence[Timer], number: int, has_namespaces: bool, max_parallelism: int) -> list[bytes]:
+def encode_timers(timers: Sequence[Timer], number: int, has_namespaces: bool, key_groups: KeyGroups) -> list[bytes]:
     """The rows of plain timers."""
     keys = [entry[0] for _, entry in timers] if has_namespaces else [entry for _, entry in timers]
     prefix, pack_time, pack_tail = timers_prefix(number), _TIME.pack, _TAIL.pack
-    found = zip(timers, groups_of(keys, max_parallelism), encode_keys(keys))
+    found = zip(timers, groups_of(keys, key_groups), encode_keys(keys))
     if not has_namespaces:
         return [prefix + pack_time(time + _ZERO) + pack_tail(group, 0) + key for (time, _), group, key in found]
     # Many timers are of the same window.

@@ -13,6 +13,7 @@ from typing import Any
 from funke.engine.state.keyed.timer_queue import TimerQueue, Timers
 from funke.engine.state.rocksdb.store import RocksDBStore
 from funke.engine.state.rocksdb.timer_rows import decode_timer, encode_timers, group_of_timer, is_plain, timers_prefix
+from funke.engine.types.key_groups import KeyGroups
 
 __all__ = ["RocksDBTimerQueue"]
 
@@ -28,14 +29,14 @@ class RocksDBTimerQueue(Timers):
         get_store: Callable[[], RocksDBStore],
         number: int,
         has_namespaces: bool,
-        max_parallelism: int,
+        key_groups: KeyGroups,
         groups: set[int],
         limit: int,
     ) -> None:
         self._get_store = get_store
         self._number = number
         self._has_namespaces = has_namespaces
-        self._max_parallelism = max_parallelism
+        self._key_groups = key_groups
         # The key groups of which the database has rows, shared with all tables.
         self._groups = groups
         self._limit = limit
@@ -131,7 +132,7 @@ class RocksDBTimerQueue(Timers):
         return is_plain(time, entry[0] if self._has_namespaces else entry)
 
     def _rows(self, timers: list[tuple[int, Any]]) -> list[bytes]:
-        return encode_timers(timers, self._number, self._has_namespaces, self._max_parallelism)
+        return encode_timers(timers, self._number, self._has_namespaces, self._key_groups)
 
     def _flush(self) -> None:
         if self._fresh:
@@ -160,5 +161,5 @@ class RocksDBTimerQueue(Timers):
             for row, _ in self._get_store().scan(timers_prefix(self._number), self._frontier):
                 yield decode_timer(row)
 
-    def snapshot(self, max_parallelism: int, key_of: Callable[[Any], Any]) -> dict[int, list[tuple[int, Any]]]:
-        return self._near.snapshot(max_parallelism, key_of)
+    def snapshot(self, key_groups: KeyGroups, key_of: Callable[[Any], Any]) -> dict[int, list[tuple[int, Any]]]:
+        return self._near.snapshot(key_groups, key_of)

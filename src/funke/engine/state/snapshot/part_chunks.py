@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from funke.engine.state.snapshot.file_format import GroupPart, TableId, empty_part
-from funke.engine.state.storage_keys import group_of
+from funke.engine.state.storage_keys import group_of, groups_of
+from funke.engine.types.key_groups import KeyGroups
 
 __all__ = ["PartChunks", "chunks_of", "joined_parts"]
 
@@ -17,8 +19,8 @@ CHUNK_ENTRIES = 2000
 class PartChunks:
     """Collects entries by key group and gives away a group's part as soon as it is large enough."""
 
-    def __init__(self, max_parallelism: int) -> None:
-        self._max_parallelism = max_parallelism
+    def __init__(self, key_groups: KeyGroups) -> None:
+        self._key_groups = key_groups
         self._parts: dict[int, GroupPart] = {}
         self._sizes: dict[int, int] = {}
 
@@ -26,7 +28,7 @@ class PartChunks:
         self, key: Any, entries: Iterable[tuple[TableId, Any]], event_timers: Iterable[tuple[int, Any]] = ()
     ) -> Iterator[tuple[int, GroupPart]]:
         """Adds what belongs to a stored key; yields the part that is full, if any."""
-        group = group_of(key, self._max_parallelism)
+        group = group_of(key, self._key_groups)
         part = self._parts.get(group)
         if part is None:
             part = self._parts[group] = empty_part()
@@ -45,15 +47,12 @@ class PartChunks:
 
 
 def chunks_of(
-    tables: Iterable[tuple[TableId, Iterable[tuple[Any, Any]]]],
-    max_parallelism: int,
-    group_of_key: Callable[[Any, int], int] = group_of,
+    tables: Iterable[tuple[TableId, Iterable[tuple[Any, Any]]]], key_groups: KeyGroups
 ) -> Iterator[tuple[int, GroupPart]]:
     """The entries of tables, cut into parts."""
     for table_id, entries in tables:
         buckets: dict[int, dict[Any, Any]] = {}
-        for key, stored in entries:
-            group = group_of_key(key, max_parallelism)
+        for key, stored, group in _with_groups(entries, key_groups):
             bucket = buckets.get(group)
             if bucket is None:
                 buckets[group] = {key: stored}
@@ -63,6 +62,13 @@ def chunks_of(
                 yield group, GroupPart({table_id: buckets.pop(group)}, [], [])
         for group, bucket in sorted(buckets.items()):
             yield group, GroupPart({table_id: bucket}, [], [])
+
+
+def _with_groups(entries: Iterable[tuple[Any, Any]], key_groups: KeyGroups) -> Iterator[tuple[Any, Any, int]]:
+    left = iter(entries)
+    while some := list(islice(left, CHUNK_ENTRIES)):
+        for (key, stored), group in zip(some, groups_of([key for key, _ in some], key_groups)):
+            yield key, stored, group
 
 
 def joined_parts(parts: Iterable[tuple[int, GroupPart]]) -> dict[int, GroupPart]:

@@ -20,6 +20,7 @@ from funke.engine.types.collection_types import is_byte_array
 from funke.engine.types.columns.arrow_rows import to_python
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
+from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.stable_hash import stable_hash
 from funke.engine.types.time_types import (
     DateTypeInfo,
@@ -30,7 +31,7 @@ from funke.engine.types.time_types import (
 )
 from funke.engine.types.type_information import ExternalTypeInfo, PickledBytesTypeInfo, TypeInformation
 
-__all__ = ["hash_columns", "key_groups_of_columns"]
+__all__ = ["groups_of_batch", "groups_of_columns", "hash_columns"]
 
 # An array of int64.
 Hashes = Any
@@ -45,15 +46,20 @@ _DAYS_TO_1970 = 719_163
 _DAY_US = 86_400_000_000
 
 
-def key_groups_of_columns(
-    batch: ColumnBatch, names: Sequence[str], edge_type: TypeInformation | None, max_parallelism: int
-) -> Hashes:
+def groups_of_batch(
+    batch: ColumnBatch, names: Sequence[str], edge_type: TypeInformation | None, key_groups: KeyGroups
+) -> Any:
     """Return the key group of every row of a batch, by the columns of its key."""
     types: dict[str, TypeInformation] = {}
     if isinstance(edge_type, (RowTypeInfo, TupleTypeInfo)):
         types = dict(zip(field_names(edge_type), edge_type.get_field_types()))
     columns = [batch.data.column(name) for name in names]
-    return hash_columns(columns, [types.get(name) for name in names]) % max_parallelism
+    return groups_of_columns(columns, [types.get(name) for name in names], key_groups)
+
+
+def groups_of_columns(columns: Sequence[Any], types: Sequence[TypeInformation | None], key_groups: KeyGroups) -> Any:
+    """Return the key group of every row's key, as an array of int64."""
+    return key_groups.of_hashes(hash_columns(columns, types))
 
 
 def hash_columns(columns: Sequence[Any], types: Sequence[TypeInformation | None]) -> Hashes:

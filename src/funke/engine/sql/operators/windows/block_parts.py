@@ -11,7 +11,8 @@ import pyarrow as pa
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.columns.column_hash import hash_columns
+from funke.engine.types.columns.column_hash import groups_of_columns
+from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.type_information import TypeInformation
 
 __all__ = ["blocks_of_parts", "parts_of_blocks"]
@@ -20,14 +21,14 @@ _TABLE = TableId("window-aggregates", None, False, "value")
 
 
 def parts_of_blocks(
-    blocks: Iterable[tuple[Any, AggregateBlock]], key_types: Sequence[TypeInformation], max_parallelism: int
+    blocks: Iterable[tuple[Any, AggregateBlock]], key_types: Sequence[TypeInformation], key_groups: KeyGroups
 ) -> Iterator[tuple[int, GroupPart]]:
     """The entries of blocks by key group; each block has a name, such as the end of its slice.
 
     `key_types` are those of the first columns of the key, by which rows were sent here.
     """
     for name, block in blocks:
-        for group, part in _by_group(block, key_types, max_parallelism):
+        for group, part in _by_group(block, key_types, key_groups):
             yield group, GroupPart({_TABLE: {name: _stored(part)}}, [], [])
 
 
@@ -41,12 +42,12 @@ def blocks_of_parts(parts: Iterable[tuple[int, GroupPart]]) -> Iterator[tuple[An
 
 
 def _by_group(
-    block: AggregateBlock, key_types: Sequence[TypeInformation], max_parallelism: int
+    block: AggregateBlock, key_types: Sequence[TypeInformation], key_groups: KeyGroups
 ) -> Iterator[tuple[int, AggregateBlock]]:
     if not key_types:
         yield 0, block
         return
-    groups = hash_columns(block.keys[: len(key_types)], key_types) % max_parallelism
+    groups = groups_of_columns(block.keys[: len(key_types)], key_types, key_groups)
     order = groups.argsort(kind="stable")
     cuts: Any = np.flatnonzero(np.diff(groups[order])) + 1
     for places in np.split(order, cuts) if len(order) else ():

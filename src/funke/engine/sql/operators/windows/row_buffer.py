@@ -9,7 +9,8 @@ import numpy as np
 
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.columns.column_hash import hash_columns
+from funke.engine.types.columns.column_hash import groups_of_columns
+from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.type_information import TypeInformation
 
 __all__ = ["RowBuffer"]
@@ -52,7 +53,7 @@ class RowBuffer:
         self.add(rows.take(np.flatnonzero(~chosen)))
         return rows.take(np.flatnonzero(chosen))
 
-    def snapshot_parts(self, max_parallelism: int) -> Iterator[tuple[int, GroupPart]]:
+    def snapshot_parts(self, key_groups: KeyGroups) -> Iterator[tuple[int, GroupPart]]:
         """The rows by key group."""
         rows = self.all()
         if rows is None:
@@ -60,7 +61,7 @@ class RowBuffer:
         if not self._keys:
             yield 0, GroupPart({self._table: {0: rows}}, [], [])
             return
-        groups = hash_columns([rows.data.column(key) for key in self._keys], self._key_types) % max_parallelism
+        groups = groups_of_columns([rows.data.column(key) for key in self._keys], self._key_types, key_groups)
         order: Any = groups.argsort(kind="stable")
         cuts: Any = np.flatnonzero(np.diff(groups[order])) + 1
         for places in np.split(order, cuts):

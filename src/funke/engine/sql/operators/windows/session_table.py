@@ -102,7 +102,7 @@ class SessionTableOperator(WindowOperator):
         return None if first is None else first + self._gap
 
     def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
-        return self._rows.snapshot_parts(self.context.task.max_parallelism)
+        return self._rows.snapshot_parts(self.context.task.key_groups)
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         self._rows.restore(parts)

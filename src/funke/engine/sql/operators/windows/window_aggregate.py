@@ -159,7 +159,7 @@ class WindowAggregateOperator(WindowOperator):
     def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
         if self._state is not None:
             return self._state.snapshot_parts()
-        return parts_of_blocks(self.blocks(), self._key_types, self.context.task.max_parallelism)
+        return parts_of_blocks(self.blocks(), self._key_types, self.context.task.key_groups)
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         every = list(parts)
