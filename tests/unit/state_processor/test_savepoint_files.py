@@ -29,6 +29,10 @@ from funke.state_api import KeyedStateBootstrapFunction
 from tests.unit.state_processor.savepoint_making import MAX_PARALLELISM, OPERATOR_ID, savepoint_of, write_state
 
 
+# Enough for all key groups.
+COUNT = 120
+
+
 class Keep(KeyedStateBootstrapFunction[int, int]):
     def open(self, runtime_context: RuntimeContext) -> None:
         self.state = runtime_context.get_state(ValueStateDescriptor("kept", Types.STRING()))
@@ -44,7 +48,7 @@ def itself(value: int) -> int:
 @pytest.fixture
 def savepoint(tmp_path: Path) -> Savepoint:
     folder = tmp_path / "first"
-    handles = write_state(folder, Process(Keep(), itself), list(range(50)), key=itself, parallelism=2)
+    handles = write_state(folder, Process(Keep(), itself), list(range(COUNT)), key=itself, parallelism=2)
     return savepoint_of(folder, handles)
 
 
@@ -68,14 +72,14 @@ def test_a_copy_is_independent_of_the_first(savepoint: Savepoint, tmp_path: Path
     second = copied(savepoint, tmp_path / "second", Changes())
     for handle in savepoint.snapshots:
         Path(handle.path).unlink()
-    assert values_of(second, OPERATOR_ID) == {value: f"value {value}" for value in range(50)}
+    assert values_of(second, OPERATOR_ID) == {value: f"value {value}" for value in range(COUNT)}
     assert second.stateful_operators() == savepoint.stateful_operators()
 
 
 def test_a_savepoint_can_be_moved(savepoint: Savepoint, tmp_path: Path) -> None:
     Path(savepoint.path).rename(tmp_path / "moved")
-    assert len(values_of(open_savepoint(str(tmp_path / "moved")), OPERATOR_ID)) == 50
-    assert len(values_of(open_savepoint(str(tmp_path / "moved" / "_metadata")), OPERATOR_ID)) == 50
+    assert len(values_of(open_savepoint(str(tmp_path / "moved")), OPERATOR_ID)) == COUNT
+    assert len(values_of(open_savepoint(str(tmp_path / "moved" / "_metadata")), OPERATOR_ID)) == COUNT
 
 
 @pytest.fixture
@@ -141,7 +145,7 @@ def test_large_files_are_read_in_several_pieces(savepoint: Savepoint) -> None:
     pieces = keyed_pieces(replace(savepoint, snapshots=handles), OPERATOR_ID)
     assert len(pieces) == 8
     assert sorted(group for piece in pieces for group in piece.groups) == list(range(MAX_PARALLELISM))
-    assert len(values_of(replace(savepoint, snapshots=handles), OPERATOR_ID)) == 50
+    assert len(values_of(replace(savepoint, snapshots=handles), OPERATOR_ID)) == COUNT
 
 
 def test_an_unknown_operator_is_refused_with_the_known_ones(savepoint: Savepoint) -> None:
