@@ -28,7 +28,6 @@ from funke.engine.state_processor.state_parts import PIECE_BYTES, keyed_pieces, 
 from funke.state_api import KeyedStateBootstrapFunction
 from tests.unit.state_processor.savepoint_making import MAX_PARALLELISM, OPERATOR_ID, savepoint_of, write_state
 
-
 # Enough for all key groups.
 COUNT = 120
 
