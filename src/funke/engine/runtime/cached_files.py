@@ -8,9 +8,11 @@ import stat
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from funke.engine.errors import ConfigurationError
+from funke.engine.runtime.archives import unpack
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -86,7 +88,7 @@ def _placed(file: CachedFile, folder: str) -> str:
     os.makedirs(os.path.dirname(target))
     source = str(SparkFiles.get(file.shipped_as))
     if file.is_folder:
-        shutil.unpack_archive(source, target, "zip")
+        unpack(source, "zip", Path(target))
     else:
         shutil.copy(source, target)
     if file.is_executable:

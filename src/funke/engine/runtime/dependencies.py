@@ -6,12 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from funke.engine.errors import ConfigurationError
+from funke.engine.runtime.archives import archive_format, unpack
 from funke.engine.runtime.cached_files import CachedFile, ship_cached_file, staged_files
 from funke.engine.runtime.spark_session import OnSpark, is_embedded
 from funke.engine.trust.private_files import make_private_folder, run_folder
@@ -65,7 +65,7 @@ def _existing(path: str) -> str:
 
 
 def _existing_archive(path: str) -> str:
-    _archive_format(path)
+    archive_format(path)
     return _existing(path)
 
 
@@ -124,33 +124,10 @@ def unpack_archives(archives: tuple[tuple[str, str], ...], folder: str) -> None:
     for archive, target in archives:
         destination = Path(folder) / target
         source = archive if os.path.exists(archive) else _from_spark(archive)
-        kind = _archive_format(archive)
-        shutil.unpack_archive(source, destination, kind)
-        if kind == "zip":
-            _restore_permissions(source, destination)
-
-
-def _restore_permissions(archive: str, folder: Path) -> None:
-    """Programs in a zip file stay programs: Python's own unpacking forgets that."""
-    with zipfile.ZipFile(archive) as content:
-        for item in content.infolist():
-            permissions = item.external_attr >> 16 & 0o777
-            unpacked = folder / item.filename
-            if permissions and unpacked.is_file():
-                unpacked.chmod(permissions | 0o400)
+        unpack(source, archive_format(archive), destination)
 
 
 def _from_spark(archive: str) -> str:
     from pyspark import SparkFiles
 
     return str(SparkFiles.get(os.path.basename(archive)))
-
-
-def _archive_format(name: str) -> str:
-    for ending, kind in ((".zip", "zip"), (".whl", "zip"), (".egg", "zip"), (".jar", "zip"), (".tar", "tar")):
-        if name.endswith(ending):
-            return kind
-    for ending, kind in ((".tar.gz", "gztar"), (".tgz", "gztar"), (".tar.bz2", "bztar"), (".tar.xz", "xztar")):
-        if name.endswith(ending):
-            return kind
-    raise ConfigurationError(f"the archive '{name}' is neither a zip nor a tar file")

@@ -63,8 +63,8 @@ class Rescale:
 
     @property
     def has_failed(self) -> bool:
-        """Whether there is no job that goes on."""
-        return self.ended_ms is not None and self.successor is None
+        """Whether no job goes on with that parallelism; one with the parallelism before may."""
+        return self.ended_ms is not None and (self.successor is None or self.phases[-1].failure is not None)
 
 
 class RescaleHistory:

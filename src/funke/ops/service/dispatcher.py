@@ -19,6 +19,8 @@ from funke.engine.errors import ConfigurationError, FunkeError, JobExecutionErro
 from funke.engine.jobs.attempts.slot_pool import SlotPool
 from funke.engine.jobs.records.job_record import JobRecord
 from funke.engine.jobs.records.recovery import recovery_command
+from funke.engine.jobs.views.job_view import JobView
+from funke.engine.types.job_status import JobStatus
 from funke.ops.cli.arguments import ProgramCall, parse_program_call
 from funke.ops.rest.cluster_state import Slots
 from funke.ops.rest.job_directory import JobDirectory, KnownJob
@@ -44,6 +46,8 @@ _FREE_LOOKS = 3
 _SETTLED_BUSY_S = 300.0
 _CANCEL_S = 60.0
 _RETRY_S = 0.2
+# A job that is there to stay, or was so short that it is over.
+_GOING_ON = (JobStatus.RUNNING, JobStatus.FINISHED)
 _FUNKE_RUN = ["-m", "funke", "run"]
 _WARM_DRIVER = "funke.ops.service.warm_driver"
 # Without a setting: each slot is a process, most of which wait most of the time.
@@ -181,27 +185,82 @@ class Dispatcher:
         return [job for job in self.jobs.all() if job.record.run_id == run_id]
 
     def rescale(self, job_id: str, parallelism: int) -> str:
-        """Ends a job with a savepoint and starts its program anew from there; returns the new job's id."""
+        """Ends a job with a savepoint and starts its program anew from there; returns the new job's id.
+
+        JobExecutionError when no job runs with that parallelism; then one goes on with the parallelism before.
+        """
         job = self.jobs.find(job_id)
         if job is None:
             raise StateError(f"there is no job {job_id}")
         call, python = _program_of(job.record)
-        with self.rescales.recording(job.view(), parallelism) as record:
+        view = job.view()
+        self._require_room(view, parallelism)
+        with self.rescales.recording(view, parallelism) as record:
             has_place = bool(Settings(job.record.configuration).get(options.SAVEPOINT_DIRECTORY))
             path = job.commanded().savepoint(None if has_place else self.service.of("savepoints"), "stop").result()
             record.has_stopped()
             changed = {
                 **call.options,
-                options.PARALLELISM.key: str(parallelism),
                 options.STATE_RECOVERY_PATH.key: path,
                 # Nobody else knows of one that stands here: it goes when the job does not need it any more.
                 **({} if has_place else {options.STATE_CLAIM_MODE.key: "CLAIM"}),
             }
-            own = {rest_options.SLOT_POOL.key, *self._places()}
-            anew = replace(call, options={key: value for key, value in changed.items() if key not in own})
-            successor = self.first_job(self.start(anew.to_arguments(), job.record.working_folder, python))
-            record.goes_on_as(successor)
-        return successor
+            wanted = {options.PARALLELISM.key: str(parallelism)}
+            try:
+                record.goes_on_as(self._start_from(job.record, replace(call, options={**changed, **wanted}), python))
+            except FunkeError as error:
+                record.goes_on_as(self._go_back(job.record, replace(call, options=changed), python, path, error))
+                raise JobExecutionError(
+                    f"no job runs with a parallelism of {parallelism}: {error}; job {record.known.successor} goes on "
+                    "with the parallelism before"
+                ) from error
+            assert record.known.successor is not None
+            return record.known.successor
+
+    def _require_room(self, view: JobView, parallelism: int) -> None:
+        """Before the job is stopped: what must fail afterwards is refused."""
+        free = self.pool.free + sum(use.slots for use in self.pool.uses() if use.job_id == view.job_id)
+        if parallelism > free:
+            raise ConfigurationError(
+                f"a parallelism of {parallelism} needs as many slots, and there are {free} for the job "
+                f"({self.pool.total} in all); choose a lower one, or start the service with more "
+                "(taskmanager.numberOfTaskSlots)"
+            )
+        narrow = min(view.vertices, key=lambda vertex: vertex.max_parallelism, default=None)
+        if narrow is not None and parallelism > narrow.max_parallelism:
+            raise ConfigurationError(
+                f"'{narrow.name}' has a maximum parallelism of {narrow.max_parallelism}, which its state was written "
+                f"with; it cannot run with {parallelism}"
+            )
+
+    def _start_from(self, record: JobRecord, call: ProgramCall, python: str) -> str:
+        """Starts a program once more; returns the id of its job when that runs."""
+        own = {rest_options.SLOT_POOL.key, *self._places()}
+        anew = replace(call, options={key: value for key, value in call.options.items() if key not in own})
+        run_id = self.start(anew.to_arguments(), record.working_folder, python)
+        job_id = self.first_job(run_id)
+        end = time.monotonic() + _FIRST_JOB_S
+        while (job := self.jobs.find(job_id)) is None or job.seen.status not in _GOING_ON:
+            if job is not None and job.seen.status.is_globally_terminal_state():
+                raise JobExecutionError(_why_ended(job))
+            if not self.runs.is_alive(run_id):
+                raise JobExecutionError(f"its program ended:\n{self.runs.log_end(run_id)}".rstrip())
+            if time.monotonic() > end:
+                if job is not None:
+                    job.commanded().cancel().result(_CANCEL_S)
+                raise JobExecutionError(f"it has not begun to run within {_FIRST_JOB_S:g} s")
+            self.stopping.wait(0.1)
+        return job_id
+
+    def _go_back(self, record: JobRecord, call: ProgramCall, python: str, savepoint: str, reason: FunkeError) -> str:
+        """The job goes on as it was before."""
+        try:
+            return self._start_from(record, call, python)
+        except FunkeError as error:
+            raise JobExecutionError(
+                f"{reason}; and with the parallelism before: {error}; the job stands in '{savepoint}', from where "
+                "`funke run -s` goes on"
+            ) from error
 
     # Looking after them
 
@@ -269,6 +328,11 @@ class Dispatcher:
             # One that has just begun may not hear it yet, and is told again.
             wait([job.commanded().cancel() for job in left], _CANCEL_S)
             time.sleep(_RETRY_S)
+
+
+def _why_ended(job: KnownJob) -> str:
+    failures = job.view().exceptions
+    return failures[0].message if failures else f"its job has ended: {job.seen.status.name}"
 
 
 def _program_of(record: JobRecord) -> tuple[ProgramCall, str]:

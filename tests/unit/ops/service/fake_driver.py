@@ -38,6 +38,11 @@ def main() -> None:
     def savepoint(folder: str | None, afterwards: str) -> str:
         return end() if folder is None else end() and f"{folder}/savepoint-1"
 
+    if call.options.get("parallelism.default") == os.environ.get("FAKE_UNSTARTABLE", "none"):
+        record.put_failure(RuntimeError("it does not start"))
+        record.put_status(JobStatus.FAILED)
+        record.release()
+        sys.exit(1)
     server = ControlServer(record.record.control_path, {"cancel": end, "savepoint": savepoint})
     pool = SlotPool(call.options["funke.slot-pool"])
     with pool.slots(record.job_id, int(os.environ.get("FAKE_SLOTS", "1")), 60, print, over.is_set):

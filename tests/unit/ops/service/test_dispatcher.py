@@ -114,7 +114,8 @@ def test_jobs_wait_for_slots(dispatcher: Dispatcher, tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("is_configured", [True, False])
-def test_a_job_goes_on_with_another_parallelism(dispatcher: Dispatcher, tmp_path: Path, is_configured: bool) -> None:
+def test_a_job_goes_on_with_another_parallelism(home: str, tmp_path: Path, is_configured: bool) -> None:
+    dispatcher = opened(home, **{"taskmanager.numberOfTaskSlots": "4"})
     place = ["-Dexecution.checkpointing.savepoint-dir=/configured"] if is_configured else []
     job_id = dispatcher.first_job(start(dispatcher, tmp_path, "-p", "2", "-Dmy.key=a b", *place))
     eventually(lambda: is_running(dispatcher, job_id))
@@ -129,6 +130,31 @@ def test_a_job_goes_on_with_another_parallelism(dispatcher: Dispatcher, tmp_path
     (kept,) = dispatcher.rescales.of(other.job_id)
     assert (kept.job_id, kept.successor, kept.parallelism) == (job_id, other.job_id, 3)
     assert [each.state for each in kept.phases] == ["StopWithSavepoint", "CreatingExecutionGraph"]
+    dispatcher.close()
+
+
+def test_a_job_that_could_not_be_started_again_is_not_stopped(dispatcher: Dispatcher, tmp_path: Path) -> None:
+    job_id = dispatcher.first_job(start(dispatcher, tmp_path, "-p", "2"))
+    eventually(lambda: is_running(dispatcher, job_id))
+    with pytest.raises(ConfigurationError, match=r"a parallelism of 100 needs as many slots, and there are 2 for"):
+        dispatcher.rescale(job_id, 100)
+    assert is_running(dispatcher, job_id) and dispatcher.rescales.of(job_id) == []
+
+
+def test_a_job_goes_back_to_its_parallelism_when_it_does_not_start_with_another(
+    dispatcher: Dispatcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_UNSTARTABLE", "2")
+    job_id = dispatcher.first_job(start(dispatcher, tmp_path, "-p", "1"))
+    eventually(lambda: is_running(dispatcher, job_id))
+    with pytest.raises(JobExecutionError, match=r"parallelism of 2: it does not start; job \w+ goes on with the paral"):
+        dispatcher.rescale(job_id, 2)
+    (kept,) = dispatcher.rescales.of(job_id)
+    assert kept.has_failed and kept.successor is not None and is_running(dispatcher, kept.successor)
+    goes_on = dispatcher.jobs.find(kept.successor)
+    assert goes_on is not None and goes_on.record.configuration["parallelism.default"] == "1"
+    assert goes_on.record.configuration["execution.state-recovery.path"].endswith("/savepoint-1")
+    assert kept.phases[-1].failure is not None and "it does not start" in kept.phases[-1].failure
 
 
 def test_what_cannot_run(dispatcher: Dispatcher, tmp_path: Path) -> None:
