@@ -70,7 +70,9 @@ def _funke(home: str, *arguments: str) -> str:
 def running_service(*properties: str) -> Iterator[Service]:
     """A service as long as the block runs."""
     with tempfile.TemporaryDirectory(prefix="funke-bench-") as home:
-        printed = _funke(home, "start-cluster", "-Drest.port=0", *(f"-D{each}" for each in properties))
+        printed = _funke(
+            home, "start-cluster", "-Drest.port=0", "-Dfunke.rest.insecure=true", *(f"-D{each}" for each in properties)
+        )
         try:
             yield Service(home, printed.split("\n")[0].rpartition(" ")[2])
         finally:

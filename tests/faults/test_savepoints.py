@@ -98,6 +98,7 @@ def test_a_changed_program_goes_on_from_a_savepoint(spark: Any, tmp_path: Path) 
     written = read_checkpoint(path)
     assert {written.operators[each].uid for each in written.stateful_ids()} == {"numbers", "count", "out"}
     assert not (tmp_path / "savepoints").joinpath("shared").exists()
+    assert [each for each in (tmp_path / "savepoints").rglob("*") if each.stat().st_mode & 0o077] == []
 
     # The folder may be moved. The new program has a filter, an operator with state and another sink more, another name
     # for the one it keeps, and nothing is chained.

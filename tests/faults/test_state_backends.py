@@ -82,6 +82,7 @@ def test_state_in_rocksdb_survives_a_failure(spark: Any, tmp_path: Path, is_incr
     assert client.get_metrics()["numRestarts"] == 1
     assert committed(tmp_path / "out") == all_kinds_expected()
     assert not list((tmp_path / "rocksdb").iterdir()), "working files are gone when the job has ended"
+    assert [each for each in (tmp_path / "checkpoints").rglob("*") if each.stat().st_mode & 0o077] == []
 
 
 class ManyTimers(KeyedProcessFunction):

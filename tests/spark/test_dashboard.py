@@ -126,9 +126,11 @@ def test_a_job_is_watched_saved_and_cancelled(browser: Browser, funke: Funke) ->
     (funke.folder / "data").mkdir()
     folder = str(funke.folder / "data")
     started = funke("start-cluster", "-D", "rest.bind-port=0", "-D", "web.submit.enable=true")
-    url = re.search(r"http://[\d.:]+", started)
-    assert url is not None
+    url, link = re.search(r"http://[\d.:]+", started), re.search(r"http://\S+/login\?code=\S+", started)
+    assert url is not None and link is not None
     browser.show(1440, "light")
+    browser.open(link[0])
+    browser.wait("the dashboard", lambda: "No job has run here yet" in browser.text())
     browser.open(f"{url[0]}/#/submit")
     browser.wait("the page", lambda: browser.first_line() == "No program has been sent yet.")
     browser.run(

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from funke.ops.rest.login import read_token
 from funke.ops.service.service_folder import ServiceFolder, read_json
 from tests.spark.job_running import wait_until
 
@@ -108,23 +109,25 @@ def look_closer(shell: Shell) -> None:
     address = home.address()
     assert address is not None
     job = f"{address.url}/jobs/{shell.known['job id']}"
-    found = httpx.get(job).json()["bottleneck"]
+    assert httpx.get(job).status_code == 401
+    rest = httpx.Client(headers={"authorization": f"Bearer {read_token(home.home)}"})
+    found = rest.get(job).json()["bottleneck"]
     assert '"count' in found["sentence"] and found["user-line"] == "orders.py:14 in process_element"
     # A worker tells what its slots hold.
     worker = f"{address.url}/taskmanagers/127.0.0.1-{shell.known['job id'][:12]}"
-    assert httpx.get(worker).json()["metrics"]["heapUsed"] > 10_000_000
+    assert rest.get(worker).json()["metrics"]["heapUsed"] > 10_000_000
     # The driver was there before the program, whose folder its slots are in.
     (run,) = (read_json(str(path)) for path in Path(home.of("runs")).glob("*.json"))
     assert "warm_driver" in Path(f"/proc/{run['pid']}/cmdline").read_text()
     assert [os.readlink(path.parent / "cwd") for path in slots_of(shell.folder)] == [str(shell.folder)] * 2
     # A checkpoint now.
-    begun = httpx.post(f"{job}/checkpoints", json={"checkpointType": "FULL"})
+    begun = rest.post(f"{job}/checkpoints", json={"checkpointType": "FULL"})
     assert begun.status_code == 202, begun.text
     outcome = f"{job}/checkpoints/{begun.json()['request-id']}"
-    assert wait_until(lambda: httpx.get(outcome).json()["status"]["id"] == "COMPLETED", _LIMIT_S)
-    taken = httpx.get(outcome).json()["operation"]["checkpointId"]
+    assert wait_until(lambda: rest.get(outcome).json()["status"]["id"] == "COMPLETED", _LIMIT_S)
+    taken = rest.get(outcome).json()["operation"]["checkpointId"]
     # Whoever was late for it is known.
-    details = httpx.get(f"{job}/checkpoints/details/{taken}").json()
+    details = rest.get(f"{job}/checkpoints/details/{taken}").json()
     assert details["end_to_end_duration"] >= max(each["end_to_end_duration"] for each in details["tasks"].values()) > 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -132,9 +133,9 @@ def test_files_are_written_through_a_buffer_of_the_configured_size(
 ) -> None:
     sizes = []
 
-    def opened(path: str, mode: str, buffer_bytes: int) -> BinaryIO:
+    def opened(path: str, mode: str, buffer_bytes: int, opener: Callable[[str, int], int]) -> BinaryIO:
         sizes.append(buffer_bytes)
-        return open_to_write(path, mode, buffer_bytes)
+        return open_to_write(path, mode, buffer_bytes, opener)
 
     monkeypatch.setattr(chain_snapshot, "open_to_write", opened)
     order = CheckpointOrder(1, str(tmp_path), buffer_bytes=8 << 10)

@@ -10,12 +10,23 @@ from pathlib import Path
 
 import pytest
 
+from funke.engine.connectors.named_file import open_to_write
 from funke.engine.errors import StateError, UntrustedError
-from funke.engine.runtime.snapshot_files import NativeFile, fetch_native, read_bytes
+from funke.engine.jobs.checkpoints.savepoint_files import write_snapshot
+from funke.engine.jobs.checkpoints.savepoints import _savepoint_folder
+from funke.engine.runtime.snapshot_files import (
+    NativeFile,
+    copy_file,
+    create_folder,
+    fetch_native,
+    read_bytes,
+    write_atomically,
+)
 from funke.engine.trust.private_files import (
     make_private_folder,
     open_own_file,
     open_private_folder,
+    private_opener,
     require_private_folder,
     run_folder,
 )
@@ -92,3 +103,39 @@ def test_files_of_a_stranger_are_not_opened(tmp_path: Path, monkeypatch: pytest.
             fetch_native(file, str(target))
         assert not target.exists()
         monkeypatch.undo()
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_state_is_written_for_this_user_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        write_atomically(str(tmp_path / "a" / "b" / "_metadata"), b"x")
+        (tmp_path / "table.sst").write_bytes(b"x")
+        copy_file(str(tmp_path / "table.sst"), f"file://{tmp_path}/a/shared/1")
+        write_snapshot(str(tmp_path / "a" / "c" / "op-0"), lambda writer: None)
+        with open_to_write(str(tmp_path / "a" / "part"), opener=private_opener):
+            pass
+        assert create_folder(str(tmp_path / "a" / "d" / "chk-1")) and not create_folder(str(tmp_path / "a" / "d"))
+    finally:
+        os.umask(before)
+    found = {path.relative_to(tmp_path).as_posix(): mode_of(path) for path in (tmp_path / "a").rglob("*")}
+    files = {"a/b/_metadata", "a/shared/1", "a/c/op-0", "a/part"}
+    assert found == {name: 0o600 if name in files else 0o700 for name in found} and files < set(found)
+    assert mode_of(tmp_path / "a") == 0o700
+
+
+def test_savepoints_are_not_written_into_somebody_elses_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, theirs = tmp_path / "own", tmp_path / "theirs"
+    own.mkdir()
+    theirs.mkdir()
+    assert _savepoint_folder("a" * 32, str(own / "new"), None).startswith(f"{own}/new/savepoint-aaaaaa-")
+    assert _savepoint_folder("a" * 32, "s3://bucket/x", None).startswith("s3://bucket/x/savepoint-")
+    give_away(theirs, monkeypatch)
+    for target in (str(theirs), str(theirs / "a" / "b"), f"file://{theirs}"):
+        with pytest.raises(UntrustedError, match=r"belongs to .* name a folder of your own"):
+            _savepoint_folder("a" * 32, target, None)
+        with pytest.raises(UntrustedError):
+            _savepoint_folder("a" * 32, None, target)

@@ -15,7 +15,7 @@ REST_ADDRESS = without_effect(
     "clients on this machine find the service by its folder; rest.bind-address says where it listens",
 )
 REST_BIND_ADDRESS = string_option(
-    "rest.bind-address", "127.0.0.1", "Where the service listens; anything but this machine needs a token and TLS."
+    "rest.bind-address", "127.0.0.1", "Where the service listens; anything but this machine needs TLS."
 )
 REST_PORT = integer_option(
     "rest.port", 8081, "Port of the service. If a program sets it, the program serves pages about its own jobs."
@@ -24,10 +24,15 @@ REST_BIND_PORT = string_option(
     "rest.bind-port", None, "A port, a range (8081-8090) or several of them; the first free."
 )
 REST_TOKEN = string_option(
-    "funke.rest.token", None, "What callers must show (Authorization: Bearer …); nothing when not set."
+    "funke.rest.token",
+    None,
+    "What callers must show (Authorization: Bearer …); when not set, the token in the file rest-token of FUNKE_HOME.",
 )
 REST_INSECURE = boolean_option(
-    "funke.rest.insecure", False, "Whether other machines may call without token and TLS: whoever can, runs your jobs."
+    "funke.rest.insecure",
+    False,
+    "Whether callers need no token (unless one is set), and other machines no TLS: whoever reaches the port commands "
+    "your jobs and reads their state.",
 )
 REST_SSL_ENABLED = boolean_option("security.ssl.rest.enabled", False, "Whether the service speaks TLS.")
 REST_SSL_KEYSTORE = string_option(

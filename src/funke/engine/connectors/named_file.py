@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable
 from typing import Any
 
 __all__ = ["open_to_write", "sync"]
@@ -17,9 +18,14 @@ class _NamedFile(io.FileIO):
             raise _named(error, self.name) from None
 
 
-def open_to_write(path: str, mode: str = "w", buffer_bytes: int = io.DEFAULT_BUFFER_SIZE) -> io.BufferedWriter:
-    """Opens a file for bytes; the mode is that of `open`: w, x or a."""
-    return io.BufferedWriter(_NamedFile(path, mode), buffer_bytes)
+def open_to_write(
+    path: str,
+    mode: str = "w",
+    buffer_bytes: int = io.DEFAULT_BUFFER_SIZE,
+    opener: Callable[[str, int], int] | None = None,
+) -> io.BufferedWriter:
+    """Opens a file for bytes; mode and opener are those of `open`, the mode w, x or a."""
+    return io.BufferedWriter(_NamedFile(path, mode, opener=opener), buffer_bytes)
 
 
 def sync(file: Any) -> None:

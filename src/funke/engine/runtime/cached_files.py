@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from funke.engine.connectors.file_uri import without_file_scheme
 from funke.engine.errors import ConfigurationError
 from funke.engine.runtime.archives import unpack
 
@@ -45,7 +46,7 @@ def staged_files(files: Mapping[str, tuple[str, bool]], folder: str) -> tuple[Ca
 
 
 def _staged(name: str, path: str, is_executable: bool, folder: str) -> CachedFile:
-    plain = path.removeprefix("file://")
+    plain = without_file_scheme(path) or path
     if "://" in plain:
         return CachedFile(name, plain, is_executable, shipped_as=os.path.basename(plain))
     if not os.path.exists(plain):

@@ -17,6 +17,7 @@ from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle, chec
 from funke.engine.state.snapshot.file_format import GroupPart, SnapshotWriter
 from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.state.snapshot.state_sizes import StateSizes
+from funke.engine.trust.private_files import make_private_folders, private_opener
 
 __all__ = ["IN_FLIGHT", "SHARED", "ChainSnapshot", "write_in_flight"]
 
@@ -126,8 +127,8 @@ class _SnapshotOutput:
             return self._file.write(data)
         self._held += data
         if len(self._held) > self._inline_bytes:
-            os.makedirs(os.path.dirname(self._path), exist_ok=True)
-            self._file = open_to_write(f"{self._path}.part", "w", self._buffer_bytes)
+            make_private_folders(os.path.dirname(self._path))
+            self._file = open_to_write(f"{self._path}.part", "w", self._buffer_bytes, private_opener)
             self._file.write(self._held)
         return len(data)
 

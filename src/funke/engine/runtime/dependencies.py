@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from funke.engine.connectors.file_uri import without_file_scheme
 from funke.engine.errors import ConfigurationError
 from funke.engine.runtime.archives import archive_format, unpack
 from funke.engine.runtime.cached_files import CachedFile, ship_cached_file, staged_files
@@ -58,7 +59,7 @@ def stage(
 
 
 def _existing(path: str) -> str:
-    plain = path.removeprefix("file://")
+    plain = without_file_scheme(path) or path
     if not os.path.exists(plain):
         raise ConfigurationError(f"the file '{path}' does not exist")
     return os.path.abspath(plain)

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields, replace
 from typing import Any, BinaryIO
 
+from funke.engine.connectors.file_uri import without_file_scheme
 from funke.engine.connectors.remote.file_systems import download, is_uri, open_file_system, upload
 from funke.engine.errors import StateError, StorageUnavailableError
 from funke.engine.runtime.results import describe
-from funke.engine.trust.private_files import open_own_file, require_own_file
+from funke.engine.trust.private_files import make_private_folders, open_own_file, private_opener, require_own_file
 
 __all__ = [
     "NativeFile",
@@ -162,9 +163,9 @@ def write_atomically(path: str, data: bytes) -> None:
             with system.open_output_stream(name) as out:
                 out.write(data)
             return
-        os.makedirs(os.path.dirname(local), exist_ok=True)
+        make_private_folders(os.path.dirname(local))
         part = f"{local}.part"
-        with open(part, "wb") as out:
+        with open(part, "wb", opener=private_opener) as out:
             out.write(data)
             out.flush()
             os.fsync(out.fileno())
@@ -211,8 +212,9 @@ def copy_file(source: str, target: str) -> None:
         if local is None:
             upload(source, target)
             return
-        os.makedirs(os.path.dirname(local), exist_ok=True)
+        make_private_folders(os.path.dirname(local))
         part = f"{local}.part"
+        os.close(private_opener(part, os.O_WRONLY | os.O_CREAT))  # a copy into it keeps its mode
         shutil.copyfile(source, part)
         with open(part, "rb") as written:
             os.fsync(written.fileno())
@@ -284,7 +286,8 @@ def require_folder(path: str) -> bool:
     try:
         with _writing(path):
             if local is not None:
-                os.makedirs(local)
+                make_private_folders(os.path.dirname(local))
+                os.mkdir(local, 0o700)
                 return True
             system, name = open_file_system(path)
             if _is_there(system, name):
@@ -323,8 +326,9 @@ def delete_file(path: str) -> None:
 
 def local_path(path: str) -> str | None:
     """The path for the operating system; None for a file system of another kind."""
-    if path.startswith("file:"):
-        return "/" + path[len("file:") :].lstrip("/")
+    plain = without_file_scheme(path)
+    if plain is not None:
+        return "/" + plain.lstrip("/")
     return None if is_uri(path) else path
 
 

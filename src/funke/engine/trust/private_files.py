@@ -7,6 +7,7 @@ Others are told its path; nobody guesses it. What is read from a place that othe
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
 import shutil
@@ -18,9 +19,12 @@ from funke.engine.errors import UntrustedError
 
 __all__ = [
     "make_private_folder",
+    "make_private_folders",
     "open_own_file",
     "open_private_folder",
+    "private_opener",
     "require_own_file",
+    "require_own_place",
     "require_private_folder",
     "run_folder",
 ]
@@ -49,6 +53,22 @@ def make_private_folder(prefix: str, parent: str | None = None) -> str:
     if parent is not None:
         require_private_folder(parent)
     return tempfile.mkdtemp(prefix=prefix, dir=parent)
+
+
+def make_private_folders(path: str) -> None:
+    """Makes a folder and those above it that are missing, for this user alone; others stay as they are."""
+    missing = []
+    while path and not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for each in reversed(missing):
+        with contextlib.suppress(FileExistsError):  # another process was faster
+            os.mkdir(each, 0o700)
+
+
+def private_opener(path: str, flags: int) -> int:
+    """An opener for `open`: files that it makes are for this user alone, whatever the umask is."""
+    return os.open(path, flags, 0o600)
 
 
 def open_private_folder(path: str) -> str:
@@ -86,6 +106,22 @@ def open_own_file(path: str) -> BinaryIO:
 def require_own_file(path: str) -> None:
     """Raises UntrustedError unless this user, or root, has written what is at a path."""
     _require_own(path, os.lstat(path))
+
+
+def require_own_place(path: str) -> None:
+    """Raises UntrustedError unless a folder, or the nearest one above that is there, belongs to this user or root.
+
+    The owner of a folder may exchange what stands in it.
+    """
+    path = os.path.abspath(path)
+    while not os.path.lexists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+    for found in (os.lstat(path), os.stat(path)):
+        if found.st_uid not in (os.geteuid(), 0) and found.st_uid != _own_id_in(path):
+            raise UntrustedError(
+                f"'{path}' belongs to {_name_of(found.st_uid)}, who could exchange what is written there; "
+                "name a folder of your own"
+            )
 
 
 def _require_own(path: str, found: os.stat_result) -> None:

@@ -1,8 +1,12 @@
-"""`funke start-cluster`, `stop-cluster` and `run -d`: the service, and programs that are handed to it."""
+"""`funke start-cluster`, `dashboard`, `stop-cluster` and `run -d`: the service, and programs that are handed to it."""
 
 from __future__ import annotations
 
+import html
 import os
+import sys
+import webbrowser
+from pathlib import Path
 
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.records.job_record import home_folder
@@ -12,7 +16,7 @@ from funke.ops.cli.terminal import finish, new_parser, print_json, say, waiting
 from funke.ops.service.client import ServiceClient, start_service
 from funke.ops.service.service_folder import ServiceFolder
 
-__all__ = ["run_in_service", "start_cluster", "stop_cluster"]
+__all__ = ["open_dashboard", "run_in_service", "start_cluster", "stop_cluster"]
 
 
 def start_cluster(arguments: list[str]) -> None:
@@ -30,9 +34,39 @@ def start_cluster(arguments: list[str]) -> None:
         say(given, f"A standby waits for the service of {folder.home}.")
         finish(given, home=folder.home, is_standby=True)
         return
+    link = ServiceClient(folder).dashboard_url()
     say(given, f"Starting cluster. Process {started.pid}, {started.url}")
     say(given, f"Jobs and logs are kept in {folder.home}. To run a program: funke run -d program.py")
-    finish(given, pid=started.pid, url=started.url, home=folder.home)
+    if link != started.url:
+        say(given, f"The dashboard, for one browser within ten minutes: {link}")
+        say(given, "Later, or for another browser: funke dashboard")
+    finish(given, pid=started.pid, url=started.url, home=folder.home, dashboard=link)
+
+
+def open_dashboard(arguments: list[str]) -> None:
+    """Open the dashboard of the service in a browser, and print the link that lets one in."""
+    parser = new_parser("dashboard", "opens the dashboard in a browser; the link that it prints works once")
+    parser.add_argument("--no-browser", action="store_true", help="print the link only")
+    given = parser.parse_args(arguments)
+    folder = ServiceFolder(home_folder(settings_with(given.properties)))
+    link = ServiceClient(folder).dashboard_url()
+    if not (given.no_browser or given.json) and _has_screen() and _opened(folder, link):
+        say(given, "Opened in a browser. A link for another one: funke dashboard --no-browser")
+        return
+    say(given, link)
+    finish(given, dashboard=link)
+
+
+def _has_screen() -> bool:
+    return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+
+
+def _opened(folder: ServiceFolder, link: str) -> bool:
+    """Has a browser open the link by way of a private file: everybody can read the command line of a browser."""
+    page = Path(folder.of("dashboard.html"))
+    with open(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w") as out:
+        out.write(f'<meta http-equiv="refresh" content="0; url={html.escape(link)}">\n')
+    return webbrowser.open(page.as_uri())
 
 
 def stop_cluster(arguments: list[str]) -> None:

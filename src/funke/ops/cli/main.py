@@ -30,7 +30,7 @@ usage: funke run [options] program.py [arguments of the program]
        funke stop [-d] [-p folder] <job id>
        funke checkpoint [-full] <job id>
        funke recover <job id> | --all | --watch
-       funke start-cluster [--standby] | stop-cluster [--keep-jobs]
+       funke start-cluster [--standby] | stop-cluster [--keep-jobs] | dashboard
        funke memory | doctor
        funke --version
 
@@ -47,6 +47,7 @@ usage: funke run [options] program.py [arguments of the program]
   checkpoint take a checkpoint before the next one is due
   start-cluster, stop-cluster
              the service: it runs programs that `run -d` hands to it, and serves REST on 127.0.0.1:8081
+  dashboard  open the service's pages in a browser, which needs the link of this command to be let in
   recover    go on with jobs whose driver is gone; --watch: stay, and do so whenever one is
 
   memory     show Flink's memory model for the configuration
@@ -74,6 +75,7 @@ _JOB_COMMANDS = {
     "memory": ("memory", "show_memory"),
     "start-cluster": ("cluster_commands", "start_cluster"),
     "stop-cluster": ("cluster_commands", "stop_cluster"),
+    "dashboard": ("cluster_commands", "open_dashboard"),
 }
 
 

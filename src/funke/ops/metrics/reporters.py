@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -32,13 +31,13 @@ __all__ = ["figures_of", "start_reporters"]
 _LOG = logging.getLogger("funke.metrics")
 
 
-def start_reporters(settings: Settings, cluster: Cluster) -> list[Callable[[], None]]:
+def start_reporters(settings: Settings, cluster: Cluster, home: str) -> list[Callable[[], None]]:
     """Starts all that are set up; returns what ends them. One that cannot work is logged, and the others do."""
     closing: list[Callable[[], None]] = []
     for each in reporters_of(settings):
         try:
             if each.kind == "prometheus":
-                closing.append(_serve(each, settings, cluster).close)
+                closing.append(_serve(each, settings, cluster, home).close)
             elif each.kind == "log":
                 closing.append(_Repeated(each, partial(_write_log, cluster)).start().close)
             elif each.kind == "statsd":
@@ -52,7 +51,7 @@ def start_reporters(settings: Settings, cluster: Cluster) -> list[Callable[[], N
     return closing
 
 
-def _serve(reporter: ReporterSettings, settings: Settings, cluster: Cluster) -> RestServer:
+def _serve(reporter: ReporterSettings, settings: Settings, cluster: Cluster, home: str) -> RestServer:
     """A port of its own, as Flink's reporter has; the same addresses and callers as the interface."""
 
     def metrics(request: Request) -> Response:
@@ -60,9 +59,9 @@ def _serve(reporter: ReporterSettings, settings: Settings, cluster: Cluster) -> 
 
     ports = settings.copy()
     ports.set(rest_options.REST_BIND_PORT, reporter.ports)
-    listening = RestSettings.of(ports)
+    listening = RestSettings.of(ports, home)
     app = Starlette(routes=[Route("/", metrics), Route("/metrics", metrics)])
-    server = RestServer(Guard(app, replace(listening.access)), listening).start()
+    server = RestServer(Guard(app, listening.access), listening).start()
     _LOG.info("reporter %s: figures for Prometheus at %s", reporter.name, server.url)
     return server
 

@@ -6,9 +6,11 @@ import asyncio
 import hmac
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
+
+from funke.ops.rest.login import LOGIN_PATH, PAGE_HEADER, BrowserKey, LoginLinks
 
 __all__ = ["Access", "Guard", "read_body"]
 
@@ -18,7 +20,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 _LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
-_OPEN_PATHS = frozenset({"/", "/healthz", "/v1/healthz"})
+_OPEN_PATHS = frozenset({"/", "/healthz", "/v1/healthz", LOGIN_PATH})
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # How long a caller may take to send what it has announced.
 _BODY_S = 30.0
@@ -44,6 +46,12 @@ class Access:
     # Only hosts of this machine are named in requests: a page of a foreign site that has had its name point here is
     # told apart so.
     is_local: bool = True
+    # Let browsers in, which are given a key of their own instead of the token.
+    links: LoginLinks = field(default_factory=LoginLinks, compare=False)
+
+    def dashboard_url(self, url: str) -> str:
+        """Where a browser gets to see the dashboard: a link that works once, if a token is needed."""
+        return url if self.token is None else url + self.links.new_path()
 
 
 class Guard:
@@ -52,6 +60,7 @@ class Guard:
     def __init__(self, app: App, access: Access) -> None:
         self._app = app
         self._access = access
+        self._key = None if access.token is None else BrowserKey(access.token)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -62,6 +71,8 @@ class Guard:
         with_headers = _adding_headers(send)
         if refusal is not None:
             await _refuse(with_headers, *refusal)
+        elif scope["path"] == LOGIN_PATH:
+            await self._let_in(scope, with_headers)
         else:
             await self._app(scope, receive, with_headers)
 
@@ -75,14 +86,33 @@ class Guard:
         # there, which those who start it again want to know.
         if path in _OPEN_PATHS or path.startswith("/dashboard/"):
             return None
-        if self._access.token is not None and not self._is_known(headers.get("authorization", "")):
-            return 401, "A token is needed: Authorization: Bearer …"
+        if not self._is_known(headers):
+            return 401, "A token is needed: Authorization: Bearer … (`funke dashboard` opens the pages with one)"
         return None
 
-    def _is_known(self, authorization: str) -> bool:
-        kind, _, token = authorization.partition(" ")
-        expected = self._access.token or ""
-        return kind.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), expected.encode())
+    def _is_known(self, headers: dict[str, str]) -> bool:
+        if self._access.token is None or self._key is None:
+            return True
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            return hmac.compare_digest(token.strip().encode(), self._access.token.encode())
+        return self._key.is_shown(headers.get("cookie", ""), headers.get(PAGE_HEADER, ""))
+
+    async def _let_in(self, scope: Message, send: Send) -> None:
+        """Gives the browser that follows a link its key, and sends it to the dashboard."""
+        if self._key is None:
+            await _answer(send, 303, b"", [(b"location", b"/")])
+            return
+        code = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("code", [""])[0]
+        # A HEAD request, of programs that look at links before somebody follows them, uses nothing up.
+        if scope["method"] != "GET" or not self._access.links.redeem(code):
+            text = b"This link has been used, or is too old. `funke dashboard` makes a new one.\n"
+            await _answer(send, 403, text, [(b"content-type", b"text/plain; charset=utf-8")])
+            return
+        # Behind `#`: browsers keep it for the page and tell it to nobody.
+        place = f"/#login={self._key.page_half}".encode()
+        cookie = self._key.to_cookie(is_secure=scope.get("scheme") == "https").encode()
+        await _answer(send, 303, b"", [(b"location", place), (b"set-cookie", cookie)])
 
 
 def _host_name(host: str) -> str:
@@ -113,10 +143,15 @@ def _adding_headers(send: Send) -> Send:
 
 async def _refuse(send: Send, status: int, message: str) -> None:
     body = json.dumps({"errors": [message]}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    headers = [(b"content-type", b"application/json")]
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await _answer(send, status, body, headers)
+
+
+async def _answer(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
+    length = (b"content-length", str(len(body)).encode())
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
     await send({"type": "http.response.body", "body": body})
 
 

@@ -19,6 +19,7 @@ from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.engine.trust.key_stores import KeyStore
 from funke.ops.rest.guard import Access, App
+from funke.ops.rest.login import read_token
 
 __all__ = ["RestServer", "RestSettings"]
 
@@ -39,19 +40,21 @@ class RestSettings:
     key_store: KeyStore | None = None
 
     @staticmethod
-    def of(settings: Settings) -> RestSettings:
-        """Reads the configuration; what would let strangers in is refused unless it is asked for."""
+    def of(settings: Settings, home: str) -> RestSettings:
+        """Reads the configuration; what would let strangers in is refused unless it is asked for.
+
+        Callers must show a token: the one that is set, or that of the folder of job records."""
         host = str(settings.get(options.REST_BIND_ADDRESS))
         is_local, token = _is_loopback(host), settings.get(options.REST_TOKEN)
-        has_tls = settings.get(options.REST_SSL_ENABLED)
-        if not is_local and not settings.get(options.REST_INSECURE) and not (token and has_tls):
+        has_tls, is_insecure = settings.get(options.REST_SSL_ENABLED), settings.get(options.REST_INSECURE)
+        if not (is_local or is_insecure or has_tls):
             raise ConfigurationError(
-                f"{options.REST_BIND_ADDRESS.key} is '{host}': other machines could command your jobs. Set "
-                f"{options.REST_TOKEN.key} and {options.REST_SSL_ENABLED.key}, or {options.REST_INSECURE.key} if "
-                "nobody else can reach it"
+                f"{options.REST_BIND_ADDRESS.key} is '{host}': others could read along how your jobs are commanded. "
+                f"Set {options.REST_SSL_ENABLED.key}, or {options.REST_INSECURE.key} if nobody else can reach it"
             )
         store = _key_store(settings) if has_tls else None
-        return RestSettings(host, _ports(settings), Access(token or None, is_local), store)
+        needed = token or (None if is_insecure else read_token(home))
+        return RestSettings(host, _ports(settings), Access(needed, is_local=is_local), store)
 
 
 def _is_loopback(host: str) -> bool:

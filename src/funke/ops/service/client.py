@@ -70,6 +70,11 @@ class ServiceClient:
             # Whoever has waited for long can wait a little longer: each look takes the service's time.
             pause_s = min(_LONGEST_LOOK_S, pause_s * 1.5)
 
+    def dashboard_url(self) -> str:
+        """Where a browser gets to see the dashboard; such a link works once."""
+        self.require()
+        return str(self._ask("dashboard"))
+
     def stop(self, keep_jobs: bool) -> None:
         """Ends the service and waits until it has ended."""
         address = self.require()

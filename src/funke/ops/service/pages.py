@@ -31,15 +31,15 @@ def main() -> int:
     cluster = Cluster(JobDirectory(given["home"]), settings.to_text_dict())
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    closing = start_reporters(settings, cluster)
+    closing = start_reporters(settings, cluster, given["home"])
     try:
         if has_rest(settings):
-            listening = RestSettings.of(settings)
+            listening = RestSettings.of(settings, given["home"])
             server = RestServer(
                 make_app(cluster, listening.access, dashboard_pages(cluster.logs, DirectAnswers(cluster).of)), listening
             ).start()
             closing.append(server.close)
-            print(f"The job's pages: {server.url}", file=sys.stderr, flush=True)
+            print(f"The job's pages: {listening.access.dashboard_url(server.url)}", file=sys.stderr, flush=True)
     except FunkeError as error:
         print(f"warning: there are no pages about the job: {error}", file=sys.stderr)
         if not closing:

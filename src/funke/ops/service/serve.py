@@ -53,8 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def serve(settings: Settings, is_standby: bool = False) -> None:
     """Runs the service in this process; a standby first waits until there is no other."""
-    listening = RestSettings.of(settings)
     folder = ServiceFolder(home_folder(settings))
+    listening = RestSettings.of(settings, folder.home)
     folder.open()
     lease = _acquire(folder, is_standby)
     try:
@@ -92,13 +92,14 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder) -
     server = RestServer(
         make_app(cluster, listening.access, dashboard_pages(cluster.logs, DirectAnswers(cluster).of)), listening
     )
-    control = ControlServer(folder.control_path, _commands(dispatcher), _LIMITS_S)
+    commands = _commands(dispatcher, lambda: listening.access.dashboard_url(server.url))
+    control = ControlServer(folder.control_path, commands, _LIMITS_S)
     closing: list[Callable[[], None]] = []
     try:
         jobs.all()
         server.start()
         folder.put_address(ServiceAddress(os.getpid(), socket.gethostname(), server.url, started_ms))
-        closing = start_reporters(settings, cluster)
+        closing = start_reporters(settings, cluster, folder.home)
         _LOG.info("serving %s for %s", server.url, folder.home)
         _look(dispatcher)
         while not dispatcher.stopping.wait(_LOOK_S):
@@ -120,8 +121,9 @@ def _look(dispatcher: Dispatcher) -> None:
         _LOG.error("%s", error)
 
 
-def _commands(dispatcher: Dispatcher) -> Commands:
+def _commands(dispatcher: Dispatcher, dashboard_url: Callable[[], str]) -> Commands:
     return {
+        "dashboard": dashboard_url,
         "submit": dispatcher.start,
         "run": lambda run_id: run_status(dispatcher, run_id),
         "shutdown": lambda keep_jobs: dispatcher.shut_down(not keep_jobs),

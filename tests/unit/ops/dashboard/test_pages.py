@@ -303,6 +303,17 @@ def test_nothing_yet_then_silence(browser: Browser, tmp_path: Path) -> None:
     browser.console_errors()
 
 
+def test_a_link_opens_the_dashboard_without_a_token_to_enter(browser: Browser, tmp_path: Path) -> None:
+    access = Access("open-sesame")
+    with recorded_service(tmp_path, all_jobs(), access) as guarded:
+        browser.open(access.dashboard_url(guarded.url))
+        browser.wait("the address", lambda: browser.run("return location.pathname + location.hash") == "/#/")
+        browser.open(f"{guarded.url}/#/jobs")
+        browser.wait("the jobs", lambda: browser.first_line().startswith("8 jobs"))
+        assert browser.run("return document.cookie") == "", "scripts do not see it"
+    browser.console_errors()
+
+
 def test_a_token_is_asked_for(browser: Browser, tmp_path: Path) -> None:
     with recorded_service(tmp_path, all_jobs(), Access("open-sesame")) as guarded:
         browser.open(f"{guarded.url}/#/jobs")

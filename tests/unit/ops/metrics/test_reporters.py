@@ -24,6 +24,7 @@ from funke.ops.metrics.reporters import figures_of, start_reporters
 from funke.ops.metrics.statsd import StatsdSender
 from funke.ops.rest.cluster_state import Cluster
 from funke.ops.rest.job_directory import JobDirectory
+from funke.ops.rest.login import read_token
 from tests.unit.ops.rest.job_samples import MAP, sample_view, submit
 
 JOB = "1" * 32
@@ -65,14 +66,16 @@ def test_a_port_of_its_own_and_lines_in_the_log(tmp_path: Path, caplog: pytest.L
         }
     )
     with caplog.at_level(logging.INFO, "funke.metrics"):
-        closing = start_reporters(settings, cluster)
+        closing = start_reporters(settings, cluster, str(tmp_path / "home"))
         try:
             assert len(closing) == 2
             url = next(record.args[1] for record in caplog.records if record.args and len(record.args) == 2)  # type: ignore[index]
-            answer = httpx.get(f"{url}/metrics")
+            assert httpx.get(f"{url}/metrics").status_code == 401
+            shown = {"authorization": f"Bearer {read_token(str(tmp_path / 'home'))}"}
+            answer = httpx.get(f"{url}/metrics", headers=shown)
             assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
             assert "flink_jobmanager_job_numRestarts" in answer.text
-            assert httpx.get(f"{url}/jobs").status_code == 404
+            assert httpx.get(f"{url}/jobs", headers=shown).status_code == 404
             end = time.monotonic() + 30
             while "Map -> Sink: out.0.numRecordsIn: 6" not in caplog.text:
                 assert time.monotonic() < end
@@ -99,7 +102,7 @@ def test_packets_for_statsd(tmp_path: Path) -> None:
                 "metrics.reporter.st.interval": "1 s",
             }
         )
-        closing = start_reporters(settings, cluster)
+        closing = start_reporters(settings, cluster, str(tmp_path / "home"))
         lines: list[str] = []
         while "worker-1.taskmanager.orders.Map.0.my.meter:0.5|g" not in lines:
             packet = listener.recv(65_536)
@@ -162,7 +165,7 @@ def test_opentelemetry(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None
         properties = {**otel_properties(server.server_port), "factory.class": factory, "interval": "1 s"}
         settings = Settings({f"metrics.reporter.otel.{key}": value for key, value in properties.items()})
         with caplog.at_level(logging.INFO, "funke.metrics"):
-            closing = start_reporters(settings, cluster)
+            closing = start_reporters(settings, cluster, str(tmp_path / "home"))
             end = time.monotonic() + 60
             while "are sent" not in caplog.text:
                 assert time.monotonic() < end, caplog.text

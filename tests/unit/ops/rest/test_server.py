@@ -20,29 +20,37 @@ from funke.ops.rest.server import RestServer, RestSettings
 from tests.harness.certificates import Authority
 
 
-def settings(**options: str) -> RestSettings:
-    return RestSettings.of(
-        Settings({name.replace("__", "-").replace("_", "."): each for name, each in options.items()})
-    )
+def settings(home: Path, **options: str) -> RestSettings:
+    given = {name.replace("__", "-").replace("_", "."): each for name, each in options.items()}
+    return RestSettings.of(Settings(given), str(home))
 
 
-def test_only_this_machine_unless_it_is_asked_for() -> None:
-    assert (settings().host, settings().ports, settings().access.is_local) == ("127.0.0.1", (8081,), True)
-    assert settings(rest_bind__port="8081-8083,9000").ports == (8081, 8082, 8083, 9000)
+def test_only_this_machine_unless_it_is_asked_for(tmp_path: Path) -> None:
+    here = settings(tmp_path)
+    assert (here.host, here.ports, here.access.is_local) == ("127.0.0.1", (8081,), True)
+    assert settings(tmp_path, rest_bind__port="8081-8083,9000").ports == (8081, 8082, 8083, 9000)
     for address in ("0.0.0.0", "192.168.1.1", "::", "host.example"):
-        with pytest.raises(ConfigurationError, match=r"other machines could command your jobs. Set funke.rest.token"):
-            settings(rest_bind__address=address)
-        with pytest.raises(ConfigurationError, match="other machines"):
-            settings(rest_bind__address=address, funke_rest_token="x")
-        assert not settings(rest_bind__address=address, funke_rest_insecure="true").access.is_local
+        with pytest.raises(ConfigurationError, match=r"others could read along .* Set security.ssl.rest.enabled"):
+            settings(tmp_path, rest_bind__address=address)
+        with pytest.raises(ConfigurationError, match="others could read along"):
+            settings(tmp_path, rest_bind__address=address, funke_rest_token="x")
+        assert not settings(tmp_path, rest_bind__address=address, funke_rest_insecure="true").access.is_local
     with pytest.raises(ConfigurationError, match=r"security.ssl.rest.keystore is not set"):
-        settings(rest_bind__address="0.0.0.0", funke_rest_token="x", security_ssl_rest_enabled="true")
+        settings(tmp_path, rest_bind__address="0.0.0.0", security_ssl_rest_enabled="true")
     with pytest.raises(ConfigurationError, match="must be ports"):
-        settings(rest_bind__port="all")
+        settings(tmp_path, rest_bind__port="all")
+
+
+def test_a_token_is_needed_unless_it_is_said_otherwise(tmp_path: Path) -> None:
+    made = settings(tmp_path).access.token
+    assert made is not None and len(made) == 43 and settings(tmp_path).access.token == made
+    assert settings(tmp_path, funke_rest_token="mine").access.token == "mine"
+    assert settings(tmp_path, funke_rest_insecure="true").access.token is None
+    assert settings(tmp_path, funke_rest_insecure="true", funke_rest_token="mine").access.token == "mine"
 
 
 def serve(tmp_path: Path, **options: str) -> RestServer:
-    given = settings(rest_bind__port="0", **options)
+    given = settings(tmp_path, rest_bind__port="0", **options)
     return RestServer(make_app(Cluster(JobDirectory(str(tmp_path))), given.access), given).start()
 
 
@@ -91,5 +99,5 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
 
 
 def serve_at(tmp_path: Path, port: int) -> RestServer:
-    given = settings(rest_port=str(port))
+    given = settings(tmp_path, rest_port=str(port))
     return RestServer(make_app(Cluster(JobDirectory(str(tmp_path))), given.access), given)

@@ -19,6 +19,7 @@ from funke.engine.config.settings import Settings
 from funke.engine.jobs.records.recovery import admit_if_asked
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.submission.own_pages import wants_own_pages
+from funke.ops.rest.login import read_token
 
 PROGRAM = """
 import sys
@@ -40,9 +41,13 @@ def test_they_are_served_as_long_as_the_program_lives(tmp_path: Path) -> None:
     )
     with program:
         assert program.stderr is not None
-        url = re.fullmatch(r"The job's pages: (http://127.0.0.1:\d+)\n", program.stderr.readline())
+        url = re.fullmatch(
+            r"The job's pages: (http://127.0.0.1:\d+)/login\?code=[\w-]{43}\n", program.stderr.readline()
+        )
         assert url is not None
-        assert httpx.get(f"{url[1]}/jobs").json() == {"jobs": []}
+        assert httpx.get(f"{url[1]}/jobs").status_code == 401
+        shown = {"authorization": f"Bearer {read_token(str(tmp_path))}"}
+        assert httpx.get(f"{url[1]}/jobs", headers=shown).json() == {"jobs": []}
         # No last words: it cannot tell anybody that it is gone.
         program.send_signal(signal.SIGKILL)
     end = time.monotonic() + 30
@@ -53,7 +58,7 @@ def test_they_are_served_as_long_as_the_program_lives(tmp_path: Path) -> None:
 
 def _answers(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/jobs").status_code == 200
+        return httpx.get(f"{url}/healthz").status_code == 200
     except httpx.HTTPError:
         return False
 

@@ -6,8 +6,9 @@ import os
 import re
 from abc import ABC, abstractmethod
 from typing import IO, Any
-from urllib.parse import unquote, urlparse
+from urllib.parse import unquote
 
+from funke.engine.connectors.file_uri import without_file_scheme
 from funke.engine.connectors.named_file import open_to_write, sync
 from funke.engine.connectors.remote.file_systems import open_file_system
 from funke.engine.errors import SinkError
@@ -174,10 +175,10 @@ def to_absolute_path(path: str) -> str:
     >>> to_absolute_path("file:///tmp/out/"), to_absolute_path("s3://bucket/out")
     ('/tmp/out', 's3://bucket/out')
     """
-    matched = _SCHEME.match(path)
-    if matched is None:
-        return os.path.abspath(path)
-    return os.path.abspath(unquote(urlparse(path).path)) if matched[1].lower() == "file" else path
+    plain = without_file_scheme(path)
+    if plain is not None:
+        return os.path.abspath(unquote(plain))
+    return os.path.abspath(path) if _SCHEME.match(path) is None else path
 
 
 def open_storage(base_path: str) -> Storage:

@@ -12,13 +12,13 @@ from urllib.parse import unquote
 import pyarrow as pa
 from pyarrow import fs
 
+from funke.engine.connectors.file_uri import without_file_scheme
 from funke.engine.connectors.remote.file_systems import open_file_system
 from funke.engine.errors import SourceError
 from funke.engine.formats.input_file import InputFile
 
 __all__ = ["list_files"]
 
-_LOCAL_URI = re.compile(r"file:(?://(?:localhost)?(?=/))?")
 _WILDCARD = re.compile(r"[*?\[]")
 
 
@@ -52,9 +52,9 @@ def _list_path(path: str) -> list[InputFile] | None:
 
 def _open_file_system(path: str) -> tuple[Any, str, str | None]:
     """Return a file system, the path within it, and the URI that leads to it (None for local files)."""
-    local = _LOCAL_URI.match(path)
-    if local is not None or "://" not in path:
-        return fs.LocalFileSystem(), _local_path(path[local.end() :] if local else path, local is not None), None
+    plain = without_file_scheme(path)
+    if plain is not None or "://" not in path:
+        return fs.LocalFileSystem(), _local_path(path if plain is None else plain, plain is not None), None
     # What follows a question mark are options of the file system (s3://bucket/folder?region=…).
     address, mark, options = path.partition("?")
     wildcard = _WILDCARD.search(address)

@@ -20,6 +20,7 @@ from funke.engine.runtime.snapshot_files import (
     open_snapshot_file,
 )
 from funke.engine.state.snapshot.file_format import SnapshotReader, SnapshotWriter
+from funke.engine.trust.private_files import make_private_folders, private_opener
 from funke.engine.types.key_groups import KeyGroups
 
 __all__ = ["Savepoint", "copy_snapshot", "open_savepoint", "open_snapshot", "write_snapshot"]
@@ -108,7 +109,7 @@ def _write_file(path: str, write: Callable[[BinaryIO], T]) -> T:
     local = local_path(path)
     try:
         if local is not None:
-            os.makedirs(os.path.dirname(local), exist_ok=True)
+            make_private_folders(os.path.dirname(local))
             result = _write_local(f"{local}.part", write)
             os.rename(f"{local}.part", local)
             return result
@@ -122,7 +123,7 @@ def _write_file(path: str, write: Callable[[BinaryIO], T]) -> T:
 
 
 def _write_local(path: str, write: Callable[[BinaryIO], T]) -> T:
-    with open(path, "wb", _COPY_BYTES) as out:
+    with open(path, "wb", _COPY_BYTES, opener=private_opener) as out:
         result = write(out)
         out.flush()
         os.fsync(out.fileno())

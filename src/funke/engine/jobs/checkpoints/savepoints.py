@@ -13,7 +13,8 @@ from functools import partial
 from typing import Any, Generic, Literal, TypeVar, get_args
 
 from funke.engine.errors import ConfigurationError, FunkeError, StateError
-from funke.engine.runtime.snapshot_files import delete_folder, join_path, require_folder
+from funke.engine.runtime.snapshot_files import delete_folder, join_path, local_path, require_folder
+from funke.engine.trust.private_files import require_own_place
 
 __all__ = ["CheckpointRequest", "SavepointRequest", "SnapshotRequests", "begin_savepoint"]
 
@@ -160,9 +161,13 @@ def _remove_failed(folder: str, done: Future[str]) -> None:
 
 
 def _savepoint_folder(job_id: str, wanted: str | None, configured: str | None) -> str:
+    """A new name in the folder that was asked for, or else in the configured one; not in somebody else's."""
     parent = wanted or configured
     if not parent:
         raise ConfigurationError(
             "name a folder for the savepoint, or set execution.checkpointing.savepoint-dir (state.savepoints.dir)"
         )
+    local = local_path(parent)
+    if local is not None:
+        require_own_place(local)
     return join_path(parent, f"savepoint-{job_id[:6]}-{secrets.token_hex(6)}")

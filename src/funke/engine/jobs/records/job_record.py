@@ -25,6 +25,7 @@ from typing import Any
 from funke.engine.config import flink_options as options
 from funke.engine.config import rest_options
 from funke.engine.config.settings import Settings
+from funke.engine.connectors.file_uri import without_file_scheme
 from funke.engine.errors import ConfigurationError, LeaseLostError, StateError, UntrustedError
 from funke.engine.jobs.records.lease import Lease, LeaseOwner, current_owner
 from funke.engine.jobs.views.job_view import JobView
@@ -237,8 +238,9 @@ def home_folder(settings: Settings) -> str:
     """Where job records are kept: as configured, else FUNKE_HOME, else a folder in the user's home."""
     configured = settings.get(options.HIGH_AVAILABILITY_STORAGE) or settings.get(options.FUNKE_HOME)
     home = configured or os.environ.get("FUNKE_HOME") or os.path.join("~", ".funke")
-    if home.startswith("file:"):
-        home = "/" + home[len("file:") :].lstrip("/")
+    plain = without_file_scheme(home)
+    if plain is not None:
+        home = "/" + plain.lstrip("/")
     if "://" in home:
         raise ConfigurationError(f"job records need a folder that can be locked, not '{home}'")
     cluster = settings.get(options.HIGH_AVAILABILITY_CLUSTER) or "."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import Any
@@ -12,6 +11,7 @@ from funke.engine.state.rocksdb.memory import slot_memory
 from funke.engine.state.rocksdb.rows import after_prefix
 from funke.engine.state.rocksdb.settings import RocksDBSettings
 from funke.engine.state.rocksdb.tuning import create_options
+from funke.engine.trust.private_files import make_private_folders
 
 __all__ = ["RocksDBStore"]
 
@@ -34,7 +34,7 @@ class RocksDBStore:
 
     def __init__(self, folder: str, settings: RocksDBSettings) -> None:
         self._rocks = _rocksdict()
-        os.makedirs(folder, exist_ok=True)
+        make_private_folders(folder)
         self._unlogged = self._rocks.WriteOptions()
         self._unlogged.disable_wal = True
         self._batch_bytes = min(settings.write_batch_bytes or _LARGEST_ROW, _LARGEST_ROW)

@@ -15,10 +15,23 @@ let streamPaths = "";
 let streamed = new Set();
 let refreshMs = 3000;
 let token = readToken();
+const pageHalf = readPageHalf();
 
 function readToken() {
   try { return sessionStorage.getItem("funke.token"); } catch { return null; }
 }
+
+// The link of `funke dashboard` leaves one half of the key as a cookie and the other one behind `#`, for this address alone.
+function readPageHalf() {
+  const given = /^#login=([0-9a-f]+)$/.exec(location.hash)?.[1];
+  if (given) history.replaceState(null, "", "#/");
+  try {
+    if (given) localStorage.setItem("funke.page", given);
+    return given ?? localStorage.getItem("funke.page");
+  } catch { return given ?? null; }
+}
+
+const credentials = () => (token ? { authorization: `Bearer ${token}` } : pageHalf ? { "x-funke-page": pageHalf } : {});
 
 export function setToken(text) {
   token = text.trim() || null;
@@ -51,8 +64,7 @@ export class ServiceError extends Error {
 }
 
 export async function request(path, { method = "GET", body, form, signal, asText = false } = {}) {
-  const headers = {};
-  if (token) headers.authorization = `Bearer ${token}`;
+  const headers = credentials();
   if (body !== undefined) headers["content-type"] = "application/json";
   let response;
   try {
@@ -144,7 +156,7 @@ async function open(isForced) {
 
 async function follow(paths, signal) {
   const query = paths.map((path) => `path=${encodeURIComponent(path)}`).join("&");
-  const response = await fetch(`${API}/funke/live?${query}`, { headers: token ? { authorization: `Bearer ${token}` } : {}, signal, cache: "no-store" });
+  const response = await fetch(`${API}/funke/live?${query}`, { headers: credentials(), signal, cache: "no-store" });
   if (!response.ok) throw new ServiceError(response.status, "no stream");
   heard(response);
   link.live = "open";

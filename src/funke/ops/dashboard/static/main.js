@@ -68,7 +68,7 @@ function LinkState({ link, isStale, silentMs }) {
 
 function TokenBanner() {
   const [text, setText] = useState("");
-  return html`<div class="banner" role="alert"><p><${Icon} name="warning" />This service asks for a token.
+  return html`<div class="banner" role="alert"><p><${Icon} name="warning" />This service asks for a token. “funke dashboard” opens this page with it; or enter the one in the file rest-token of the folder of jobs (~/.funke).
     <form onSubmit=${(event) => { event.preventDefault(); setToken(text); }}><input type="password" aria-label="Token" value=${text} onInput=${(event) => setText(event.target.value)} autocomplete="off" /> <button>Use it</button></form></p></div>`;
 }
 
