@@ -28,6 +28,7 @@ READ_BY_QUERIES = (
     "table.builtin-catalog-name",
     "table.builtin-database-name",
     "table.dml-sync",
+    "table.exec.async-scalar.",
     "table.exec.emit.",
     "table.exec.mini-batch.",
     "table.exec.sink.keyed-shuffle",

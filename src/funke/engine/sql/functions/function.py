@@ -11,6 +11,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from funke.engine.errors import TypeMismatchError
+from funke.engine.sql.functions.async_calls import AsyncCalls
 from funke.engine.sql.functions.refusals import call_refusal, type_text
 from funke.engine.types.logical.atomic_types import BitmapType, BooleanType, DecimalType, VariantType
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
@@ -91,11 +92,12 @@ def symbol(word: str | DataType) -> Argument:
 
 @dataclass(frozen=True)
 class Session:
-    """What functions know of the session: its zone, its database, when the query started (for CURRENT_DATE)."""
+    """What functions know of the session: its zone, its database, when the query started, how calls are repeated."""
 
     zone: datetime.tzinfo = field(default_factory=lambda: ZoneInfo("UTC"))
     started: datetime.datetime | None = None
     database: str = "default_database"
+    async_calls: AsyncCalls = field(default_factory=AsyncCalls)
 
     def now(self) -> datetime.datetime:
         return self.started or datetime.datetime.now(datetime.timezone.utc)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +19,6 @@ from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.sql_text import from_sql_text
 
 __all__ = ["UserScalar", "as_scalar"]
-
-# Flink's `table.exec.async-scalar.max-concurrent-operations`.
-_MOST_UNDER_WAY = 10
 
 
 @dataclass(frozen=True)
@@ -134,7 +130,7 @@ def _async_kernel(call: BoundCall) -> Kernel:
     def evaluate(*columns: Any) -> Any:
         length = next((len(each) for each in columns if not isinstance(each, pa.Scalar)), 1)
         rows = zip(*(_values(column, data_type, length) for column, data_type in zip(columns, types)))
-        results = asyncio.run(_all_of(body, rows if columns else iter([()])))
+        results = call.session.async_calls.results(body, rows if columns else [()])
         return from_values(results, call.result)
 
     return evaluate
@@ -144,14 +140,3 @@ def _values(column: Any, data_type: DataType, length: int) -> Sequence[Any]:
     if isinstance(column, pa.Scalar):
         return [to_value(column, data_type)] * length
     return to_values(column, data_type)
-
-
-async def _all_of(body: Body, rows: Iterator[tuple[Any, ...]]) -> list[Any]:
-    """Return the results in the order of the rows, with no more calls under way than Flink has."""
-    under_way = asyncio.Semaphore(_MOST_UNDER_WAY)
-
-    async def call(values: tuple[Any, ...]) -> Any:
-        async with under_way:
-            return await body(*values)
-
-    return await asyncio.gather(*map(call, rows))

@@ -19,6 +19,7 @@ from funke.engine.sql.catalog.module_manager import ModuleManager
 from funke.engine.sql.catalog.objects import CatalogTable, CatalogView, Identifier
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate
+from funke.engine.sql.functions.async_calls import AsyncCalls
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session
 from funke.engine.sql.functions.time_zones import zone_of
@@ -85,7 +86,7 @@ class TableSession:
     def binder(self) -> QueryBinder:
         """What binds the queries of one statement: they all see the same time."""
         now = datetime.datetime.now(datetime.timezone.utc)
-        session = Session(self.zone, now, self.catalogs.current_database)
+        session = Session(self.zone, now, self.catalogs.current_database, AsyncCalls.of(self.settings))
         return QueryBinder(
             self.find_relation,
             session,
