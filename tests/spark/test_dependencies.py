@@ -136,8 +136,10 @@ def interpreter(folder: Path) -> Path:
 
 
 def test_an_interpreter_for_functions(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
-    env.set_python_executable(str(interpreter(tmp_path)))
-    assert run(env, lambda number: os.environ.get("JOB_INTERPRETER")) == ["mine"]
+    path = str(interpreter(tmp_path))
+    env.set_python_executable(path)
+    names = ("JOB_INTERPRETER", "python")
+    assert run(env, lambda number: [os.environ.get(name) for name in names]) == [["mine", path]]
 
 
 def test_an_interpreter_in_an_archive(env: StreamExecutionEnvironment, tmp_path: Path) -> None:

@@ -58,7 +58,9 @@ def _start_in(folder: str, slot: int, package: JobPackage) -> SlotAddress:
         listeners = [closing.enter_context(listen_at(path))]
         if package.driver_host is None:
             listeners.append(closing.enter_context(socket.create_server((local_host(), 0), backlog=64)))
-        birth = SlotBirth(slot, package, executor_pid(package), folder, tuple(sys.path), dict(os.environ))
+        # As in PyFlink the variable `python` names the interpreter of functions.
+        environment = {**os.environ, "python": _interpreter(package, folder)}
+        birth = SlotBirth(slot, package, executor_pid(package), folder, tuple(sys.path), environment)
         birth_file = os.path.join(folder, "birth")
         with open(birth_file, "wb") as message:
             pickle.dump(birth, message, 5)

@@ -53,3 +53,12 @@ def test_a_format_that_is_not_built_in_needs_its_jar() -> None:
     assert without_needless(["file:///path/to/flink-protobuf-1.17.2.jar"]) == (
         "file:///path/to/flink-protobuf-1.17.2.jar",
     )
+
+
+@pytest.mark.parametrize("folder", ["C:\\flink\\lib\\", "file:///C:\\flink\\", "file:///C:/flink/", "D:/flink/lib/"])
+@pytest.mark.parametrize("name", ["flink-sql-connector-kafka-3.0.0-1.17.jar", "postgresql-42.7.3.jar"])
+def test_paths_of_windows_do_not_matter_where_jars_are_not_needed(
+    folder: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert without_needless([folder + name]) == ()
+    assert capsys.readouterr().err.startswith(f"note: {name} is not needed")

@@ -32,7 +32,7 @@ def without_needless(jars: Iterable[str]) -> tuple[str, ...]:
     for jar in jars:
         subject = _subject_of(jar)
         if subject:
-            name = jar.rstrip("/").rpartition("/")[2]
+            name = _name_of(jar)
             notice(f"note: {name} is not needed: {subject} is read and written without Java")
         else:
             kept.append(jar)
@@ -41,7 +41,7 @@ def without_needless(jars: Iterable[str]) -> tuple[str, ...]:
 
 def _subject_of(jar: str) -> str:
     """What is here without the jar; nothing if the jar is needed, or may be."""
-    name = jar.rstrip("/").rpartition("/")[2]
+    name = _name_of(jar)
     for subject, pattern in _OURS.items():
         if re.match(rf"({pattern})[-_.].*\.jar$", name):
             return subject
@@ -49,6 +49,18 @@ def _subject_of(jar: str) -> str:
     return "the database" if is_driver and not _is_there(jar) else ""
 
 
+def _name_of(jar: str) -> str:
+    """The last part of a path or URL, also of Windows.
+
+    >>> _name_of("file:///C:/lib/a.jar"), _name_of("C:\\\\lib\\\\a.jar")
+    ('a.jar', 'a.jar')
+    """
+    return re.split(r"[\\/]", jar.rstrip("/"))[-1]
+
+
 def _is_there(jar: str) -> bool:
     parts = urlsplit(jar)
+    # The scheme of `C:\lib\a.jar` is the letter of a drive.
+    if len(parts.scheme) == 1:
+        return Path(jar).exists()
     return parts.scheme not in ("", "file") or Path(unquote(parts.path)).exists()
