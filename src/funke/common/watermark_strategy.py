@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import Any
 
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
@@ -61,6 +62,14 @@ class WatermarkStrategy:
 
     def with_timestamp_assigner(self, timestamp_assigner: TimestampAssigner) -> WatermarkStrategy:
         """Read timestamps with the given assigner; changes this strategy, as in PyFlink, and returns it."""
+        extract = getattr(timestamp_assigner, "extract_timestamp", None)
+        if extract is None:
+            raise ConfigurationError(f"a TimestampAssigner is needed, got {timestamp_assigner!r}")
+        if isgeneratorfunction(extract) or iscoroutinefunction(extract):
+            raise ConfigurationError(
+                f"{type(timestamp_assigner).__name__}.extract_timestamp() must return the timestamp in milliseconds, "
+                "but it is a generator or a coroutine; write `return` instead of `yield`"
+            )
         self._spec = replace(self._spec, timestamp_assigner=timestamp_assigner)
         return self
 

@@ -80,3 +80,24 @@ def test_refusals() -> None:
         WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(-1))
     with pytest.raises(UnsupportedFeatureError, match="WatermarkGenerator"):
         AssignerWithPeriodicWatermarksWrapper(object())
+
+
+class Yielding(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> Any:
+        yield value[0]
+
+
+class Awaited(TimestampAssigner):
+    async def extract_timestamp(self, value: Any, record_timestamp: int) -> Any:  # type: ignore[override]
+        return value[0]
+
+
+@pytest.mark.parametrize("assigner", [Yielding(), Awaited()])
+def test_an_assigner_that_yields_is_refused_at_once(assigner: TimestampAssigner) -> None:
+    with pytest.raises(ConfigurationError, match=r"\.extract_timestamp\(\) must return the timestamp in milliseconds"):
+        WatermarkStrategy.no_watermarks().with_timestamp_assigner(assigner)
+
+
+def test_an_assigner_has_a_method() -> None:
+    with pytest.raises(ConfigurationError, match="a TimestampAssigner is needed, got <function"):
+        WatermarkStrategy.no_watermarks().with_timestamp_assigner(lambda value, timestamp: 0)  # type: ignore[arg-type]
