@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.graph.operations import ColumnOperator
+from funke.engine.operators.clock import ManualClock
 from funke.engine.sql.binding.changelog_functions import FromChangelog
 from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.final_rows import FinalRows
@@ -29,8 +30,10 @@ from funke.engine.sql.binding.relations import (
 )
 from funke.engine.sql.binding.semi_joins import SemiJoin
 from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 from funke.engine.sql.operators.aggregate import Aggregate
+from funke.engine.sql.operators.assign_watermarks import AssignWatermarks
 from funke.engine.sql.operators.calculate import Calculate
 from funke.engine.sql.operators.changelog_rows import ReadKinds
 from funke.engine.sql.operators.correlate import Correlate
@@ -111,28 +114,39 @@ def _elements(relation: Any, size: int) -> Iterator[Any]:
 class RunningPlan:
     """A plan whose tables all get each row at the same time, before the next one comes."""
 
-    def __init__(self, relation: Relation) -> None:
+    def __init__(self, relation: Relation, clock: ManualClock | None = None) -> None:
         self._relation = relation
+        self._clock = clock or ManualClock()
         self._harnesses: dict[int, list[OperatorHarness]] = {}
 
-    def feed(self, row: Mapping[str, Any]) -> list[Change]:
-        """One row; what comes out for it."""
-        return [change for batch in self._batches(self._relation, row) for change in changes_of(batch, self._relation)]
+    def feed(self, *rows: Mapping[str, Any]) -> list[Change]:
+        """One row, or a batch of them; what comes out for them."""
+        found = self._elements(self._relation, rows)
+        batches = [each for each in found if isinstance(each, ColumnBatch)]
+        return [change for batch in batches for change in changes_of(batch, self._relation)]
 
-    def _batches(self, relation: Any, row: Mapping[str, Any]) -> list[ColumnBatch]:
+    def _elements(self, relation: Any, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
         if isinstance(relation, Scan):
-            return [batch_of(inserts([tuple(row[each.name] for each in relation.columns)]), relation.columns)]
+            values = [tuple(row[each.name] for each in relation.columns) for row in rows]
+            return [batch_of(inserts(values), relation.columns)]
+        if isinstance(relation, Constants):
+            return [batch_of(inserts(relation.rows), relation.columns)]
         if isinstance(relation, UnionAll):
-            return [batch for each in relation.inputs for batch in self._batches(each, row)]
-        batches = self._batches(relation.input, row)
+            return [element for each in relation.inputs for element in self._elements(each, rows)]
+        elements = self._elements(relation.input, rows)
         if id(relation) not in self._harnesses:
             made = map(ColumnOperator, _OPERATORS[type(relation)](relation))
-            self._harnesses[id(relation)] = [OperatorHarness(each, keeps_columns=True) for each in made]
+            self._harnesses[id(relation)] = [
+                OperatorHarness(each, keeps_columns=True, clock=self._clock) for each in made
+            ]
         for harness in self._harnesses[id(relation)]:
-            for batch in batches:
-                harness.operator.process_columns(batch)
-            batches = harness.elements()
-        return batches
+            for element in elements:
+                if isinstance(element, Watermark):
+                    harness.watermark(element.timestamp)
+                else:
+                    harness.operator.process_columns(element)
+            elements = harness.elements()
+        return elements
 
 
 def _through(harness: OperatorHarness, elements: Iterator[Any]) -> Iterator[Any]:
@@ -156,6 +170,7 @@ def _window_aggregates(relation: WindowAggregation) -> list[Any]:
 
 # As funke/table/relation_streams.py has them.
 _OPERATORS: dict[type[Relation], Any] = {
+    WatermarkAssigner: lambda relation: [AssignWatermarks.of(relation)],
     Calculation: lambda relation: [Calculate.of(relation)],
     Correlation: lambda relation: [Correlate.of(relation)],
     Expansion: lambda relation: [Expand.of(relation)],

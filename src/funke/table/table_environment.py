@@ -17,7 +17,7 @@ from funke.engine.sql.parsing import parse
 from funke.engine.sql.results.table_print import ResultColumns
 from funke.engine.sql.statements.explanations import explain_inserts, explain_relation
 from funke.engine.sql.statements.insert_plans import plan_insert, plan_rows
-from funke.engine.sql.statements.job_plans import planned_insert, planned_rows
+from funke.engine.sql.statements.job_plans import planned_inserts, planned_rows
 from funke.engine.sql.statements.listings import built_in_names
 from funke.engine.sql.statements.outcome import InsertPlan, Inserts, Outcome, QueryRows
 from funke.engine.sql.statements.statement_executor import execute_statement
@@ -452,7 +452,7 @@ class TableEnvironment:
         return to_frame(relation.columns, values)
 
     def _execute_inserts(self, plans: Sequence[InsertPlan], job_name: str | None = None) -> TableResult:
-        planned = [planned_insert(self._session, plan) for plan in plans]
+        planned = planned_inserts(self._session, plans)
         job = start_inserting(self._env, planned, job_name)
         names = [plan.name for plan in plans]
         shown = tuple(f"{name}_{place}" if names.count(name) > 1 else name for place, name in enumerate(names, 1))
@@ -462,7 +462,7 @@ class TableEnvironment:
         return result
 
     def _attach_inserts(self, plans: Sequence[InsertPlan]) -> None:
-        attach_inserts(self._env, [planned_insert(self._session, plan) for plan in plans])
+        attach_inserts(self._env, planned_inserts(self._session, plans))
 
     def _insert_plan(self, stmt: str) -> InsertPlan:
         (statement,) = _parsed(stmt)

@@ -170,7 +170,11 @@ WITH_CONSTANTS = ("in", "not in")
 KERNELS = sorted(
     name
     for name, function in FUNCTIONS.items()
-    if function.kernel_for and function.is_deterministic and function.name == name and name not in WITH_CONSTANTS
+    if function.kernel_for
+    and function.is_deterministic
+    and function.moment is None
+    and function.name == name
+    and name not in WITH_CONSTANTS
 )
 
 

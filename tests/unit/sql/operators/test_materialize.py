@@ -19,7 +19,7 @@ from funke.engine.sql.binding.materialization import Materialization
 from funke.engine.sql.binding.relations import Column, Relation, Scan
 from funke.engine.sql.operators.materialize import Materialize
 from funke.engine.sql.statements.insert_plans import plan_insert
-from funke.engine.sql.statements.job_plans import planned_insert
+from funke.engine.sql.statements.job_plans import planned_inserts
 from funke.engine.sql.statements.stored_plans import insert_in
 from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
 from tests.harness.backends import choice_of
@@ -57,7 +57,7 @@ def environment(folder: Path, case: dict[str, Any], mode: EnvironmentSettings | 
 
 def planned(made: TableEnvironment, case: dict[str, Any]) -> Relation:
     plan = plan_insert(made._session, insert_in(f"INSERT INTO s {case['query']}"))
-    return planned_insert(made._session, plan).relation
+    return planned_inserts(made._session, [plan])[0].relation
 
 
 def name_of(case: dict[str, Any]) -> str:

@@ -29,6 +29,7 @@ __all__ = [
     "calls_in",
     "columns_in",
     "conjuncts",
+    "is_deterministic",
     "moved",
     "symbol_of",
     "with_columns",
@@ -177,7 +178,14 @@ def _may_fail(expression: BoundExpression) -> bool:
 
 def _repeatable_in(expression: BoundExpression) -> Iterator[BoundFunction]:
     """All calls that give the same for the same arguments, and can be told from others."""
-    return (each for each in calls_in(expression) if each.call.function.is_deterministic and _is_hashable(each))
+    return (each for each in calls_in(expression) if is_deterministic(each) and _is_hashable(each))
+
+
+def is_deterministic(expression: BoundExpression) -> bool:
+    """Whether it has the same value whenever the columns that it looks at have."""
+    if not isinstance(expression, BoundFunction):
+        return True
+    return expression.call.is_deterministic and all(map(is_deterministic, expression.arguments))
 
 
 def _is_hashable(expression: BoundExpression) -> bool:

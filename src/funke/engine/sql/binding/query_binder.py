@@ -19,7 +19,14 @@ from funke.engine.sql.binding.correlations import (
     plain_table_function,
 )
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, calls_in, column_of, time_of
+from funke.engine.sql.binding.expressions import (
+    BoundColumn,
+    BoundExpression,
+    calls_in,
+    column_of,
+    is_deterministic,
+    time_of,
+)
 from funke.engine.sql.binding.group_windows import with_group_window
 from funke.engine.sql.binding.grouped_over_queries import GroupColumns, groups_of_windows, refuse_over_in_having
 from funke.engine.sql.binding.grouped_queries import (
@@ -252,8 +259,7 @@ class QueryBinder:
         if any(each is None for each in types):
             raise refused("Values passed to VALUES operator must have compatible types", values.position)
         columns = tuple(Column(f"EXPR${place}", each) for place, each in enumerate(types) if each is not None)
-        if any(isinstance(call.call.function, UserScalar) for row in rows for each in row for call in calls_in(each)):
-            # A function of the user's runs where it is opened.
+        if any(map(_is_computed_when_run, (each for row in rows for each in row))):
             each_row = [
                 Calculation(_columns([column.name for column in columns], row), _ONE_ROW, tuple(row)) for row in rows
             ]
@@ -298,6 +304,12 @@ class QueryBinder:
         binder = ExpressionBinder(scope, self.session, self.find_function)
         casts = [syntax.Cast(syntax.Name((f"c{place}",)), column.type) for place, column in enumerate(columns)]
         return Calculation(columns, relation, tuple(map(binder.bind, casts)))
+
+
+def _is_computed_when_run(expression: BoundExpression) -> bool:
+    """Whether it is not a constant: a user's function runs where it is opened, and moments and chance come anew."""
+    is_users = any(isinstance(call.call.function, UserScalar) for call in calls_in(expression))
+    return is_users or not is_deterministic(expression)
 
 
 def _columns(names: list[str], bound: list[BoundExpression]) -> tuple[Column, ...]:

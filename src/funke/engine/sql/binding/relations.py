@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, TypeVar
 
 from funke.engine.sql.binding.expressions import BoundExpression
@@ -27,6 +27,7 @@ __all__ = [
     "SortKey",
     "UnionAll",
     "inputs_of",
+    "with_expressions",
     "with_inputs",
 ]
 
@@ -175,3 +176,22 @@ def with_inputs(relation: R, change: Callable[[Any], Any]) -> R:
         elif isinstance(value, tuple) and value and all(isinstance(each, Relation) for each in value):
             changes[name] = tuple(map(change, value))
     return replace(relation, **changes)
+
+
+def with_expressions(relation: R, change: Callable[[BoundExpression], BoundExpression]) -> R:
+    """The same relation, and all that it reads, with what a function makes of each expression."""
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, BoundExpression):
+            return change(value)
+        if isinstance(value, tuple):
+            return tuple(map(changed, value))
+        # A relation, or a part of one that has an expression, such as the key of a lookup.
+        has_expression = is_dataclass(value) and any(isinstance(each, BoundExpression) for each in vars(value).values())
+        if not isinstance(value, Relation) and not has_expression:
+            return value
+        part: Any = value
+        return replace(part, **{name: changed(each) for name, each in vars(part).items()})
+
+    found: R = changed(relation)
+    return found

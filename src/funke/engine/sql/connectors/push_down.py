@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
     BoundExpression,
-    BoundFunction,
     columns_in,
     conjuncts,
+    is_deterministic,
     moved,
     with_columns,
 )
@@ -66,16 +66,9 @@ def _filtered(relation: Relation, conditions: Sequence[BoundExpression]) -> Rela
     if isinstance(relation, Scan) and isinstance(relation.table, TableSource):
         table = relation.table
         for each in conditions:
-            table = (table.with_condition(each) if _is_certain(each) else None) or table
+            table = (table.with_condition(each) if is_deterministic(each) else None) or table
         return replace(relation, table=table)
     return relation
-
-
-def _is_certain(expression: BoundExpression) -> bool:
-    """Whether it has the same value whenever it is asked for."""
-    if not isinstance(expression, BoundFunction):
-        return True
-    return expression.call.function.is_deterministic and all(map(_is_certain, expression.arguments))
 
 
 def _limited(relation: Relation, rows: int) -> Relation:

@@ -34,13 +34,16 @@ def column_function(call: BoundCall) -> ColumnFunction:
 def mapped_body(call: BoundCall) -> ColumnFunction:
     """Return what evaluates a call value by value: the reference for every kernel."""
     body, types = call.body(), call.types
+    is_deterministic = call.is_deterministic
 
     def evaluate(columns: Sequence[Any], length: int) -> Any:
         lists = [_values(column, data_type) for column, data_type in zip(columns, types)]
         if not lists:
             return _results([body() for _ in range(length)], call)
         if all(isinstance(each, repeat) for each in lists):
-            return _results([body(*map(next, lists))] * length, call)
+            if is_deterministic:
+                return _results([body(*map(next, lists))] * length, call)
+            return _results([body(*map(next, lists)) for _ in range(length)], call)
         return _results(list(map(body, *lists)), call)
 
     return evaluate

@@ -11,6 +11,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from funke.engine.errors import TypeMismatchError
+from funke.engine.operators.clock import Clock, SystemClock
 from funke.engine.sql.functions.async_calls import AsyncCalls
 from funke.engine.sql.functions.refusals import call_refusal, type_text
 from funke.engine.types.logical.atomic_types import BitmapType, BooleanType, DecimalType, VariantType
@@ -36,6 +37,7 @@ __all__ = [
     "Argument",
     "BoundCall",
     "Function",
+    "Moment",
     "Session",
     "SymbolType",
     "bind",
@@ -90,17 +92,33 @@ def symbol(word: str | DataType) -> Argument:
     return Argument(SymbolType(), word)
 
 
+class Moment(Enum):
+    """Which moment a function asks for when it is called without arguments."""
+
+    # As Flink has it: that of the start of the query in batch mode, and that of each row in streams.
+    OF_QUERY = 1
+    # That of each row, in both modes.
+    OF_ROW = 2
+
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+
+
 @dataclass(frozen=True)
 class Session:
-    """What functions know of the session: its zone, its database, when the query started, how calls are repeated."""
+    """What functions know of the session: its zone, its database, how calls are repeated, and the time."""
 
     zone: datetime.tzinfo = field(default_factory=lambda: ZoneInfo("UTC"))
-    started: datetime.datetime | None = None
     database: str = "default_database"
     async_calls: AsyncCalls = field(default_factory=AsyncCalls)
+    # When the query started, in batch mode.
+    started_ms: int | None = None
+    # That of the task that computes the rows.
+    clock: Clock = field(default_factory=SystemClock, compare=False, repr=False)
 
-    def now(self) -> datetime.datetime:
-        return self.started or datetime.datetime.now(datetime.timezone.utc)
+    def now(self, moment: Moment) -> datetime.datetime:
+        started_ms = self.started_ms if moment is Moment.OF_QUERY else None
+        return _EPOCH + datetime.timedelta(milliseconds=self.clock.now_ms() if started_ms is None else started_ms)
 
 
 _KINDS: dict[str, Kinds] = {
@@ -192,6 +210,8 @@ class Function:
     # Strict functions give NULL if an argument is NULL, and their bodies see no None.
     is_strict: bool = True
     is_deterministic: bool = True
+    # What it asks the clock for, if it does.
+    moment: Moment | None = None
     # Strict functions that give NULL for other reasons too.
     may_give_null: bool = False
     purpose: str = ""
@@ -235,6 +255,16 @@ class BoundCall:
     @property
     def types(self) -> list[DataType]:
         return [each.type for each in self.arguments]
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether it gives the same whenever its arguments are the same."""
+        return self.function.is_deterministic and not self.asks_clock
+
+    @property
+    def asks_clock(self) -> bool:
+        """Whether its value is that of a moment: UNIX_TIMESTAMP() asks for it, UNIX_TIMESTAMP('…') does not."""
+        return self.function.moment is not None and not self.arguments
 
     def body(self) -> Body:
         """Return the function on Python values."""

@@ -205,16 +205,49 @@ def _double(names: str, body: Callable[..., float], purpose: str, forms: str = "
     return Function(tuple(names.split("/")), forms, _DOUBLE, _guarded(body), purpose=purpose)
 
 
+class _SeededNumbers:
+    """The numbers that a seed gives in Flink: those of Java, whose documentation tells how they follow each other."""
+
+    def __init__(self, seed: int) -> None:
+        self._state = (seed ^ 0x5DEECE66D) & (2**48 - 1)
+
+    def _bits(self, count: int) -> int:
+        self._state = (self._state * 0x5DEECE66D + 0xB) & (2**48 - 1)
+        return self._state >> (48 - count)
+
+    def random(self) -> float:
+        return float((self._bits(26) << 27) + self._bits(27)) / 2**53
+
+    def randrange(self, bound: int) -> int:
+        if bound <= 0:
+            raise ValueError("bound must be positive")
+        found = self._bits(31)
+        if bound & (bound - 1) == 0:
+            return bound * found >> 31
+        # Numbers of the last, incomplete range would be more frequent than others.
+        while found - found % bound + bound - 1 >= 2**31:
+            found = self._bits(31)
+        return found % bound
+
+
+def _numbers_of(seeds: Sequence[Argument]) -> Callable[[Sequence[Any]], random.Random | _SeededNumbers]:
+    """What gives the next numbers for the arguments of a row; a seed that is no constant begins anew in each row."""
+    if seeds and not seeds[0].is_constant:
+        return lambda values: _SeededNumbers(values[0])
+    # With NULL for a seed there is no number.
+    has_seed = seeds and seeds[0].value is not None
+    numbers = _SeededNumbers(seeds[0].value) if has_seed else random.Random()
+    return lambda _: numbers
+
+
 def _random(call: BoundCall) -> Callable[..., float]:
-    seeds = [each.value for each in call.arguments]
-    generator = random.Random(seeds[0] if seeds else None)
-    return lambda *_: generator.random()
+    numbers = _numbers_of(call.arguments)
+    return lambda *values: numbers(values).random()
 
 
 def _random_integer(call: BoundCall) -> Callable[..., int]:
-    seeds = [each.value for each in call.arguments[:-1]]
-    generator = random.Random(seeds[0] if seeds else None)
-    return lambda *values: generator.randrange(values[-1])
+    numbers = _numbers_of(call.arguments[:-1])
+    return lambda *values: numbers(values).randrange(values[-1])
 
 
 MATHEMATICS: tuple[Function, ...] = (

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from funke.engine.sql.functions.decimals import to_whole, wrapped
 from funke.engine.sql.functions.distinct_values import ColumnFunction, OverDistinct
 from funke.engine.sql.functions.evaluation import mapped_body
-from funke.engine.sql.functions.function import Argument, BoundCall, Function
+from funke.engine.sql.functions.function import Argument, BoundCall, Function, Moment
 from funke.engine.sql.functions.text_casts import to_timestamps
 from funke.engine.sql.functions.time_arithmetic import plus_interval
 from funke.engine.sql.functions.time_texts import (
@@ -251,7 +251,7 @@ def _unix_timestamp_body(call: BoundCall) -> Callable[..., Any]:
 
     def unix_timestamp(*arguments: str) -> int:
         if not arguments:
-            return int(session.now().timestamp())
+            return int(session.now(Moment.OF_ROW).timestamp())
         moment = _parsed_prefix(*arguments)
         if moment is None:
             return -(2**63)
@@ -362,14 +362,21 @@ def _is_interval(data_type: DataType) -> bool:
     return isinstance(data_type, (YearMonthIntervalType, DayTimeIntervalType))
 
 
-def _now(names: str, result: DataType, of: Callable[[datetime.datetime], Any], purpose: str) -> Function:
-    """A function of the moment: it is the same for all rows of a batch query, and new for every row of a stream."""
+def _now(
+    names: str,
+    result: DataType,
+    of: Callable[[datetime.datetime], Any],
+    purpose: str,
+    moment: Moment = Moment.OF_QUERY,
+) -> Function:
+    """A function of the moment."""
 
     def body(call: BoundCall) -> Callable[..., Any]:
+        session = call.session
+
         def now() -> Any:
-            moment = call.session.now()
-            millis = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
-            return of(millis if isinstance(result, LocalZonedTimestampType) else millis.astimezone(call.session.zone))
+            found = session.now(moment)
+            return of(found if isinstance(result, LocalZonedTimestampType) else found.astimezone(session.zone))
 
         return now
 
@@ -379,7 +386,7 @@ def _now(names: str, result: DataType, of: Callable[[datetime.datetime], Any], p
         return lambda: from_values([now()], result)[0]
 
     return Function(
-        tuple(names.split("/")), "", result, body_for=body, kernel_for=kernel, is_deterministic=False, purpose=purpose
+        tuple(names.split("/")), "", result, body_for=body, kernel_for=kernel, moment=moment, purpose=purpose
     )
 
 
@@ -450,6 +457,7 @@ TIMES: tuple[Function, ...] = (
         "text?, text?",
         _BIGINT,
         body_for=_unix_timestamp_body,
+        moment=Moment.OF_ROW,
         purpose="Seconds since 1970 of a text in the session's zone, or of this moment.",
     ),
     Function(
@@ -497,11 +505,19 @@ TIMES: tuple[Function, ...] = (
         "The time of day.",
     ),
     _now("localtimestamp", TimestampType(3, False), lambda moment: moment.replace(tzinfo=None), "The date and time."),
+    _now("current_timestamp/now", LocalZonedTimestampType(3, False), lambda moment: moment, "This instant."),
     _now(
-        "current_timestamp/now/current_row_timestamp",
+        "current_row_timestamp",
         LocalZonedTimestampType(3, False),
         lambda moment: moment,
-        "This instant.",
+        "The instant at which a row is processed.",
+        Moment.OF_ROW,
     ),
-    _now("proctime", LocalZonedTimestampType(3, False), lambda moment: moment, "The processing time."),
+    _now(
+        "proctime",
+        LocalZonedTimestampType(3, False),
+        lambda moment: moment,
+        "The processing time.",
+        Moment.OF_ROW,
+    ),
 )

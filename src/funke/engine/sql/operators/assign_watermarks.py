@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import MAX_WATERMARK, Operator, OperatorContext, TaskInfo
 from funke.engine.sql.binding.expressions import BoundExpression, column_of
+from funke.engine.sql.binding.moments import with_clock
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
 from funke.engine.sql.operators.calculate import as_schema, schema_of
@@ -46,7 +48,7 @@ class AssignWatermarks:
         )
 
     def __call__(self, task: TaskInfo) -> AssignWatermarksOperator:
-        return AssignWatermarksOperator(self)
+        return AssignWatermarksOperator(self, task.clock)
 
 
 class AssignWatermarksOperator(Operator):
@@ -59,10 +61,10 @@ class AssignWatermarksOperator(Operator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, assigner: AssignWatermarks) -> None:
+    def __init__(self, assigner: AssignWatermarks, clock: Clock) -> None:
         self._schema = schema_of(assigner.columns)
         self._rowtime = assigner.rowtime
-        self._watermarks = column_of(assigner.expression)
+        self._watermarks = column_of(with_clock(assigner.expression, clock))
         self._idle_timeout_ms = assigner.idle_timeout_ms
         self._rows_per_watermark = assigner.rows_per_watermark
         self._rows = 0

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import MIN_WATERMARK, TaskInfo
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
@@ -17,6 +18,7 @@ from funke.engine.sql.binding.expressions import (
     calls_in,
     column_of,
 )
+from funke.engine.sql.binding.moments import BatchMoment, with_clock
 from funke.engine.sql.binding.relations import Calculation, Column
 from funke.engine.sql.functions.surroundings import CURRENT_WATERMARK
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
@@ -41,7 +43,7 @@ class Calculate:
         return Calculate(calculation.input.columns, calculation.columns, calculation.expressions, calculation.condition)
 
     def __call__(self, task: TaskInfo) -> CalculateOperator:
-        return CalculateOperator(self)
+        return CalculateOperator(self, task.clock)
 
 
 class _Watermarks:
@@ -77,23 +79,28 @@ class CalculateOperator(FunctionsOperator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, calculation: Calculate) -> None:
+    def __init__(self, calculation: Calculate, clock: Clock) -> None:
         self._input = schema_of(calculation.inputs)
         self._output_schema = schema_of(calculation.columns)
         condition = calculation.condition
         self._watermarks = _Watermarks((*calculation.expressions, condition), len(calculation.inputs))
-        expressions = [self._watermarks.placed(each) for each in calculation.expressions]
-        condition = None if condition is None else self._watermarks.placed(condition)
+        self._moment = BatchMoment(clock)
+        expressions = list(map(self._placed, calculation.expressions))
+        condition = None if condition is None else self._placed(condition)
         self._repeated = RepeatedExpressions((*expressions, condition))
         self._getters = [column_of(expression, self._repeated) for expression in expressions]
         self._condition = None if condition is None else column_of(condition, self._repeated)
         self.functions = OpenedFunctions((*calculation.expressions, calculation.condition))
+
+    def _placed(self, expression: BoundExpression) -> BoundExpression:
+        return with_clock(self._watermarks.placed(expression), self._moment)
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on what is computed of the rows that are kept."""
         self.records_in += len(batch)
         batch = self._watermarks.with_columns(as_schema(batch, self._input))
         self._repeated.begin()
+        self._moment.begin()
         if self._condition is not None:
             batch = self._kept(batch, self._condition(batch.data))
         if len(batch):

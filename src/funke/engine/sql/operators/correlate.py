@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import Operator, TaskInfo
 from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.expressions import BoundExpression, column_of
+from funke.engine.sql.binding.moments import BatchMoment, with_clock
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.functions.values import from_values, to_value, to_values
 from funke.engine.sql.operators.calculate import as_schema, schema_of
@@ -47,19 +49,20 @@ class Correlate:
         return Correlate(inputs, relation.columns, relation.function, *rest)
 
     def __call__(self, task: TaskInfo) -> Operator:
-        return _CorrelateOperator(self)
+        return _CorrelateOperator(self, task.clock)
 
 
 class _CorrelateOperator(FunctionsOperator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, made: Correlate) -> None:
+    def __init__(self, made: Correlate, clock: Clock) -> None:
         self._input = schema_of(made.inputs)
         self._output_schema = schema_of(made.columns)
         self._made = made.columns[len(made.inputs) :]
         self._keeps_all = made.keeps_all
-        self._getters = [column_of(each) for each in made.arguments]
+        self._moment = BatchMoment(clock)
+        self._getters = [column_of(with_clock(each, self._moment)) for each in made.arguments]
         self._types = [each.type for each in made.arguments]
         own = () if made.function is None else (made.function.function,)
         self.functions = OpenedFunctions(made.arguments, others=own)
@@ -68,6 +71,7 @@ class _CorrelateOperator(FunctionsOperator):
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on the rows that are made of each row, behind its columns."""
         self.records_in += len(batch)
+        self._moment.begin()
         batch = as_schema(batch, self._input)
         arguments = [self._values(get(batch.data), place, len(batch)) for place, get in enumerate(self._getters)]
         places: list[int] = []

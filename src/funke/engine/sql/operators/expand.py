@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import Operator, TaskInfo
 from funke.engine.sql.binding.expressions import BoundExpression, column_of
+from funke.engine.sql.binding.moments import BatchMoment, with_clock
 from funke.engine.sql.binding.relations import Column, Expansion
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -29,7 +31,7 @@ class Expand:
         return Expand(expansion.columns, expansion.projections)
 
     def __call__(self, task: TaskInfo) -> ExpandOperator:
-        return ExpandOperator(self)
+        return ExpandOperator(self, task.clock)
 
 
 class ExpandOperator(Operator):
@@ -38,13 +40,17 @@ class ExpandOperator(Operator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, expand: Expand) -> None:
+    def __init__(self, expand: Expand, clock: Clock) -> None:
         self._schema = schema_of(expand.columns)
-        self._projections = [[column_of(each) for each in expressions] for expressions in expand.projections]
+        self._moment = BatchMoment(clock)
+        self._projections = [
+            [column_of(with_clock(each, self._moment)) for each in expressions] for expressions in expand.projections
+        ]
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on the rows that are made of those of a batch."""
         self.records_in += len(batch)
+        self._moment.begin()
         length = len(batch)
         made = []
         for getters in self._projections:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.expressions import BoundExpression, column_of
 from funke.engine.sql.binding.lookup_joins import LookupJoin, LookupKey
+from funke.engine.sql.binding.moments import BatchMoment, with_clock
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
@@ -53,8 +54,12 @@ class LookupJoinOperator(FunctionsOperator):
         self._output_schema = schema_of(made.columns)
         self._keeps_all = made.keeps_all
         table = schema_of(made.table.columns)
-        self._keys = [(column_of(each.expression), table.types[each.column]) for each in made.keys]
-        self._condition = None if made.condition is None else column_of(made.condition)
+        self._moment = BatchMoment(task.clock)
+        self._keys = [
+            (column_of(with_clock(each.expression, self._moment)), table.types[each.column]) for each in made.keys
+        ]
+        condition = made.condition
+        self._condition = None if condition is None else column_of(with_clock(condition, self._moment))
         self._lookup = made.table.create_lookup([each.column for each in made.keys], task.clock)
         self.functions = OpenedFunctions((*(each.expression for each in made.keys), made.condition))
 
@@ -71,6 +76,7 @@ class LookupJoinOperator(FunctionsOperator):
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on each row with the rows that were found for it, in order."""
         self.records_in += len(batch)
+        self._moment.begin()
         batch = as_schema(batch, self._input)
         numbers, keys = self._distinct(batch)
         left, right, rows = _NOWHERE, _NOWHERE, None

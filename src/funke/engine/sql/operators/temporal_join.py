@@ -11,8 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
+from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import MIN_WATERMARK, TaskInfo
 from funke.engine.sql.binding.expressions import BoundExpression, column_of
+from funke.engine.sql.binding.moments import with_clock
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.operators.calculate import as_schema, schema_of
@@ -59,7 +61,7 @@ class JoinVersions:
         )
 
     def __call__(self, task: TaskInfo) -> TemporalJoinOperator:
-        return TemporalJoinOperator(self)
+        return TemporalJoinOperator(self, task.clock)
 
 
 class TemporalJoinOperator(FunctionsOperator):
@@ -68,7 +70,7 @@ class TemporalJoinOperator(FunctionsOperator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, spec: JoinVersions) -> None:
+    def __init__(self, spec: JoinVersions, clock: Clock) -> None:
         self._spec = spec
         self._input, self._output_schema = schema_of(spec.inputs), schema_of(spec.columns)
         types = [spec.inputs[each].type for each in spec.keys]
@@ -87,7 +89,8 @@ class TemporalJoinOperator(FunctionsOperator):
         self._live = 0
         self._watermark = MIN_WATERMARK
         self._without_time = 0
-        self._condition = None if spec.condition is None else column_of(spec.condition)
+        condition = spec.condition
+        self._condition = None if condition is None else column_of(with_clock(condition, clock))
         self.functions = OpenedFunctions((spec.condition,))
 
     def process_columns(self, batch: ColumnBatch) -> None:

@@ -50,7 +50,7 @@ from funke.engine.sql.operators.local_aggregate import can_be_local
 from funke.engine.sql.rules.set_comparisons import REPEATED
 from funke.engine.sql.spark_plans.plan_choice import PlanChoice, exchanges_in, spark_parts
 from funke.engine.sql.statements.insert_plans import plan_insert
-from funke.engine.sql.statements.job_plans import plan_choice, planned_insert, planned_rows
+from funke.engine.sql.statements.job_plans import plan_choice, planned_inserts, planned_rows
 from funke.engine.sql.statements.outcome import InsertPlan, Outcome, text_outcome
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.syntax import statements as syntax
@@ -91,7 +91,7 @@ def explain_relation(session: TableSession, relation: Relation, details: Sequenc
 
 def explain_inserts(session: TableSession, plans: Sequence[InsertPlan], details: Sequence[str] = ()) -> str:
     """The plan of rows for tables."""
-    planned = _with_sinks([planned_insert(session, each) for each in plans])
+    planned = _with_sinks(planned_inserts(session, plans))
     return _sections(_with_sinks(plans), planned, details) + _batch_section(session, planned)
 
 

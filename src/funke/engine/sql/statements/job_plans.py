@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.option_values import parse_boolean, parse_duration, parse_integer
 from funke.engine.errors import ConfigurationError
+from funke.engine.operators.clock import SystemClock
 from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.materialization import Materialization
 from funke.engine.sql.binding.merged_calculations import merged
+from funke.engine.sql.binding.moments import with_start
 from funke.engine.sql.binding.not_nulls import NotNulls
 from funke.engine.sql.binding.ranks import Deduplication, Rank
 from funke.engine.sql.binding.relations import Aggregation, MiniBatch, Relation, inputs_of, with_inputs
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     from funke.engine.sql.statements.outcome import InsertPlan
     from funke.engine.sql.statements.table_session import SessionSettings, TableSession
 
-__all__ = ["plan_choice", "planned_insert", "planned_rows", "planned_stream"]
+__all__ = ["plan_choice", "planned_inserts", "planned_rows", "planned_stream"]
 
 
 def planned_rows(
@@ -47,7 +50,7 @@ def planned_rows(
     step: WatermarkStep | None = None,
 ) -> Relation:
     """A relation for somebody who takes changes of some kinds, and watermarks; refuses what cannot be had so."""
-    planned = _planned(session, relation, accepted, consumer, step)
+    planned = _planned(session, _started(session, relation, SystemClock().now_ms()), accepted, consumer, step)
     # Event times and watermarks do not come out of Spark: whoever wants them gets rows from slots.
     return planned if session.is_streaming or step is not None else plan_choice(session).applied(planned)
 
@@ -70,11 +73,21 @@ def plan_choice(session: TableSession) -> PlanChoice:
     return PlanChoice(settings.get(options.BATCH_PLAN.key, str(options.BATCH_PLAN.default)), has_files)
 
 
-def planned_insert(session: TableSession, plan: InsertPlan) -> InsertPlan:
-    """Rows for a table, with the changes that its sink takes."""
+def _started(session: TableSession, relation: Relation, now_ms: int) -> Relation:
+    """In batch mode the rows of a query see the moment of its start; those of a stream see their own."""
+    return relation if session.is_streaming else with_start(relation, now_ms)
+
+
+def planned_inserts(session: TableSession, plans: Sequence[InsertPlan]) -> list[InsertPlan]:
+    """Rows for the tables of one statement, with the changes that their sinks take."""
+    now_ms = SystemClock().now_ms()
+    return [_planned_insert(session, plan, now_ms) for plan in plans]
+
+
+def _planned_insert(session: TableSession, plan: InsertPlan, now_ms: int) -> InsertPlan:
     target = Target(plan.name, plan.primary_key, plan.sink.accepted_kinds, plan.on_conflict)
     step = EVERY_WATERMARK if plan.sink.needs_watermarks else None
-    planned = _planned_for(session, plan.relation, target, step, plan.not_null)
+    planned = _planned_for(session, _started(session, plan.relation, now_ms), target, step, plan.not_null)
     if not session.is_streaming and step is None:
         planned = plan_choice(session).applied(planned, plan.sink.takes_frames)
     shuffle = choice_of(session.settings, "table.exec.sink.keyed-shuffle", ("AUTO", "NONE", "FORCE"))
@@ -83,7 +96,7 @@ def planned_insert(session: TableSession, plan: InsertPlan) -> InsertPlan:
 
 def planned_stream(session: TableSession, relation: Relation, target: Target) -> Relation:
     """Rows for a stream, which may have a primary key as a table has one, with watermarks."""
-    return _planned_for(session, relation, target, EVERY_WATERMARK)
+    return _planned_for(session, _started(session, relation, SystemClock().now_ms()), target, EVERY_WATERMARK)
 
 
 def _planned_for(

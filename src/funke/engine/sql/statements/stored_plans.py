@@ -20,7 +20,7 @@ from funke.engine.sql.catalog.objects import CatalogView, Identifier
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.statements.created_again import create_table_text, create_view_text
 from funke.engine.sql.statements.insert_plans import plan_insert
-from funke.engine.sql.statements.job_plans import planned_insert
+from funke.engine.sql.statements.job_plans import planned_inserts
 from funke.engine.sql.statements.outcome import InsertPlan
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.statements.table_statements import create_table
@@ -60,7 +60,7 @@ class StoredPlan:
         """The plan of inserts, which have a meaning now."""
         objects: dict[str, str] = {}
         for insert in inserts:
-            planned_insert(session, plan_insert(session, insert))
+            planned_inserts(session, [plan_insert(session, insert)])
             for path in (insert.path, *_paths_in(insert.query)):
                 _add_object(session, path, objects)
         catalogs = session.catalogs

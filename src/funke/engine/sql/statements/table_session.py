@@ -84,9 +84,8 @@ class TableSession:
         return self.binder().bind(query)
 
     def binder(self) -> QueryBinder:
-        """What binds the queries of one statement: they all see the same time."""
-        now = datetime.datetime.now(datetime.timezone.utc)
-        session = Session(self.zone, now, self.catalogs.current_database, AsyncCalls.of(self.settings))
+        """What binds queries."""
+        session = Session(self.zone, self.catalogs.current_database, AsyncCalls.of(self.settings))
         return QueryBinder(
             self.find_relation,
             session,
