@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from funke.engine.graph.operations import Operation
+from funke.engine.graph.state_meaning import StateMoves
 from funke.engine.operators.clock import ManualClock
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.operator import (
@@ -98,8 +99,11 @@ class OperatorHarness:
         backend: BackendChoice | None = None,
         before_open: Callable[[Operator], Any] | None = None,
         keeps_columns: bool = False,
+        moves: StateMoves | None = None,
+        now_ms: int = 0,
     ) -> None:
-        self.clock = clock or ManualClock()
+        self.clock = clock or ManualClock(now_ms)
+        self._moves = moves
         self.sent_to_driver: list[DriverMessage] = []
         self.task = TaskInfo(
             job_id="job-1",
@@ -203,9 +207,10 @@ class OperatorHarness:
         task = self.task
         loaded = [pickle.loads(snapshot) for snapshot in snapshots]
         for keyed, _, _, _ in loaded:
-            self.operator.restore_keyed(
-                part for part in keyed if part[0] * task.parallelism // task.max_parallelism == task.subtask
-            )
+            own = (part for part in keyed if part[0] * task.parallelism // task.max_parallelism == task.subtask)
+            if self._moves:
+                own = ((group, self.operator.moved(part, self._moves)) for group, part in own)
+            self.operator.restore_keyed(own)
         others = {subtask: own for _, own, subtask, _ in loaded if own is not None}
         if others:
             share = share_of(others, loaded[0][3], task.subtask, task.parallelism)

@@ -56,7 +56,12 @@ from funke.engine.sql.operators.keep_one_row import KeepOneRow
 from funke.engine.sql.operators.local_aggregate import LocalAggregate, can_be_local, entry_columns
 from funke.engine.sql.operators.lookup_join import LookUpRows
 from funke.engine.sql.operators.materialize import Materialize
-from funke.engine.sql.operators.rank_rows import first_rows, one_of_each
+from funke.engine.sql.operators.rank_rows import (
+    first_rows,
+    meaning_of_first_rows,
+    meaning_of_one_of_each,
+    one_of_each,
+)
 from funke.engine.sql.operators.semi_join import KeepMatches
 from funke.engine.sql.operators.settle_conflicts import SettleConflicts, StampWatermarks
 from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
@@ -134,7 +139,7 @@ def _changelog(env: StreamExecutionEnvironment, relation: ToChangelog | FromChan
 
 def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream:
     upstream = stream_of(env, final.input)
-    operation = ColumnOperator(KeepFinalRows(final.columns, final.otherwise))
+    operation = ColumnOperator(KeepFinalRows(final.columns, final.otherwise), KeepFinalRows.meaning(final))
     with state_ids(env, "FinalRows"):
         made = upstream._transform(operation, "FinalRows", row_type_of(final.columns))
     return upstream._keeping_parallelism(made)
@@ -154,45 +159,48 @@ def _plan_settings(env: StreamExecutionEnvironment) -> PlanSettings:
 
 def _sort(env: StreamExecutionEnvironment, sort: Sort) -> DataStream:
     rows = SortRows(sort.columns, sort.keys, sort.offset, sort.limit)
-    return _in_one_place(stream_of(env, sort.input), ColumnOperator(rows), "Sort", sort)
+    return _in_one_place(stream_of(env, sort.input), ColumnOperator(rows, SortRows.meaning(sort)), "Sort", sort)
 
 
 def _temporal_sort(env: StreamExecutionEnvironment, sort: TemporalSort) -> DataStream:
-    rows = SortByTime(sort.columns, sort.keys)
-    return _in_one_place(stream_of(env, sort.input), ColumnOperator(rows), "TemporalSort", sort)
+    rows = ColumnOperator(SortByTime(sort.columns, sort.keys), SortByTime.meaning(sort))
+    return _in_one_place(stream_of(env, sort.input), rows, "TemporalSort", sort)
 
 
 def _rank(env: StreamExecutionEnvironment, rank: Rank) -> DataStream:
     name = "Rank" if rank.keys else "SortLimit" if rank.order else "Limit"
     made = first_rows(rank)
     # Each of them keeps another kind of state, which none of the others reads.
-    return _by_key(stream_of(env, rank.input), rank, ColumnOperator(made), name, f"{name} {type(made).__name__}")
+    operation = ColumnOperator(made, meaning_of_first_rows(rank))
+    return _by_key(stream_of(env, rank.input), rank, operation, name, f"{name} {type(made).__name__}")
 
 
 def _deduplication(env: StreamExecutionEnvironment, relation: Deduplication) -> DataStream:
     made = one_of_each(relation)
+    operation = ColumnOperator(made, meaning_of_one_of_each(relation))
     upstream = stream_of(env, relation.input)
-    return _by_key(upstream, relation, ColumnOperator(made), "Deduplicate", f"Deduplicate {type(made).__name__}")
+    return _by_key(upstream, relation, operation, "Deduplicate", f"Deduplicate {type(made).__name__}")
 
 
 def _normalization(env: StreamExecutionEnvironment, relation: Normalization) -> DataStream:
-    operation = ColumnOperator(KeepOneRow.of_normalization(relation))
+    operation = ColumnOperator(KeepOneRow.of_normalization(relation), KeepOneRow.meaning_of_normalization(relation))
     return _by_key(stream_of(env, relation.input), relation, operation, "ChangelogNormalize")
 
 
 def _materialization(env: StreamExecutionEnvironment, relation: Materialization) -> DataStream:
     upstream, name = stream_of(env, relation.input), "SinkMaterializer"
     if relation.strategy == "deduplicate":
-        return _by_key(upstream, relation, ColumnOperator(Materialize.of(relation)), name)
+        kept = ColumnOperator(Materialize.of(relation), Materialize.meaning(relation))
+        return _by_key(upstream, relation, kept, name)
     stamp = ColumnOperator(StampWatermarks())
     stamped = upstream._transform(stamp, "WatermarkTimestampAssigner", row_type_of(relation.input.columns))
-    operation = ColumnOperator(SettleConflicts.of(relation))
+    operation = ColumnOperator(SettleConflicts.of(relation), SettleConflicts.meaning(relation))
     return _by_key(upstream._keeping_parallelism(stamped), relation, operation, name, f"{name} SettleConflicts")
 
 
 def _limit(env: StreamExecutionEnvironment, limit: Limit) -> DataStream:
     rows = LimitRows(limit.columns, limit.offset, limit.limit)
-    return _in_one_place(stream_of(env, limit.input), ColumnOperator(rows), "Limit", limit)
+    return _in_one_place(stream_of(env, limit.input), ColumnOperator(rows, LimitRows.meaning(limit)), "Limit", limit)
 
 
 def _in_one_place(upstream: DataStream, operation: ColumnOperator, name: str, relation: Relation) -> DataStream:
@@ -227,12 +235,14 @@ def _lookup_join(env: StreamExecutionEnvironment, join: LookupJoin) -> DataStrea
 
 
 def _temporal_join(env: StreamExecutionEnvironment, join: TemporalJoin) -> DataStream:
-    return _by_key(stream_of(env, join.input), join, ColumnOperator(JoinVersions.of(join)), "TemporalJoin")
+    operation = ColumnOperator(JoinVersions.of(join), JoinVersions.meaning(join))
+    return _by_key(stream_of(env, join.input), join, operation, "TemporalJoin")
 
 
 def _semi_join(env: StreamExecutionEnvironment, join: SemiJoin) -> DataStream:
     name = "Join"
-    return _by_key(stream_of(env, join.input), join, ColumnOperator(KeepMatches.of(join)), name, f"{name} KeepMatches")
+    operation = ColumnOperator(KeepMatches.of(join), KeepMatches.meaning(join))
+    return _by_key(stream_of(env, join.input), join, operation, name, f"{name} KeepMatches")
 
 
 def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStream:
@@ -242,18 +252,19 @@ def _expansion(env: StreamExecutionEnvironment, expansion: Expansion) -> DataStr
 
 
 def _aggregation(env: StreamExecutionEnvironment, aggregation: Aggregation) -> DataStream:
-    upstream = stream_of(env, aggregation.input)
+    upstream, meaning = stream_of(env, aggregation.input), Aggregate.meaning(aggregation)
     if not can_be_local(aggregation):
-        return _by_key(upstream, aggregation, ColumnOperator(Aggregate.of(aggregation)), "GroupAggregate")
+        return _by_key(upstream, aggregation, ColumnOperator(Aggregate.of(aggregation), meaning), "GroupAggregate")
     local = ColumnOperator(LocalAggregate.of(aggregation))
     entries = upstream._transform(local, "LocalGroupAggregate", row_type_of(entry_columns(aggregation)))
-    together = ColumnOperator(Aggregate.of_entries(aggregation))
+    together = ColumnOperator(Aggregate.of_entries(aggregation), meaning)
     return _by_key(upstream._keeping_parallelism(entries), aggregation, together, "GlobalGroupAggregate")
 
 
 def _table_aggregation(env: StreamExecutionEnvironment, aggregation: TableAggregation) -> DataStream:
     upstream = stream_of(env, aggregation.input)
-    return _by_key(upstream, aggregation, ColumnOperator(TableAggregate.of(aggregation)), "GroupTableAggregate")
+    operation = ColumnOperator(TableAggregate.of(aggregation), TableAggregate.meaning(aggregation))
+    return _by_key(upstream, aggregation, operation, "GroupTableAggregate")
 
 
 def _by_key(

@@ -38,34 +38,40 @@ if TYPE_CHECKING:
 __all__ = ["Windowed", "window_stream"]
 
 Windowed = WindowTable | WindowAggregation | OverAggregation | SortedAggregation | PartitionAggregation | WindowRank
-_Create = (
-    AddSessions | FireWindows | WindowAggregate | OverAggregate | SortedAggregate | PartitionAggregate | RankWindows
-)
 
 
 def window_stream(upstream: DataStream, relation: Windowed) -> DataStream:
     """The stream of a relation, from that of its input."""
     if isinstance(relation, WindowRank):
         name = "WindowDeduplicate" if relation.is_deduplication else "WindowRank"
-        return _by_key(upstream, relation, relation.keys, RankWindows.of(relation), name)
+        made = ColumnOperator(RankWindows.of(relation), RankWindows.meaning(relation))
+        return _by_key(upstream, relation, relation.keys, made, name)
     if isinstance(relation, WindowTable) and relation.windows.kind == "session":
         keys = relation.partition_by or ()
-        return _by_key(upstream, relation, keys, AddSessions.of(relation), "WindowTableFunction")
+        made = ColumnOperator(AddSessions.of(relation), AddSessions.meaning(relation))
+        return _by_key(upstream, relation, keys, made, "WindowTableFunction")
     if isinstance(relation, WindowTable):
         operation = ColumnOperator(AddWindows.of(relation))
-        made = upstream._transform(operation, "WindowTableFunction", row_type_of(relation.columns))
-        return upstream._keeping_parallelism(made)
+        with_windows = upstream._transform(operation, "WindowTableFunction", row_type_of(relation.columns))
+        return upstream._keeping_parallelism(with_windows)
     if isinstance(relation, OverAggregation):
-        return _by_key(upstream, relation, relation.partition_by, OverAggregate.of(relation), "OverAggregate")
+        made = ColumnOperator(OverAggregate.of(relation), OverAggregate.meaning(relation))
+        return _by_key(upstream, relation, relation.partition_by, made, "OverAggregate")
     if isinstance(relation, SortedAggregation):
-        return _by_key(upstream, relation, relation.partition_by, SortedAggregate.of(relation), "OverAggregate")
+        made = ColumnOperator(SortedAggregate.of(relation), SortedAggregate.meaning(relation))
+        # Windows by values keep another state than those by time.
+        state_name = "OverAggregate SortedAggregate"
+        return _by_key(upstream, relation, relation.partition_by, made, "OverAggregate", state_name)
     if isinstance(relation, PartitionAggregation):
-        return _by_key(upstream, relation, relation.partition_by, PartitionAggregate.of(relation), "OverAggregate")
+        made = ColumnOperator(PartitionAggregate.of(relation))
+        return _by_key(upstream, relation, relation.partition_by, made, "OverAggregate")
     if relation.firing is not None:
-        return _by_key(upstream, relation, relation.keys, FireWindows.of(relation), "GroupWindowAggregate")
+        made = ColumnOperator(FireWindows.of(relation), FireWindows.meaning(relation))
+        return _by_key(upstream, relation, relation.keys, made, "GroupWindowAggregate")
     if can_be_partial(relation):
         return _in_two_steps(upstream, relation)
-    return _by_key(upstream, relation, relation.keys, WindowAggregate.of(relation), "WindowAggregate")
+    made = ColumnOperator(WindowAggregate.of(relation), WindowAggregate.meaning(relation))
+    return _by_key(upstream, relation, relation.keys, made, "WindowAggregate")
 
 
 def _in_two_steps(upstream: DataStream, relation: WindowAggregation) -> DataStream:
@@ -74,22 +80,33 @@ def _in_two_steps(upstream: DataStream, relation: WindowAggregation) -> DataStre
     operation = ColumnOperator(PartialAggregate.of(relation))
     local = upstream._transform(operation, "LocalWindowAggregate", row_type_of(entries))
     names = tuple(column.name for column in entries[: len(relation.keys)])
-    create = WindowAggregate.of_entries(relation)
-    return _exchanged(upstream._keeping_parallelism(local), names, create, "GlobalWindowAggregate", relation)
+    made = ColumnOperator(WindowAggregate.of_entries(relation), WindowAggregate.meaning(relation))
+    return _exchanged(upstream._keeping_parallelism(local), names, made, "GlobalWindowAggregate", relation)
 
 
-def _by_key(upstream: DataStream, relation: Windowed, keys: tuple[int, ...], create: _Create, name: str) -> DataStream:
+def _by_key(
+    upstream: DataStream,
+    relation: Windowed,
+    keys: tuple[int, ...],
+    operation: ColumnOperator,
+    name: str,
+    state_name: str = "",
+) -> DataStream:
     """What an operator makes of rows that meet by their keys, or all in one subtask if there are none."""
     names = tuple(relation.input.columns[key].name for key in keys)
-    return _exchanged(upstream, names, create, name, relation)
+    return _exchanged(upstream, names, operation, name, relation, state_name)
 
 
 def _exchanged(
-    upstream: DataStream, names: tuple[str, ...], create: _Create, name: str, relation: Relation
+    upstream: DataStream,
+    names: tuple[str, ...],
+    operation: ColumnOperator,
+    name: str,
+    relation: Relation,
+    state_name: str = "",
 ) -> DataStream:
     exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
-    # One of two steps keeps the same state, windows by values another one than those by time.
-    state_name = f"{name} SortedAggregate" if isinstance(create, SortedAggregate) else name.removeprefix("Global")
-    with state_ids(upstream._env, state_name):
-        made = exchanged._transform(ColumnOperator(create), name, row_type_of(relation.columns))
+    # One of two steps keeps the same state.
+    with state_ids(upstream._env, state_name or name.removeprefix("Global")):
+        made = exchanged._transform(operation, name, row_type_of(relation.columns))
     return made if names else made.force_non_parallel()

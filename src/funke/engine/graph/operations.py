@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from funke.engine.graph.column_expressions import Expression
+    from funke.engine.graph.state_meaning import StateMeaning
     from funke.engine.types.output_tag import OutputTag
     from funke.engine.types.watermark_spec import WatermarkSpec
 
@@ -216,3 +217,6 @@ class ColumnOperator(CustomOperator):
     """One that takes batches of columns."""
 
     takes_columns: ClassVar[bool] = True
+
+    # What its state means; None if it has none, or only how far time is.
+    meaning: StateMeaning | None = None

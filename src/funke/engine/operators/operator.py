@@ -15,6 +15,7 @@ from funke.engine.types.key_groups import NEWEST_KEY_HASH, KeyGroups
 from funke.engine.types.operator_place import OperatorPlace
 
 if TYPE_CHECKING:
+    from funke.engine.graph.state_meaning import StateMoves
     from funke.engine.state.snapshot.file_format import GroupPart
     from funke.engine.state.snapshot.native_files import LocalFile
     from funke.engine.types.columns.column_batch import ColumnBatch
@@ -392,6 +393,10 @@ class Operator:
 
     def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
         """Takes back key groups from folders with such files, one for each old subtask; before `restore_keyed`."""
+
+    def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
+        """Keyed state that was written when its parts stood in another order, as `restore_keyed` wants it."""
+        raise NotImplementedError
 
     def restore(self, state: Any) -> None:
         """Takes back what `snapshot` gave; called before `open`."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import chain as chain_of
 from typing import Any
 
 from funke.engine.errors import StateError, StorageUnavailableError
+from funke.engine.graph.state_meaning import StateMoves
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.operator import Operator
 from funke.engine.runtime.chain_snapshot import IN_FLIGHT
@@ -56,11 +58,12 @@ def restore_chain(
     place: Place,
     scratch: str,
     copies: LocalCopies | None = None,
+    moves: Mapping[str, StateMoves] | None = None,
 ) -> bool:
     """Reads the snapshots that hold state of the chain's operators and hands each what belongs to this subtask.
 
     Tells whether there was any. Files of a state backend's own are put into `scratch` for as long as it takes. What is
-    among the copies on this host is taken from there.
+    among the copies on this host is taken from there. State of the operators in `moves` is moved on its way.
     """
     wanted = {spec.operator_id: chain.operators[spec.node_id] for spec in chain.specs}
     useful = [handle for handle in handles if not wanted.keys().isdisjoint(handle.operator_ids)]
@@ -71,8 +74,15 @@ def restore_chain(
         for operator_id, operator in wanted.items():
             found = [(handle, reader) for handle, reader in opened if operator_id in handle.operator_ids]
             _restore_own(operator, {h.subtask: (h.parallelism, r.own(operator_id)) for h, r in found}, place)
-            _restore_native(operator, operator_id, [handle for handle, _ in found], place, scratch, copies)
-            operator.restore_keyed(_keyed(operator_id, [reader for _, reader in found], place))
+            native = _native(operator_id, [handle for handle, _ in found], place, scratch, copies)
+            parts = _keyed(operator_id, [reader for _, reader in found], place)
+            with native as folders:
+                if moves and operator_id in moves:
+                    # Entries are written anew, so that files of before cannot be used as they are.
+                    parts = _moved(operator, chain_of(parts, _native_parts(folders, place)), moves[operator_id])
+                elif folders:
+                    operator.restore_native(folders, _OwnGroups(place))
+                operator.restore_keyed(parts)
     return bool(useful)
 
 
@@ -93,14 +103,10 @@ def _unreadable_told_apart() -> Iterator[None]:
         raise RestoreFailure(str(error)) from error
 
 
-def _restore_native(
-    operator: Operator,
-    operator_id: str,
-    handles: list[SnapshotHandle],
-    place: Place,
-    scratch: str,
-    copies: LocalCopies | None,
-) -> None:
+@contextlib.contextmanager
+def _native(
+    operator_id: str, handles: list[SnapshotHandle], place: Place, scratch: str, copies: LocalCopies | None
+) -> Iterator[list[str]]:
     """Lays out the backend's own files, one folder for each old subtask that had key groups of this one."""
     with tempfile.TemporaryDirectory(prefix="restore-", dir=scratch) as folder:
         folders = []
@@ -110,9 +116,26 @@ def _restore_native(
                 folders.append(os.path.join(folder, str(handle.subtask)))
                 for file in files:
                     fetch_native(file, os.path.join(folders[-1], file.name), _copy(file.path, file.size, copies))
-        if folders:
-            with _damage_told_apart(operator_id, handles[0].path):
-                operator.restore_native(folders, _OwnGroups(place))
+        if not folders:
+            yield []
+            return
+        with _damage_told_apart(operator_id, handles[0].path):
+            yield folders
+
+
+def _native_parts(folders: Iterable[str], place: Place) -> Iterator[tuple[int, GroupPart]]:
+    if folders:
+        # Not at the top: a slot starts faster without what its job does not use.
+        from funke.engine.state.rocksdb.copies import parts_of_copy
+
+        for folder in folders:
+            yield from parts_of_copy(folder, _OwnGroups(place))
+
+
+def _moved(
+    operator: Operator, parts: Iterable[tuple[int, GroupPart]], moves: StateMoves
+) -> Iterator[tuple[int, GroupPart]]:
+    return ((group, operator.moved(part, moves)) for group, part in parts)
 
 
 @contextlib.contextmanager

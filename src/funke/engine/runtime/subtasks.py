@@ -158,7 +158,9 @@ class Subtasks:
         # Before anything fails: it is closed with them.
         self.all.append(Subtask(segment, index, chain, gate, routers, receivers))
         place = Place(index, segment.parallelism, segment.max_parallelism)
-        is_restored = restore_chain(chain, self._package.restore, place, self._folder, self._copies)
+        is_restored = restore_chain(
+            chain, self._package.restore, place, self._folder, self._copies, self._package.state_moves
+        )
         chain.open()
         if is_restored:
             for operator in chain.operators.values():

@@ -6,6 +6,7 @@ import gc
 import importlib
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ import cloudpickle
 from funke.engine.config.log_levels import LogLevels
 from funke.engine.config.slot_memory import MemoryLimit
 from funke.engine.connectors.remote.access import StorageAccess, install_access, installed_access
+from funke.engine.graph.state_meaning import StateMoves
 from funke.engine.planner.segments import Plan
 from funke.engine.runtime.cached_files import CachedFile
 from funke.engine.runtime.fault_points import arm
@@ -73,6 +75,8 @@ class JobPackage:
     restore: tuple[SnapshotHandle, ...] = ()
     # The number of their checkpoint.
     restored_checkpoint_id: int | None = None
+    # By operator id, how what they hold is moved to where operators have it now.
+    state_moves: Mapping[str, StateMoves] = field(default_factory=dict)
     # Where sinks keep what waits for its commit; None when the job takes no checkpoints.
     staging_folder: str | None = None
     # Where slots keep copies of what they have written to other file systems; nowhere if there are none.

@@ -35,6 +35,7 @@ from funke.engine.jobs.attempts.slot_limit import require_slots
 from funke.engine.jobs.attempts.slot_pool import SlotPool
 from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
+from funke.engine.jobs.checkpoints.start_point import state_moves
 from funke.engine.jobs.job_lifecycle import JobLifecycle
 from funke.engine.jobs.notices import notice
 from funke.engine.jobs.sources.job_sources import JobSources
@@ -237,7 +238,12 @@ class JobAttempts:
             self._commits.recover(start)
             if start.is_final or start is self._keeper.last_savepoint:
                 return
-            self.package = replace(self.package, restore=start.located(), restored_checkpoint_id=start.checkpoint_id)
+            self.package = replace(
+                self.package,
+                restore=start.located(),
+                restored_checkpoint_id=start.checkpoint_id,
+                state_moves=state_moves(start, self._keeper.operators),
+            )
             self._keeper.note_restored(start)
         self._keeper.attempt = self.package.attempt
         self.executions.begin(self.package.attempt)

@@ -56,6 +56,8 @@ class OperatorEntry:
     # Whether its state must not get lost when a program is changed.
     is_required: bool = True
     uid: str | None = None
+    # What its state means (`StateMeaning.to_text`); None if that is not described.
+    meaning: str | None = None
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from funke.engine.errors import StateError
 from funke.engine.graph.job_graph import JobGraph, JobVertex
-from funke.engine.graph.operations import AssignTimestamps
+from funke.engine.graph.operations import AssignTimestamps, ColumnOperator, Operation
+from funke.engine.graph.state_meaning import StateMeaning, StateMoves, moves_between
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry
 
-__all__ = ["matched_graph", "operator_entries", "require_same_channels"]
+__all__ = ["matched_graph", "operator_entries", "require_same_channels", "state_moves", "undescribed"]
 
 
 def operator_entries(graph: JobGraph) -> dict[str, OperatorEntry]:
@@ -26,10 +27,46 @@ def operator_entries(graph: JobGraph) -> dict[str, OperatorEntry]:
             uid=operator.uid,
             # The progress of event time may be lost, as in Flink.
             is_required=not isinstance(operator.operation, AssignTimestamps),
+            meaning=_meaning_of(operator.operation),
         )
         for vertex in graph.vertices
         for operator in vertex.operators
     }
+
+
+def _meaning_of(operation: Operation) -> str | None:
+    meaning = operation.meaning if isinstance(operation, ColumnOperator) else None
+    return None if meaning is None else meaning.to_text()
+
+
+def state_moves(checkpoint: Checkpoint, operators: Mapping[str, OperatorEntry]) -> dict[str, StateMoves]:
+    """How the state of operators, by their ids, is moved to where they have it now; those where it stands are left out.
+
+    StateError, with what it was and what it is now, when the state of an operator means something else.
+    """
+    moves: dict[str, StateMoves] = {}
+    for operator_id in sorted(checkpoint.stateful_ids() & checkpoint.operators.keys() & operators.keys()):
+        before, now = checkpoint.operators[operator_id], operators[operator_id]
+        if before.meaning is None or now.meaning is None or before.meaning == now.meaning:
+            continue
+        try:
+            found = moves_between(StateMeaning.from_text(before.meaning), StateMeaning.from_text(now.meaning))
+        except StateError as error:
+            raise StateError(
+                f"the state of '{now.name}' (uid '{now.uid}') in '{checkpoint.path}' is not that of this job: {error}; "
+                "start the job with what it was, or without this state"
+            ) from error
+        if found:
+            moves[operator_id] = found
+    return moves
+
+
+def undescribed(checkpoint: Checkpoint, operators: Mapping[str, OperatorEntry]) -> list[str]:
+    """The names of operators whose state an earlier version has written without saying what it means."""
+    ids = checkpoint.stateful_ids() & checkpoint.operators.keys() & operators.keys()
+    return sorted(
+        {operators[each].name for each in ids if operators[each].meaning and not checkpoint.operators[each].meaning}
+    )
 
 
 def matched_graph(

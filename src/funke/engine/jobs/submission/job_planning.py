@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
@@ -14,8 +15,15 @@ from funke.engine.jobs.attempts.restart import RestartStrategy, restart_strategy
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
-from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, read_checkpoint, verify_files
-from funke.engine.jobs.checkpoints.start_point import matched_graph, operator_entries, require_same_channels
+from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry, read_checkpoint, verify_files
+from funke.engine.jobs.checkpoints.start_point import (
+    matched_graph,
+    operator_entries,
+    require_same_channels,
+    state_moves,
+    undescribed,
+)
+from funke.engine.jobs.notices import notice
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.submission.ignored_settings import warn_of_ignored
 from funke.engine.jobs.submission.job_code import pack_job
@@ -69,6 +77,8 @@ def plan_job(graph: StreamGraph, settings: JobSettings) -> PlannedJob:
             is_unclaimed_allowed = configured.get(options.IGNORE_UNCLAIMED_STATE)
             job_graph = matched_graph(job_graph, graph, start, is_unclaimed_allowed)
         keeper.operators = operator_entries(job_graph)
+        if start is not None:
+            _require_same_meanings(start, keeper.operators)
         plan = to_plan(job_graph)
         mode = exchange_mode(job_graph, configured.get(options.EXCHANGE))
         keeper.fingerprint = plan.fingerprint
@@ -86,6 +96,17 @@ def plan_job(graph: StreamGraph, settings: JobSettings) -> PlannedJob:
         restart = restart_strategy(configured, keeper.is_periodic)
         undoing.pop_all()
     return PlannedJob(job_id, settings, job_graph, plan, mode, keeper, dependencies, package, restart)
+
+
+def _require_same_meanings(start: Checkpoint, operators: Mapping[str, OperatorEntry]) -> None:
+    """Before anything is started: what cannot be told is warned of, what is something else is refused."""
+    state_moves(start, operators)
+    names = undescribed(start, operators)
+    if names:
+        notice(
+            f"warning: '{start.path}' does not say what the state of {', '.join(names)} means, as those of earlier "
+            "versions do not; it is taken for that of the same query"
+        )
 
 
 def _create_keeper(job_id: str, graph: JobGraph, settings: JobSettings) -> CheckpointKeeper:

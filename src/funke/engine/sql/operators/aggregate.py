@@ -7,7 +7,7 @@ from a key without rows is left out; a key whose last row is taken back is delet
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from funke.engine.errors import StateError
+from funke.engine.graph.state_meaning import MeaningPart, StateMeaning, StateMoves
 from funke.engine.operators.key_watch import KeyWatch
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column, MiniBatch
@@ -24,6 +25,8 @@ from funke.engine.sql.functions.aggregates.first_values import MOST_MEMBERS, Fir
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import ACCUMULATORS, input_facts, key_fact
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.local_aggregate import entry_columns
@@ -33,6 +36,8 @@ from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, A
 from funke.engine.sql.operators.windows.gathered_rows import group_kernel
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
+from funke.engine.sql.state.moved_state import moved_part
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
@@ -77,6 +82,15 @@ class Aggregate:
         )
 
     @staticmethod
+    def meaning(aggregation: Aggregation) -> StateMeaning:
+        """What its state means, in one step or in two."""
+        texts, source = ColumnTexts(), aggregation.input
+        groups = _Groups(aggregation.aggregates, has_retractions(source))
+        calls = [texts.call(source, each) for each in aggregation.aggregates]
+        facts = (key_fact(texts, source, aggregation.keys), *input_facts(texts, source))
+        return StateMeaning("GroupAggregate", facts, ((ACCUMULATORS, tuple(groups.parts(calls))),))
+
+    @staticmethod
     def of_entries(aggregation: Aggregation) -> Aggregate:
         """The same, behind `LocalAggregate`."""
         made, keys = Aggregate.of(aggregation), tuple(range(len(aggregation.keys)))
@@ -105,6 +119,17 @@ class _Groups:
         known = [_dicts(count) for _ in self._first_values]
         fields = [*known, *(field for kernel in self.kernels for field in kernel.create(count))]
         return (*fields, np.zeros(count, np.int64)) if self.has_count else tuple(fields) or (np.zeros(count, np.int8),)
+
+    def parts(self, calls: Sequence[str]) -> Iterator[MeaningPart]:
+        """What the columns are, by the texts of the calls."""
+        for each in self._first_values:
+            yield MeaningPart("of values that were there", 1, tuple(calls[place] for place in each.members))
+        for call, kernel in zip(calls, self.kernels):
+            yield MeaningPart(call, len(kernel.dtypes))
+        if self.has_count:
+            yield MeaningPart("of all rows")
+        elif not self.kernels:
+            yield MeaningPart("of nothing", is_filler=True)
 
     def split(self, columns: Fields) -> list[Fields]:
         """The fields of each aggregate."""
@@ -160,6 +185,9 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
 
     def layout(self) -> ColumnLayout:
         return ColumnLayout("aggregates", self._groups.create, self._aggregate.ttl_ms)
+
+    def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
+        return moved_part(part, {self.layout().name: moves[ACCUMULATORS].moved})
 
     def hottest_key(self) -> dict[str, Any]:
         return self._key_watch.hottest()

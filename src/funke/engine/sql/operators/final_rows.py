@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.operators.operator import Operator, TaskInfo
+from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import rows_fact
 from funke.engine.sql.operators.gathering_operator import GatheringOperator
 from funke.engine.sql.table_rows import to_batches
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -28,6 +32,12 @@ class KeepFinalRows:
 
     columns: tuple[Column, ...]
     otherwise: tuple[Any, ...] | None = None
+
+    @staticmethod
+    def meaning(final: FinalRows) -> StateMeaning:
+        """What its state means: all changes that have come."""
+        texts = ColumnTexts()
+        return StateMeaning("FinalRows", (rows_fact(texts, final.input), ("the condition", texts.rows(final.input))))
 
     def __call__(self, task: TaskInfo) -> Operator:
         return _FinalRowsOperator(self)

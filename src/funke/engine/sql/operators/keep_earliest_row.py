@@ -9,15 +9,19 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
+from funke.engine.graph.state_meaning import StateMeaning, StateMoves
 from funke.engine.operators.operator import MIN_WATERMARK, TaskInfo
 from funke.engine.sql.binding.ranks import Deduplication
 from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, key_fact
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.waiting_rows_operator import WaitingRowsOperator
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.state.operator_state import OperatorStateSnapshot
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["KeepEarliestRow"]
@@ -38,6 +42,15 @@ class KeepEarliestRow:
         assert relation.rowtime is not None
         return KeepEarliestRow(relation.columns, relation.keys, relation.rowtime, relation.ttl_ms)
 
+    @staticmethod
+    def meaning(relation: Deduplication) -> StateMeaning:
+        """What its state means: the rows that wait, and the keys whose row was sent."""
+        assert relation.rowtime is not None
+        texts, source = ColumnTexts(), relation.input
+        order = ("ORDER BY", texts.typed(source, relation.rowtime))
+        facts = (key_fact(texts, source, relation.keys, "PARTITION BY"), order)
+        return StateMeaning("Deduplicate by time", facts, ((COLUMNS, columns_of(texts, source)),))
+
     def __call__(self, task: TaskInfo) -> KeepEarliestRowOperator:
         return KeepEarliestRowOperator(self)
 
@@ -50,7 +63,7 @@ class KeepEarliestRowOperator(WaitingRowsOperator):
         self._schema = schema_of(spec.columns)
         types = [spec.columns[place].type for place in spec.keys]
         self._keys = KeyColumns(spec.keys, types)
-        self._waiting = RowBuffer("waiting-rows", spec.keys, list(map(to_type_info, types)))
+        self._waiting = RowBuffer("waiting-rows", spec.keys, list(map(to_type_info, types)), self._schema)
         self._watermark = MIN_WATERMARK
         self._late = 0
 
@@ -95,6 +108,9 @@ class KeepEarliestRowOperator(WaitingRowsOperator):
             self.output.emit_columns(rows)
 
     # Snapshots
+
+    def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
+        return self._waiting.moved(part, moves[COLUMNS])
 
     def snapshot(self) -> OperatorStateSnapshot:
         return OperatorStateSnapshot(unions={"watermark": [self._watermark]})

@@ -13,17 +13,22 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.errors import StateError
+from funke.engine.graph.state_meaning import StateMeaning, StateMoves
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank
-from funke.engine.sql.binding.relations import Column, SortKey
+from funke.engine.sql.binding.relations import Column, Relation, SortKey
 from funke.engine.sql.functions.aggregates.segments import Segments
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, input_facts, key_fact, rank_facts
 from funke.engine.sql.operators.aggregate import differ, signs_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.sort_limit import order_of
 from funke.engine.sql.state.keyed_columns import ColumnLayout, Fetched
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
+from funke.engine.sql.state.moved_state import moved_part
 from funke.engine.sql.state.stored_rows import StoredRows, to_plain
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
@@ -87,8 +92,37 @@ class KeepOneRow:
             ttl_ms=relation.ttl_ms,
         )
 
+    @staticmethod
+    def meaning_of_rank(rank: Rank) -> StateMeaning:
+        """What the state of the first row by an order means."""
+        texts = ColumnTexts()
+        return _meaning("Rank of one row", texts, rank, (*rank_facts(texts, rank), *input_facts(texts, rank.input)))
+
+    @staticmethod
+    def meaning_of_deduplication(relation: Deduplication) -> StateMeaning:
+        """What the state of the last row, or of the first one that comes, means."""
+        texts, source = ColumnTexts(), relation.input
+        facts = (
+            key_fact(texts, source, relation.keys, "PARTITION BY"),
+            ("ORDER BY", "coming" if relation.rowtime is None else texts.typed(source, relation.rowtime)),
+            ("the row that is kept, the", "last" if relation.keeps_last else "first"),
+        )
+        return _meaning("Deduplicate", texts, relation, facts)
+
+    @staticmethod
+    def meaning_of_normalization(relation: Normalization) -> StateMeaning:
+        """What the state of the row that updates leave means."""
+        texts, source = ColumnTexts(), relation.input
+        facts = (key_fact(texts, source, relation.keys, "the unique key"), ("the condition", texts.rows(source)))
+        return _meaning("ChangelogNormalize", texts, relation, facts)
+
     def __call__(self, task: TaskInfo) -> KeepOneRowOperator:
         return KeepOneRowOperator(self)
+
+
+def _meaning(kind: str, texts: ColumnTexts, relation: Relation, facts: tuple[tuple[str, str], ...]) -> StateMeaning:
+    widths = StoredRows(schema_of(relation.columns)).widths
+    return StateMeaning(kind, facts, ((COLUMNS, columns_of(texts, relation, widths=widths)),))
 
 
 class KeepOneRowOperator(KeyedColumnsOperator):
@@ -103,6 +137,9 @@ class KeepOneRowOperator(KeyedColumnsOperator):
 
     def layout(self) -> ColumnLayout:
         return ColumnLayout("rows", self._rows.create, self._spec.ttl_ms)
+
+    def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
+        return moved_part(part, {self.layout().name: moves[COLUMNS].moved})
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Takes rows in, or back, and sends what changes."""

@@ -13,15 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.graph.state_meaning import StateMeaning, StateMoves
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.materialization import Materialization
 from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, primary_key_facts
 from funke.engine.sql.operators.aggregate import signs_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
-from funke.engine.sql.operators.plain_rows import Values, column_of, place_of, plain_values, row_lists
+from funke.engine.sql.operators.plain_rows import Values, column_of, moved_lists, place_of, plain_values, row_lists
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
@@ -45,6 +49,13 @@ class Materialize:
     def of(relation: Materialization) -> Materialize:
         return Materialize(relation.columns, relation.keys, relation.upsert_key, relation.ttl_ms)
 
+    @staticmethod
+    def meaning(relation: Materialization) -> StateMeaning:
+        """What its state means: the rows that are there for each primary key, the last of which counts."""
+        texts = ColumnTexts()
+        facts = primary_key_facts(texts, relation)
+        return StateMeaning("SinkMaterializer", facts, ((COLUMNS, columns_of(texts, relation.input)),))
+
     def __call__(self, task: TaskInfo) -> MaterializeOperator:
         return MaterializeOperator(self)
 
@@ -61,6 +72,9 @@ class MaterializeOperator(KeyedColumnsOperator):
 
     def layout(self) -> ColumnLayout:
         return ColumnLayout("rows-of-primary-key", row_lists, self._spec.ttl_ms)
+
+    def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
+        return moved_lists(part, self.layout().name, moves[COLUMNS])
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Takes rows in, or back, and sends what the table has then."""

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.graph.state_meaning import PartMoves
+from funke.engine.sql.state.moved_state import moved_part
 from funke.engine.sql.state.stored_rows import to_plain
+from funke.engine.state.snapshot.file_format import GroupPart
 
-__all__ = ["Values", "column_of", "place_of", "plain_values", "row_lists"]
+__all__ = ["Values", "column_of", "moved_lists", "place_of", "plain_values", "row_lists"]
 
 Values = tuple[Any, ...]
 # Stands for NaN, which is not equal to itself.
@@ -21,6 +24,19 @@ _NAN = "NaN"
 def row_lists(count: int) -> tuple[Any, ...]:
     """A column of state: an empty list for each key."""
     return (np.fromiter(([] for _ in range(count)), object, count),)
+
+
+def moved_lists(part: GroupPart, table: str, moves: PartMoves | None, is_sorted: bool = False) -> GroupPart:
+    """Lists of rows, perhaps each with what it is sorted by in front, with their values where they are now."""
+    if moves is None:
+        return part
+    moved = moves.moved
+
+    def of_key(entry: tuple[list[Any]]) -> tuple[list[Any]]:
+        (rows,) = entry
+        return ([(order, moved(values)) for order, values in rows] if is_sorted else list(map(moved, rows)),)
+
+    return moved_part(part, {table: of_key})
 
 
 def plain_values(column: Any) -> list[Any]:

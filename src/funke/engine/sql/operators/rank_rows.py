@@ -15,23 +15,34 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.graph.state_meaning import StateMeaning, StateMoves
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.ranks import Deduplication, Rank, RankStrategy
 from funke.engine.sql.binding.relations import Column, SortKey
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, input_facts, rank_facts
 from funke.engine.sql.operators.aggregate import signs_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.keep_earliest_row import KeepEarliestRow
 from funke.engine.sql.operators.keep_one_row import KeepOneRow
 from funke.engine.sql.operators.key_columns import KeyColumns
-from funke.engine.sql.operators.plain_rows import column_of, plain_values, row_lists
+from funke.engine.sql.operators.plain_rows import column_of, moved_lists, plain_values, row_lists
 from funke.engine.sql.operators.sort_tuples import sort_tuples
 from funke.engine.sql.operators.stream_orders import KeepTopRows
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
-__all__ = ["RankRows", "RankRowsOperator", "first_rows", "one_of_each"]
+__all__ = [
+    "RankRows",
+    "RankRowsOperator",
+    "first_rows",
+    "meaning_of_first_rows",
+    "meaning_of_one_of_each",
+    "one_of_each",
+]
 
 _INSERT, _BEFORE, _AFTER, _DELETE = (
     kind.value for kind in (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
@@ -75,17 +86,45 @@ class RankRows:
             rank.ttl_ms,
         )
 
+    @staticmethod
+    def meaning(rank: Rank) -> StateMeaning:
+        """What its state means: the first rows, or all if rows may go; what was told of them follows from them."""
+        texts, source = ColumnTexts(), rank.input
+        facts = (
+            *rank_facts(texts, rank),
+            ("the strategy", rank.strategy.value),
+            ("rows told by", "number" if rank.has_number or rank.first > 1 else "themselves"),
+            ("rows replaced by", texts.typed_columns(source, rank.row_key) or "none"),
+            *input_facts(texts, source),
+        )
+        return StateMeaning("Rank", facts, ((COLUMNS, columns_of(texts, source)),))
+
     def __call__(self, task: TaskInfo) -> RankRowsOperator:
         return RankRowsOperator(self)
 
 
 def first_rows(rank: Rank) -> KeepOneRow | KeepTopRows | RankRows:
     """What makes the operator of a rank: the first row alone, and rows that stay, are simpler than others."""
-    if rank.first == rank.last == 1 and rank.strategy is not RankStrategy.RETRACT:
+    if _is_of_one_row(rank):
         return KeepOneRow.of_rank(rank)
-    if rank.is_limit and rank.first == 1 and rank.strategy is RankStrategy.APPEND:
+    if _is_of_top_rows(rank):
         return KeepTopRows(rank.columns, rank.order, rank.last)
     return RankRows.of(rank)
+
+
+def meaning_of_first_rows(rank: Rank) -> StateMeaning:
+    """What the state of that operator means."""
+    if _is_of_one_row(rank):
+        return KeepOneRow.meaning_of_rank(rank)
+    return KeepTopRows.meaning(rank) if _is_of_top_rows(rank) else RankRows.meaning(rank)
+
+
+def _is_of_one_row(rank: Rank) -> bool:
+    return rank.first == rank.last == 1 and rank.strategy is not RankStrategy.RETRACT
+
+
+def _is_of_top_rows(rank: Rank) -> bool:
+    return rank.is_limit and rank.first == 1 and rank.strategy is RankStrategy.APPEND
 
 
 def one_of_each(relation: Deduplication) -> KeepOneRow | KeepEarliestRow:
@@ -93,6 +132,13 @@ def one_of_each(relation: Deduplication) -> KeepOneRow | KeepEarliestRow:
     if relation.rowtime is not None and not relation.keeps_last:
         return KeepEarliestRow.of(relation)
     return KeepOneRow.of_deduplication(relation)
+
+
+def meaning_of_one_of_each(relation: Deduplication) -> StateMeaning:
+    """What the state of that operator means."""
+    if relation.rowtime is not None and not relation.keeps_last:
+        return KeepEarliestRow.meaning(relation)
+    return KeepOneRow.meaning_of_deduplication(relation)
 
 
 @dataclass
@@ -138,6 +184,9 @@ class RankRowsOperator(KeyedColumnsOperator):
 
     def layout(self) -> ColumnLayout:
         return ColumnLayout("ranked-rows", row_lists, self._spec.ttl_ms)
+
+    def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
+        return moved_lists(part, self.layout().name, moves[COLUMNS], is_sorted=True)
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Takes rows in, or back, and sends what changes."""

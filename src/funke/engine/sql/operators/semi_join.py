@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.semi_joins import SemiJoin
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import input_facts
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.state.key_index import Keys
@@ -45,6 +48,15 @@ class KeepMatches:
     def of(join: SemiJoin) -> KeepMatches:
         """What a subtask has to know of a join."""
         return KeepMatches(join.input.columns, join.columns, join.is_anti, join.ttl_ms)
+
+    @staticmethod
+    def meaning(join: SemiJoin) -> StateMeaning:
+        """What its state means: how many equal rows each side has, of which the left ones were sent, or were not."""
+        texts = ColumnTexts()
+        left, right = (texts.typed_columns(each, join.keys) for each in join.sides)
+        kind = ("rows sent", "that are not on the right side" if join.is_anti else "that are on the right side")
+        facts = (("the left side", left), ("the right side", right), kind, *input_facts(texts, join.input))
+        return StateMeaning("Join", facts)
 
     def __call__(self, task: TaskInfo) -> SemiJoinOperator:
         return SemiJoinOperator(self)

@@ -15,13 +15,16 @@ import pyarrow as pa
 
 from funke.engine.flink_exceptions import TableException
 from funke.engine.formats.column_types import to_type_info
+from funke.engine.graph.state_meaning import StateMeaning, StateMoves
 from funke.engine.operators.operator import MIN_WATERMARK, Operator, TaskInfo
 from funke.engine.sql.binding.materialization import Materialization
 from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, primary_key_facts
 from funke.engine.sql.operators.aggregate import signs_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
-from funke.engine.sql.operators.plain_rows import Values, column_of, place_of, plain_values, row_lists
+from funke.engine.sql.operators.plain_rows import Values, column_of, moved_lists, place_of, plain_values, row_lists
 from funke.engine.sql.operators.waiting_rows_operator import WaitingRowsOperator
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
 from funke.engine.sql.state.keyed_columns import ColumnLayout
@@ -75,6 +78,13 @@ class SettleConflicts:
         is_failing = relation.strategy == "error"
         return SettleConflicts(relation.columns, relation.keys, relation.upsert_key, is_failing, relation.ttl_ms)
 
+    @staticmethod
+    def meaning(relation: Materialization) -> StateMeaning:
+        """What its state means: the row that each primary key has, and the rows that wait."""
+        texts = ColumnTexts()
+        facts = (*primary_key_facts(texts, relation), ("ON CONFLICT DO", relation.strategy.upper()))
+        return StateMeaning("SinkMaterializer of one row", facts, ((COLUMNS, columns_of(texts, relation.input)),))
+
     def __call__(self, task: TaskInfo) -> SettleConflictsOperator:
         return SettleConflictsOperator(self)
 
@@ -88,7 +98,7 @@ class SettleConflictsOperator(WaitingRowsOperator):
         self._schema = schema_of(spec.columns)
         types = [spec.columns[place].type for place in spec.keys]
         self._keys = KeyColumns(spec.keys, types)
-        self._waiting = RowBuffer("waiting-changes", spec.keys, list(map(to_type_info, types)))
+        self._waiting = RowBuffer("waiting-changes", spec.keys, list(map(to_type_info, types)), self._schema)
         self._compared = range(len(spec.columns)) if spec.upsert_key is None else spec.upsert_key
 
     def layout(self) -> ColumnLayout:
@@ -152,6 +162,10 @@ class SettleConflictsOperator(WaitingRowsOperator):
             elif step > 0:
                 rows.append(row)
         return rows
+
+    def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
+        own = moves[COLUMNS]
+        return moved_lists(self._waiting.moved(part, own), self.layout().name, own)
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         """The rows wait for the first watermark, since those of before do not count any more."""

@@ -10,8 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.operators.operator import Operator, TaskInfo
-from funke.engine.sql.binding.relations import Column, SortKey
+from funke.engine.sql.binding.relations import Column, Limit, Sort, SortKey
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import rows_fact
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.gathering_operator import GatheringOperator
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -28,6 +31,11 @@ class SortRows:
     offset: int = 0
     limit: int | None = None
 
+    @staticmethod
+    def meaning(sort: Sort) -> StateMeaning:
+        """What its state means: all rows that have come; the order is made at the end."""
+        return StateMeaning("Sort", (rows_fact(ColumnTexts(), sort.input),))
+
     def __call__(self, task: TaskInfo) -> Operator:
         return _SortOperator(self)
 
@@ -39,6 +47,11 @@ class LimitRows:
     columns: tuple[Column, ...]
     offset: int = 0
     limit: int | None = None
+
+    @staticmethod
+    def meaning(limit: Limit) -> StateMeaning:
+        """What its state means: how many rows have come, of which some have passed."""
+        return StateMeaning("Limit", (("OFFSET", str(limit.offset)), ("LIMIT", str(limit.limit))))
 
     def __call__(self, task: TaskInfo) -> Operator:
         return _LimitOperator(self)

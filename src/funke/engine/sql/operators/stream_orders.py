@@ -10,10 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.operators.operator import MIN_WATERMARK, Operator, TaskInfo
+from funke.engine.sql.binding.ranks import Rank
 from funke.engine.sql.binding.relations import Column, SortKey
+from funke.engine.sql.binding.stream_orders import TemporalSort
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import rank_facts, rows_fact
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.sort_limit import order_of
+from funke.engine.sql.operators.windows.row_buffer import restored_rows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
@@ -27,6 +33,12 @@ class SortByTime:
     columns: tuple[Column, ...]
     keys: tuple[SortKey, ...]
 
+    @staticmethod
+    def meaning(sort: TemporalSort) -> StateMeaning:
+        """What its state means: rows that wait, with all their columns."""
+        texts, source = ColumnTexts(), sort.input
+        return StateMeaning("TemporalSort", (("ORDER BY", texts.order(source, sort.keys)), rows_fact(texts, source)))
+
     def __call__(self, task: TaskInfo) -> Operator:
         return _TimeOperator(self)
 
@@ -38,6 +50,12 @@ class KeepTopRows:
     columns: tuple[Column, ...]
     keys: tuple[SortKey, ...]
     limit: int
+
+    @staticmethod
+    def meaning(rank: Rank) -> StateMeaning:
+        """What its state means: the first rows, with all their columns."""
+        texts = ColumnTexts()
+        return StateMeaning("SortLimit", (*rank_facts(texts, rank), rows_fact(texts, rank.input)))
 
     def __call__(self, task: TaskInfo) -> Operator:
         return _TopOperator(self)
@@ -87,7 +105,7 @@ class _TimeOperator(Operator):
 
     def restore(self, state: Any) -> None:
         waiting, self._sent = state
-        self._waiting = list(waiting)
+        self._waiting = [restored_rows(each, self._schema) for each in waiting]
 
     def metrics(self) -> dict[str, Any]:
         return {**super().metrics(), "numLateRecordsDropped": self._late}
@@ -134,4 +152,4 @@ class _TopOperator(Operator):
         return self._known
 
     def restore(self, state: Any) -> None:
-        self._known = state
+        self._known = restored_rows(state, self._schema)

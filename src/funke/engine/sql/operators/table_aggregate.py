@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.operators.key_watch import KeyWatch
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.functions.user_aggregates import result_fields
 from funke.engine.sql.functions.values import from_values, to_values
+from funke.engine.sql.meaning.column_texts import ColumnTexts, user_function_text
+from funke.engine.sql.meaning.state_parts import input_facts, key_fact
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
@@ -51,6 +54,14 @@ class TableAggregate:
             relation.arguments,
             relation.ttl_ms,
         )
+
+    @staticmethod
+    def meaning(relation: TableAggregation) -> StateMeaning:
+        """What its state means."""
+        texts, source = ColumnTexts(), relation.input
+        call = f"{user_function_text(relation.function)}({texts.typed_columns(source, relation.arguments)})"
+        keys = key_fact(texts, source, relation.keys)
+        return StateMeaning("GroupTableAggregate", (keys, ("the function", call), *input_facts(texts, source)))
 
     def __call__(self, task: TaskInfo) -> TableAggregateOperator:
         return TableAggregateOperator(self)

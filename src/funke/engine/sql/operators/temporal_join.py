@@ -11,12 +11,15 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
+from funke.engine.graph.state_meaning import StateMeaning, StateMoves
 from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import MIN_WATERMARK, TaskInfo
 from funke.engine.sql.binding.expressions import BoundExpression, column_of
 from funke.engine.sql.binding.moments import with_clock
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.temporal_joins import TemporalJoin
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import columns_of, key_fact
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
@@ -30,6 +33,8 @@ __all__ = ["JoinVersions"]
 
 _BEFORE, _DELETE = RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value
 _GONE = -1
+# The columns of both sides.
+_LEFT, _RIGHT = "column of the left side", "column of versions"
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,24 @@ class JoinVersions:
             join.keeps_all,
         )
 
+    @staticmethod
+    def meaning(join: TemporalJoin) -> StateMeaning:
+        """What its state means: rows of the left side that wait, and versions. A condition is looked at later."""
+        assert join.right_time is not None
+        texts, (left, right) = ColumnTexts(), join.input.inputs
+        first, behind = 1 + len(join.keys), 1 + len(join.keys) + join.left_width
+        facts = (
+            key_fact(texts, left, join.keys, "the key"),
+            key_fact(texts, right, join.keys, "the key of versions"),
+            ("the time", texts.column(left, join.left_time)),
+            ("the time of versions", texts.column(right, join.right_time)),
+        )
+        lists = (
+            (_LEFT, columns_of(texts, left, range(first, behind))),
+            (_RIGHT, columns_of(texts, right, range(behind, len(right.columns)))),
+        )
+        return StateMeaning("TemporalJoin", facts, lists)
+
     def __call__(self, task: TaskInfo) -> TemporalJoinOperator:
         return TemporalJoinOperator(self, task.clock)
 
@@ -80,8 +103,9 @@ class TemporalJoinOperator(FunctionsOperator):
         self._left_columns = [*spec.keys, *range(first, first + spec.left_width)]
         self._right_columns = [*spec.keys, *range(first + spec.left_width, len(spec.inputs))]
         key_types = list(map(to_type_info, types))
-        self._waiting = RowBuffer("waiting-rows", range(len(types)), key_types)
-        self._rows = RowBuffer("versions", range(len(types)), key_types)
+        kept = [_selected(self._input, each) for each in (self._left_columns, self._right_columns)]
+        self._waiting = RowBuffer("waiting-rows", range(len(types)), key_types, kept[0])
+        self._rows = RowBuffer("versions", range(len(types)), key_types, kept[1])
         # By key: the times of versions, in order, and the number of each one's row.
         self._versions: dict[Any, list[tuple[int, int]]] = {}
         # Keys of which a watermark may make versions superfluous.
@@ -245,10 +269,14 @@ class TemporalJoinOperator(FunctionsOperator):
         for buffer in (self._waiting, self._rows):
             yield from buffer.snapshot_parts(self.context.task.key_groups)
 
+    def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
+        keys = len(self._spec.keys)
+        return self._rows.moved(self._waiting.moved(part, moves.get(_LEFT), keys), moves.get(_RIGHT), keys)
+
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         every = list(parts)
         self._waiting.restore(every)
-        kept = RowBuffer("versions", range(len(self._spec.keys)), [])
+        kept = RowBuffer("versions", range(len(self._spec.keys)), [], _selected(self._input, self._right_columns))
         kept.restore(every)
         rows = kept.all()
         if rows is not None:
@@ -256,6 +284,10 @@ class TemporalJoinOperator(FunctionsOperator):
 
     def metrics(self) -> dict[str, Any]:
         return {**self.functions.metrics(), "numNullRowTimeRecordsDropped": self._without_time}
+
+
+def _selected(schema: Any, places: list[int]) -> Any:
+    return pa.schema([schema.field(place) for place in places])
 
 
 def _time(version: tuple[int, int]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from funke.engine.errors import StateError
 from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns
 
 __all__ = ["from_entries", "to_entries"]
@@ -19,11 +20,22 @@ def to_entries(columns: Columns, times: list[int] | None) -> list[Any]:
 def from_entries(entries: Sequence[tuple[Any, ...]], layout: ColumnLayout) -> Columns:
     """The columns of entries."""
     columns = layout.create(len(entries))
+    if entries and len(entries[0]) != len(columns):
+        raise StateError(
+            f"an entry of '{layout.name}' has {len(entries[0])} fields, and this query keeps {len(columns)}: "
+            "it is the state of another query"
+        )
     for column, values in zip(columns, zip(*entries)):
         if column.dtype == object:
             # Not as a whole: numpy would take lists for more dimensions.
             for place, value in enumerate(values):
                 column[place] = value
-        else:
+            continue
+        try:
             column[:] = values
+        except (TypeError, ValueError, OverflowError) as error:
+            raise StateError(
+                f"an entry of '{layout.name}' holds no {column.dtype} where this query keeps one: it is the state of "
+                "another query"
+            ) from error
     return columns

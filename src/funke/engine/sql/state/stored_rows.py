@@ -19,6 +19,11 @@ class StoredRows:
         self._schema = schema
         self._dtypes = [_dtype(each.type) for each in schema]
 
+    @property
+    def widths(self) -> list[int]:
+        """How many arrays each column takes."""
+        return [1 if each is object else 2 for each in self._dtypes]
+
     def create(self, count: int) -> Columns:
         """Rows without values."""
         columns: list[Any] = []

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from funke.engine.errors import StateError
 from funke.engine.state.rocksdb.dump import read_rows, read_rows_elsewhere
+from funke.engine.state.rocksdb.rows import split_row
 from funke.engine.state.rocksdb.store import RocksDBStore
-from funke.engine.state.rocksdb.timer_rows import group_of_row
+from funke.engine.state.rocksdb.tables import entries_of
+from funke.engine.state.rocksdb.timer_rows import TIMERS, group_of_row
+from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.native_files import HeldState, LocalFile
+from funke.engine.state.snapshot.part_chunks import CHUNK_ENTRIES
 from funke.engine.state.value_codec import pack, unpack
 
-__all__ = ["DatabaseCopy", "StateInfo", "prepare_copy"]
+__all__ = ["DatabaseCopy", "StateInfo", "parts_of_copy", "prepare_copy"]
 
 _CONTENTS, _OVERLAY = "funke-contents", "funke-overlay"
 _TABLE_FILE = ".sst"
@@ -118,6 +122,27 @@ class DatabaseCopy:
     def _write(self, name: str, data: bytes) -> None:
         with open(os.path.join(self.folder, name), "wb") as file:
             file.write(data)
+
+
+def parts_of_copy(folder: str, groups: Container[int]) -> Iterator[tuple[int, GroupPart]]:
+    """The entries of some key groups as other snapshots have them; timers are left aside."""
+    copy = DatabaseCopy.open(folder)
+    states = {state.number: state for state in copy.states}
+    tables: dict[TableId, dict[Any, Any]] = {}
+    last_group, size = -1, 0
+    for row, value in copy.rows(copy.overlay(), is_elsewhere=False):
+        group, number, namespace, encoded = split_row(row)
+        if group == TIMERS or group not in groups:
+            continue
+        if tables and (group != last_group or size >= CHUNK_ENTRIES):
+            yield last_group, GroupPart(tables, [], [])
+            tables, size = {}, 0
+        last_group, size = group, size + 1
+        state = states[number]
+        place = TableId(state.name, unpack(namespace) if namespace else None, state.has_ttl, state.kind)
+        tables.setdefault(place, {}).update(entries_of(encoded, value))
+    if tables:
+        yield last_group, GroupPart(tables, [], [])
 
 
 def _is_table(name: str) -> bool:

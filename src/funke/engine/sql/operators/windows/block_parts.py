@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock
+from funke.engine.sql.state.moved_state import moved_part
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.column_hash import groups_of_columns
 from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.type_information import TypeInformation
 
-__all__ = ["blocks_of_parts", "parts_of_blocks"]
+__all__ = ["blocks_of_parts", "moved_blocks", "parts_of_blocks"]
 
 _TABLE = TableId("window-aggregates", None, False, "value")
 
@@ -39,6 +40,16 @@ def blocks_of_parts(parts: Iterable[tuple[int, GroupPart]]) -> Iterator[tuple[An
             keys, counts, fields = stored
             columns = () if keys is None else tuple(keys.data.columns)
             yield name, AggregateBlock(columns, counts, fields)
+
+
+def moved_blocks(part: GroupPart, places: Sequence[int]) -> GroupPart:
+    """The same entries, with the accumulators of aggregates that stood at these places."""
+
+    def moved(stored: tuple[Any, ...]) -> tuple[Any, ...]:
+        keys, counts, fields = stored
+        return keys, counts, tuple(fields[place] for place in places)
+
+    return moved_part(part, {_TABLE.name: moved})
 
 
 def _by_group(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import BoundAggregate, Column
 from funke.engine.sql.binding.window_relations import Firing, WindowAggregation, Windows, WindowTime
@@ -21,6 +22,8 @@ from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.functions.values import from_values, to_values
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import ACCUMULATORS, input_facts, key_fact, window_fact
 from funke.engine.sql.operators.aggregate import differ, signs_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
@@ -74,6 +77,18 @@ class FireWindows:
             has_retractions(aggregation.input),
             aggregation.sends_before,
         )
+
+    @staticmethod
+    def meaning(aggregation: WindowAggregation) -> StateMeaning:
+        """What its state means; results that were told stand in it as they were, so that none of them may move."""
+        assert aggregation.firing is not None
+        texts, source, firing = ColumnTexts(), aggregation.input, aggregation.firing
+        calls = ", ".join(texts.call(source, each) for each in aggregation.aggregates)
+        delays = f"early {firing.early_ms} ms, late {firing.late_ms} ms, lateness {firing.lateness_ms} ms"
+        windows = window_fact(texts, source, aggregation.windows, aggregation.time, None)
+        keys = key_fact(texts, source, aggregation.keys)
+        facts = (keys, windows, ("results told", delays), (f"{ACCUMULATORS}s", calls), *input_facts(texts, source))
+        return StateMeaning("GroupWindowAggregate", facts)
 
     def __call__(self, task: TaskInfo) -> FiringWindowOperator:
         return FiringWindowOperator(self)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
+from funke.engine.graph.state_meaning import StateMeaning, StateMoves
 from funke.engine.operators.key_watch import KeyWatch
 from funke.engine.operators.operator import MIN_WATERMARK, OperatorContext, TaskInfo
 from funke.engine.sql.binding.relations import BoundAggregate, Column
@@ -16,6 +17,8 @@ from funke.engine.sql.binding.window_relations import OverAggregation, WindowTim
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import ACCUMULATORS, COLUMNS, accumulators, columns_of, key_fact
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
@@ -26,7 +29,9 @@ from funke.engine.sql.operators.windows.local_time import LocalTime
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
 from funke.engine.sql.operators.windows.time_column import with_times
 from funke.engine.sql.state.keyed_columns import ColumnLayout
+from funke.engine.sql.state.moved_state import moved_part
 from funke.engine.state.operator_state import OperatorStateSnapshot
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["OverAggregate", "OverOperator"]
@@ -59,6 +64,21 @@ class OverAggregate:
             over.ttl_ms,
         )
 
+    @staticmethod
+    def meaning(over: OverAggregation) -> StateMeaning:
+        """What its state means."""
+        texts, source, is_bounded = ColumnTexts(), over.input, over.preceding is not None
+        unit = "rows" if over.is_rows else "ms"
+        facts = (
+            key_fact(texts, source, over.partition_by, "PARTITION BY"),
+            ("ORDER BY", texts.time(source, over.time)),
+            ("the frame", f"{over.preceding} {unit} PRECEDING" if is_bounded else f"UNBOUNDED PRECEDING, {unit}"),
+        )
+        calls = accumulators(texts, source, over.aggregates, lambda call: window_kernel(call, is_bounded))
+        # By the clock, and without a lower bound, no row is kept.
+        columns = columns_of(texts, source) if over.time.is_event_time or is_bounded else ()
+        return StateMeaning("OverAggregate", facts, ((ACCUMULATORS, calls), (COLUMNS, columns)))
+
     def __call__(self, task: TaskInfo) -> OverOperator:
         return OverOperator(self)
 
@@ -76,9 +96,9 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
         key_types = list(map(to_type_info, types))
         is_bounded = spec.preceding is not None
         self._kernels = [window_kernel(each.call, is_bounded) for each in spec.aggregates]
-        self._waiting = RowBuffer("waiting-rows", spec.partition_by, key_types)
+        self._waiting = RowBuffer("waiting-rows", spec.partition_by, key_types, self._input)
         # Rows that are in accumulators, and will leave them again.
-        self._inside = RowBuffer("rows-inside", spec.partition_by, key_types)
+        self._inside = RowBuffer("rows-inside", spec.partition_by, key_types, self._input)
         self._watermark = MIN_WATERMARK
         self._has_peers = not spec.is_rows and (spec.time.is_event_time or is_bounded)
         self._late = self._without_time = 0
@@ -235,6 +255,12 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
     @property
     def buffers(self) -> tuple[RowBuffer, ...]:
         return self._waiting, self._inside
+
+    def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
+        for buffer in self.buffers:
+            part = buffer.moved(part, moves.get(COLUMNS))
+        own = moves.get(ACCUMULATORS)
+        return part if own is None else moved_part(part, {self.layout().name: own.moved})
 
     def snapshot(self) -> OperatorStateSnapshot:
         """How far event time is: what is late stays late after a restart."""

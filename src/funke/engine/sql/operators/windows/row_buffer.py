@@ -6,21 +6,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from funke.engine.errors import StateError
+from funke.engine.graph.state_meaning import PartMoves
+from funke.engine.sql.state.moved_state import moved_part, moved_rows
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.column_hash import groups_of_columns
 from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.type_information import TypeInformation
 
-__all__ = ["RowBuffer"]
+__all__ = ["RowBuffer", "restored_rows"]
 
 
 class RowBuffer:
     """Batches of rows in the order in which they came, with a time each."""
 
-    def __init__(self, name: str, keys: Sequence[int], key_types: Sequence[TypeInformation]) -> None:
+    def __init__(self, name: str, keys: Sequence[int], key_types: Sequence[TypeInformation], schema: Any) -> None:
         self._table = TableId(name, None, False, "value")
+        self._schema = schema
         self._keys = list(keys)
         self._key_types = list(key_types)
         self._batches: list[ColumnBatch] = []
@@ -71,4 +76,24 @@ class RowBuffer:
         """Takes back what `snapshot_parts` gave."""
         for _, part in parts:
             for rows in part.tables.get(self._table, {}).values():
-                self.add(rows)
+                self.add(restored_rows(rows, self._schema))
+
+    def moved(self, part: GroupPart, moves: PartMoves | None, first: int = 0) -> GroupPart:
+        """The same rows with their columns where they are now, behind the first ones, which stay."""
+        if moves is None:
+            return part
+        return moved_part(part, {self._table.name: lambda rows: moved_rows(rows, moves, first)})
+
+
+def restored_rows(rows: ColumnBatch, schema: Any) -> ColumnBatch:
+    """Rows of a snapshot under the names that columns have now; StateError if they are not such rows."""
+    if rows.data.schema.types != schema.types:
+        raise StateError(
+            f"rows of {_types_text(rows.data.schema)} were kept, and this query keeps rows of {_types_text(schema)}: "
+            "they are those of another query"
+        )
+    return rows.with_data(pa.RecordBatch.from_arrays(rows.data.columns, schema=schema))
+
+
+def _types_text(schema: Any) -> str:
+    return ", ".join(map(str, schema.types)) or "no columns"

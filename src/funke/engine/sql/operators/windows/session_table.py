@@ -10,9 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
+from funke.engine.graph.state_meaning import StateMeaning, StateMoves
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.window_relations import WindowTable, WindowTime
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, input_facts, key_fact, window_fact
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.windows.key_codes import key_codes
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
@@ -43,6 +46,17 @@ class AddSessions:
             table.input.columns, table.columns, table.partition_by or (), table.windows.size_ms, table.time
         )
 
+    @staticmethod
+    def meaning(table: WindowTable) -> StateMeaning:
+        """What its state means: the rows of sessions that are open."""
+        texts, source = ColumnTexts(), table.input
+        facts = (
+            key_fact(texts, source, table.partition_by or (), "PARTITION BY"),
+            window_fact(texts, source, table.windows, table.time, None),
+            *input_facts(texts, source),
+        )
+        return StateMeaning("WindowTableFunction", facts, ((COLUMNS, columns_of(texts, source)),))
+
     def __call__(self, task: TaskInfo) -> SessionTableOperator:
         return SessionTableOperator(self)
 
@@ -56,7 +70,8 @@ class SessionTableOperator(WindowOperator):
         self._keys = spec.keys
         self._input = schema_of(spec.inputs)
         self._results = WindowResults(spec.columns, spec.time.is_event_time)
-        self._rows = RowBuffer("session-rows", spec.keys, [to_type_info(spec.inputs[key].type) for key in spec.keys])
+        key_types = [to_type_info(spec.inputs[key].type) for key in spec.keys]
+        self._rows = RowBuffer("session-rows", spec.keys, key_types, self._input)
 
     def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
         timed, times = with_times(as_schema(batch, self._input), self.time, self.local, now_ms)
@@ -103,6 +118,9 @@ class SessionTableOperator(WindowOperator):
 
     def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
         return self._rows.snapshot_parts(self.context.task.key_groups)
+
+    def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
+        return self._rows.moved(part, moves[COLUMNS])
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         self._rows.restore(parts)

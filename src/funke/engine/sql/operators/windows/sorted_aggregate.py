@@ -15,19 +15,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.graph.state_meaning import MeaningPart, StateMeaning, StateMoves
 from funke.engine.operators.key_watch import KeyWatch
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import BoundAggregate, Column, SortKey
 from funke.engine.sql.binding.window_relations import SortedAggregation
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import ACCUMULATORS, COLUMNS, columns_of, input_facts, key_fact
 from funke.engine.sql.operators.aggregate import differ
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
-from funke.engine.sql.operators.plain_rows import column_of, plain_values, row_lists
+from funke.engine.sql.operators.plain_rows import column_of, moved_lists, plain_values, row_lists
 from funke.engine.sql.operators.sort_tuples import sort_tuples
 from funke.engine.sql.operators.windows.sorted_images import SortedImages, image_function
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
@@ -67,6 +71,20 @@ class SortedAggregate:
             over.sends_before,
             over.ttl_ms,
         )
+
+    @staticmethod
+    def meaning(over: SortedAggregation) -> StateMeaning:
+        """What its state means: rows, of which results were told that are computed again when they are taken back."""
+        texts, source = ColumnTexts(), over.input
+        facts = (
+            key_fact(texts, source, over.partition_by, "PARTITION BY"),
+            ("ORDER BY", texts.order(source, (over.order,))),
+            ("the frame", "ROWS" if over.is_rows else "RANGE"),
+            *input_facts(texts, source),
+        )
+        told = tuple(MeaningPart(texts.call(source, each), 0) for each in over.aggregates)
+        lists = (ACCUMULATORS, told), (COLUMNS, columns_of(texts, source))
+        return StateMeaning("OverAggregate by values", facts, lists)
 
     def __call__(self, task: TaskInfo) -> SortedAggregateOperator:
         return SortedAggregateOperator(self)
@@ -132,6 +150,9 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
 
     def layout(self) -> ColumnLayout:
         return ColumnLayout("sorted-rows", row_lists, self._spec.ttl_ms)
+
+    def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
+        return moved_lists(part, self.layout().name, moves.get(COLUMNS), is_sorted=True)
 
     def hottest_key(self) -> dict[str, Any]:
         return self._key_watch.hottest()

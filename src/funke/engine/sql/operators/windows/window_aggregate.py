@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -12,17 +12,21 @@ import pyarrow as pa
 
 from funke.engine.errors import StateError
 from funke.engine.formats.column_types import to_type_info
+from funke.engine.graph.state_meaning import PartMoves, StateMeaning, StateMoves
 from funke.engine.operators.operator import OperatorContext, TaskInfo
 from funke.engine.sql.binding.relations import BoundAggregate, Column
 from funke.engine.sql.binding.window_relations import WindowAggregation, Windows, WindowTime
 from funke.engine.sql.changelog.change_kinds import has_retractions
 from funke.engine.sql.functions.aggregates.segments import Segments
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import ACCUMULATORS, accumulators, input_facts, key_fact, window_fact
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
 from funke.engine.sql.operators.windows.backend_sessions import DUE_KEYS, BackendSessions, SessionEntries
 from funke.engine.sql.operators.windows.backend_slices import BackendSlices, SliceEntries
-from funke.engine.sql.operators.windows.block_parts import blocks_of_parts, parts_of_blocks
+from funke.engine.sql.operators.windows.block_parts import blocks_of_parts, moved_blocks, parts_of_blocks
+from funke.engine.sql.operators.windows.gathered_rows import window_kernel
 from funke.engine.sql.operators.windows.key_codes import slice_codes
 from funke.engine.sql.operators.windows.open_sessions import HeapSessions, OpenSessions
 from funke.engine.sql.operators.windows.partial_aggregate import entries_of, partial_columns
@@ -33,6 +37,7 @@ from funke.engine.sql.operators.windows.window_operator import WindowOperator
 from funke.engine.sql.operators.windows.window_results import WindowResults
 from funke.engine.sql.state.keyed_columns import ColumnLayout, KeyedColumns
 from funke.engine.sql.state.keyed_columns_operator import create_columns, is_in_memory
+from funke.engine.sql.state.moved_state import behind, moved_part
 from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.snapshot.native_files import LocalFile
@@ -69,6 +74,16 @@ class WindowAggregate:
             aggregation.window_columns,
             has_retractions(aggregation.input),
         )
+
+    @staticmethod
+    def meaning(aggregation: WindowAggregation) -> StateMeaning:
+        """What its state means, in one step or in two."""
+        texts, source = ColumnTexts(), aggregation.input
+        takes_back = has_retractions(source)
+        calls = accumulators(texts, source, aggregation.aggregates, lambda call: window_kernel(call, takes_back))
+        windows = window_fact(texts, source, aggregation.windows, aggregation.time, aggregation.window_columns)
+        facts = (key_fact(texts, source, aggregation.keys), windows, *input_facts(texts, source))
+        return StateMeaning("WindowAggregate", facts, ((ACCUMULATORS, calls),))
 
     @staticmethod
     def of_entries(aggregation: WindowAggregation) -> WindowAggregate:
@@ -160,6 +175,14 @@ class WindowAggregateOperator(WindowOperator):
         if self._state is not None:
             return self._state.snapshot_parts()
         return parts_of_blocks(self.blocks(), self._key_types, self.context.task.key_groups)
+
+    def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
+        own = moves[ACCUMULATORS]
+        return moved_part(moved_blocks(part, own.places()), {self.state_layout().name: self.moved_entry(own)})
+
+    def moved_entry(self, moves: PartMoves) -> Callable[[Any], Any]:
+        """What moves the accumulators of an entry that a backend has written."""
+        raise NotImplementedError
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         every = list(parts)
@@ -281,6 +304,9 @@ class _SliceOperator(WindowAggregateOperator):
 
     def state_layout(self) -> ColumnLayout:
         return self._entries.layout
+
+    def moved_entry(self, moves: PartMoves) -> Callable[[Any], Any]:
+        return behind(len(self._entry_types) + 1, moves)
 
     def blocks(self) -> Iterator[tuple[Any, AggregateBlock]]:
         return ((end, self._store.merged([end])) for end in self._store.ends())
@@ -406,6 +432,11 @@ class SessionWindowOperator(WindowAggregateOperator):
 
     def state_layout(self) -> ColumnLayout:
         return self._entries.layout
+
+    def moved_entry(self, moves: PartMoves) -> Callable[[Any], Any]:
+        # Start, end and number of rows of each session stand in front.
+        session = behind(3, moves)
+        return lambda values: (*values[:-1], list(map(session, values[-1])))
 
     def use_backend(self, state: KeyedColumns) -> None:
         due = state.beside(DUE_KEYS)

@@ -10,10 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
+from funke.engine.graph.state_meaning import StateMeaning, StateMoves
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.ranks import WindowRank
 from funke.engine.sql.binding.relations import Column, SortKey
 from funke.engine.sql.binding.window_relations import WindowTime
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, key_fact, window_fact
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.sort_limit import order_of
 from funke.engine.sql.operators.windows.key_codes import first_rows, key_codes
@@ -60,6 +63,19 @@ class RankWindows:
             rank.keeps_last,
         )
 
+    @staticmethod
+    def meaning(rank: WindowRank) -> StateMeaning:
+        """What its state means: the rows of windows that are open, those behind the last number left out."""
+        texts, source = ColumnTexts(), rank.input
+        facts = (
+            key_fact(texts, source, rank.keys, "PARTITION BY"),
+            window_fact(texts, source, None, rank.time, rank.window_columns),
+            ("ORDER BY", texts.order(source, rank.order)),
+            ("numbers", f"{rank.first} to {rank.last}"),
+            ("of equal rows the", "last one first" if rank.keeps_last else "first one first"),
+        )
+        return StateMeaning("WindowRank", facts, ((COLUMNS, columns_of(texts, source)),))
+
     def __call__(self, task: TaskInfo) -> WindowRankOperator:
         return WindowRankOperator(self)
 
@@ -72,7 +88,8 @@ class WindowRankOperator(WindowOperator):
         self._spec = spec
         self._start, self._end = spec.window_columns
         self._input, self._output_schema = schema_of(spec.inputs), schema_of(spec.columns)
-        self._rows = RowBuffer("ranked-rows", spec.keys, [to_type_info(spec.inputs[key].type) for key in spec.keys])
+        key_types = [to_type_info(spec.inputs[key].type) for key in spec.keys]
+        self._rows = RowBuffer("ranked-rows", spec.keys, key_types, self._input)
         self._most = _FEW_ROWS
 
     def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
@@ -142,6 +159,9 @@ class WindowRankOperator(WindowOperator):
 
     def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
         return self._rows.snapshot_parts(self.context.task.key_groups)
+
+    def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
+        return self._rows.moved(part, moves[COLUMNS])
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         self._rows.restore(parts)

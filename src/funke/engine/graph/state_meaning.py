@@ -1,0 +1,163 @@
+"""What the state of an operator means: compared when a job starts from a savepoint, before any slot reads state.
+
+A meaning has facts, which must be the same, and lists of parts (accumulators, columns), which may stand in another
+order, and of which some may be missing: what state has for them is moved, or left out. Nothing is ever guessed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from funke.engine.errors import StateError
+
+__all__ = ["MeaningPart", "PartMoves", "StateMeaning", "StateMoves", "moves_between"]
+
+_VERSION = 1
+# Longer texts are cut in errors; savepoints have the whole.
+_LONGEST = 300
+
+
+@dataclass(frozen=True)
+class MeaningPart:
+    """What an entry of state has `width` fields for."""
+
+    text: str
+    width: int = 1
+    # Of a set of values that several calls share: the calls, in the order of their bits.
+    members: tuple[str, ...] = ()
+    # Whether it says nothing beyond that there is an entry, so that it can be made anew (of zeros).
+    is_filler: bool = False
+
+
+@dataclass(frozen=True)
+class StateMeaning:
+    """The meaning of an operator's state; names and texts are for people too: errors show them."""
+
+    kind: str
+    facts: tuple[tuple[str, str], ...] = ()
+    lists: tuple[tuple[str, tuple[MeaningPart, ...]], ...] = ()
+
+    def to_text(self) -> str:
+        """As savepoints have it."""
+        parts = {name: [_to_plain(each) for each in own] for name, own in self.lists}
+        return json.dumps({"version": _VERSION, "state": self.kind, "facts": dict(self.facts), "parts": parts})
+
+    @staticmethod
+    def from_text(text: str) -> StateMeaning:
+        """What `to_text` gave; StateError if a later version did."""
+        plain = json.loads(text)
+        if plain["version"] != _VERSION:
+            raise StateError(
+                f"the savepoint describes its state in version {plain['version']}, and this version of Funke knows "
+                f"version {_VERSION}"
+            )
+        lists = tuple((name, tuple(map(_from_plain, own))) for name, own in plain["parts"].items())
+        return StateMeaning(plain["state"], tuple(plain["facts"].items()), lists)
+
+
+def _to_plain(part: MeaningPart) -> dict[str, Any]:
+    plain: dict[str, Any] = {"text": part.text, "width": part.width}
+    if part.members:
+        plain["members"] = list(part.members)
+    if part.is_filler:
+        plain["is_filler"] = True
+    return plain
+
+
+def _from_plain(plain: dict[str, Any]) -> MeaningPart:
+    return MeaningPart(**{**plain, "members": tuple(plain.get("members", ()))})
+
+
+@dataclass(frozen=True)
+class _PartMove:
+    """Where a part was: its place among the parts, its first field, and the bits of its members; -1 if it is new."""
+
+    place: int
+    start: int
+    width: int
+    bits: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class PartMoves:
+    """Where each of the parts of a list was."""
+
+    parts: tuple[_PartMove, ...]
+
+    def moved(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """The fields of an entry in the order that is wanted now."""
+        found: list[Any] = []
+        for each in self.parts:
+            if each.place < 0:
+                found += [0] * each.width
+            elif each.bits:
+                found.append(_with_bits(values[each.start], each.bits))
+            else:
+                found += values[each.start : each.start + each.width]
+        return tuple(found)
+
+    def places(self) -> list[int]:
+        """Where parts were among the parts of before."""
+        return [each.place for each in self.parts]
+
+
+# By the name of a list; those whose parts are where they were are left out.
+StateMoves = Mapping[str, PartMoves]
+
+
+def _with_bits(known: Mapping[Any, int], bits: Sequence[int]) -> dict[Any, int]:
+    """Values with the calls that have taken them in; those that no call has are left out."""
+    moved = {}
+    for value, taken in known.items():
+        mine = sum((taken >> old & 1) << new for new, old in enumerate(bits))
+        if mine:
+            moved[value] = mine
+    return moved
+
+
+def moves_between(old: StateMeaning, new: StateMeaning) -> StateMoves:
+    """How state is moved from one meaning to another; StateError, with both, if it means something else."""
+    if old.kind != new.kind:
+        raise _differs("what it is kept for", old.kind, new.kind)
+    before, after = dict(old.facts), dict(new.facts)
+    for name in [*after, *(name for name in before if name not in after)]:
+        if before.get(name) != after.get(name):
+            raise _differs(name, before.get(name), after.get(name))
+    known, moves = dict(old.lists), {}
+    for name, wanted in new.lists:
+        found = PartMoves(tuple(_move(name, each, known.get(name, ())) for each in wanted))
+        if found.places() != list(range(len(known.get(name, ())))) or any(_is_changed(each) for each in found.parts):
+            moves[name] = found
+    return moves
+
+
+def _is_changed(move: _PartMove) -> bool:
+    return list(move.bits) != list(range(len(move.bits)))
+
+
+def _move(name: str, part: MeaningPart, known: Sequence[MeaningPart]) -> _PartMove:
+    start = 0
+    for place, each in enumerate(known):
+        if each.text == part.text and each.width == part.width and set(part.members) <= set(each.members):
+            if part.members == each.members:
+                return _PartMove(place, start, part.width)
+            return _PartMove(place, start, part.width, tuple(map(each.members.index, part.members)))
+        start += each.width
+    if part.is_filler:
+        return _PartMove(-1, -1, part.width)
+    texts = ", ".join(each.text for each in known if not each.is_filler and not each.members) or "none"
+    wanted = ", ".join(part.members) or part.text
+    raise StateError(f"it has no {name} {_short(wanted)}, which this job needs; it was written with {_short(texts)}")
+
+
+def _differs(name: str, old: str | None, new: str | None) -> StateError:
+    return StateError(
+        f"it was written with {name} {_short(old or 'nothing')}, and this job has {name} {_short(new or 'nothing')}"
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,0 +1,102 @@
+"""What the meanings of several operators' state have in common: keys, rows of the input, accumulators, columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from funke.engine.graph.state_meaning import MeaningPart
+from funke.engine.sql.binding.materialization import Materialization
+from funke.engine.sql.binding.ranks import Rank
+from funke.engine.sql.binding.relations import BoundAggregate, Relation
+from funke.engine.sql.binding.window_relations import Windows, WindowTime
+from funke.engine.sql.changelog.change_kinds import has_retractions
+from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
+from funke.engine.sql.functions.aggregates.kernel import AggregateKernel
+from funke.engine.sql.meaning.column_texts import ColumnTexts
+
+__all__ = [
+    "ACCUMULATORS",
+    "COLUMNS",
+    "accumulators",
+    "columns_of",
+    "input_facts",
+    "key_fact",
+    "primary_key_facts",
+    "rank_facts",
+    "rows_fact",
+    "window_fact",
+]
+
+# The names of lists of parts.
+ACCUMULATORS, COLUMNS = "aggregate", "column"
+
+Fact = tuple[str, str]
+
+
+def key_fact(texts: ColumnTexts, source: Relation, keys: Sequence[int], words: str = "GROUP BY") -> Fact:
+    """The columns that rows meet by, in their order."""
+    return words, texts.typed_columns(source, keys) or "()"
+
+
+def input_facts(texts: ColumnTexts, source: Relation) -> tuple[Fact, ...]:
+    """Whether rows may be taken back. Then conditions count: a row that has passed one must pass it on its way back."""
+    if not has_retractions(source):
+        return (("an input of", "rows that stay"),)
+    return ("an input of", "rows that may be taken back"), ("the condition", texts.rows(source))
+
+
+def window_fact(
+    texts: ColumnTexts,
+    source: Relation,
+    windows: Windows | None,
+    time: WindowTime,
+    window_columns: tuple[int, int] | None,
+) -> Fact:
+    """The windows of rows, or those that rows carry."""
+    if windows is not None:
+        return "windows", texts.windows(source, windows, time)
+    assert window_columns is not None
+    return "windows", texts.columns(source, window_columns)
+
+
+def rank_facts(texts: ColumnTexts, rank: Rank) -> tuple[Fact, ...]:
+    """Which rows are the first ones, and how many of them count."""
+    return (
+        key_fact(texts, rank.input, rank.keys, "PARTITION BY"),
+        ("ORDER BY", texts.order(rank.input, rank.order) or "()"),
+        ("numbers", f"{rank.first} to {rank.last}"),
+    )
+
+
+def primary_key_facts(texts: ColumnTexts, relation: Materialization) -> tuple[Fact, ...]:
+    """Which rows are of the same primary key, and which of them replace each other."""
+    source, upsert_key = relation.input, relation.upsert_key
+    return (
+        key_fact(texts, source, relation.keys, "the primary key"),
+        ("rows replaced by", "none" if upsert_key is None else texts.typed_columns(source, upsert_key)),
+        *input_facts(texts, source),
+    )
+
+
+def rows_fact(texts: ColumnTexts, source: Relation) -> Fact:
+    """Rows that are kept as they are."""
+    return "rows of", texts.typed_columns(source, range(len(source.columns)))
+
+
+def accumulators(
+    texts: ColumnTexts,
+    source: Relation,
+    aggregates: Sequence[BoundAggregate],
+    kernel_for: Callable[[AggregateCall], AggregateKernel],
+) -> tuple[MeaningPart, ...]:
+    """What is kept of each aggregate call."""
+    return tuple(MeaningPart(texts.call(source, each), len(kernel_for(each.call).dtypes)) for each in aggregates)
+
+
+def columns_of(
+    texts: ColumnTexts, relation: Relation, places: Sequence[int] | None = None, widths: Sequence[int] | None = None
+) -> tuple[MeaningPart, ...]:
+    """The columns of rows that are kept; all of them unless places are named."""
+    chosen = range(len(relation.columns)) if places is None else places
+    widths = [1] * len(chosen) if widths is None else widths
+    return tuple(MeaningPart(texts.typed(relation, place), width) for place, width in zip(chosen, widths))

@@ -1,0 +1,41 @@
+"""State of before whose parts stand in another order: entries and rows as an operator wants them now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from funke.engine.graph.state_meaning import PartMoves
+from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.types.columns.column_batch import ColumnBatch
+
+__all__ = ["behind", "moved_part", "moved_rows"]
+
+Change = Callable[[Any], Any]
+
+
+def moved_part(part: GroupPart, changes: Mapping[str, Change]) -> GroupPart:
+    """The same part; what tables of these names have for each key is changed."""
+    tables = {}
+    for table_id, table in part.tables.items():
+        change = changes.get(table_id.name)
+        if change is not None and table_id.has_ttl:
+            table = {key: (change(values), time) for key, (values, time) in table.items()}
+        elif change is not None:
+            table = {key: change(values) for key, values in table.items()}
+        tables[table_id] = table
+    return GroupPart(tables, part.event_timers, part.processing_timers)
+
+
+def behind(count: int, moves: PartMoves) -> Change:
+    """Moves the fields behind the first ones, which stay."""
+    return lambda values: (*values[:count], *moves.moved(values[count:]))
+
+
+def moved_rows(rows: ColumnBatch, moves: PartMoves, first: int = 0) -> ColumnBatch:
+    """Rows with their columns where they are now, behind the first ones, which stay."""
+    places = [*range(first), *(first + place for place in moves.places())]
+    names = [str(place) for place in range(len(places))]
+    return rows.with_data(pa.RecordBatch.from_arrays([rows.data.column(place) for place in places], names=names))
