@@ -8,17 +8,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from funke.engine.config.config_file import read_config_file
+from funke.engine.config.secret_keys import secret_options, without_secrets
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 
-__all__ = ["COMMAND_LINE_VARIABLE", "job_defaults", "put_command_line_options"]
+__all__ = [
+    "COMMAND_LINE_VARIABLE",
+    "hidden_options",
+    "job_defaults",
+    "put_command_line_options",
+    "take_hidden_options",
+]
 
 COMMAND_LINE_VARIABLE = "FUNKE_COMMAND_LINE_OPTIONS"
+# Everybody can read the command line of a process, and only its user the environment.
+_HIDDEN_VARIABLE = "FUNKE_HIDDEN_OPTIONS"
 _DIRECTORY_VARIABLES = ("FUNKE_CONF_DIR", "FLINK_CONF_DIR")
 _FILE_NAMES = ("config.yaml", "flink-conf.yaml")
 
@@ -34,7 +43,19 @@ def job_defaults(environ: Mapping[str, str] | None = None) -> Settings:
 def put_command_line_options(options: Mapping[str, str], environ: MutableMapping[str, str] | None = None) -> None:
     """Make options of the command line the defaults of every environment that follows."""
     environ = os.environ if environ is None else environ
-    environ[COMMAND_LINE_VARIABLE] = json.dumps(dict(options))
+    environ[COMMAND_LINE_VARIABLE] = json.dumps({**take_hidden_options(environ), **options})
+
+
+def hidden_options(command: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """A command line of Funke's for a new process without its secrets, and the environment that they go with."""
+    secrets = secret_options(command)
+    return list(without_secrets(command)), {_HIDDEN_VARIABLE: json.dumps(secrets)} if secrets else {}
+
+
+def take_hidden_options(environ: MutableMapping[str, str] | None = None) -> dict[str, str]:
+    """The secrets that this process was started with; further processes do not inherit them."""
+    text = (os.environ if environ is None else environ).pop(_HIDDEN_VARIABLE, None)
+    return dict(json.loads(text)) if text else {}
 
 
 def _from_command_line(environ: Mapping[str, str]) -> dict[str, Any]:

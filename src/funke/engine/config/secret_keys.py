@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["hide_passwords", "is_secret", "masked", "masked_sql", "without_secrets"]
+__all__ = [
+    "HIDDEN",
+    "hide_passwords",
+    "is_secret",
+    "masked",
+    "masked_command",
+    "masked_sql",
+    "named_only",
+    "secret_options",
+]
+__all__ += ["without_secrets"]
 
 _PARTS = (
     "password",
@@ -34,29 +46,39 @@ _PARTS = (
 )
 # Parts of other words too ("sasl" is no secret): they count only by themselves.
 _WORDS = {"sas"}
+# Words like these are taken for slips of the pen.
+_SLIPS = ("password", "passphrase", "secret", "credential", "credentials")
+_SLIP_CLOSENESS = 0.83
 # What names the class that knows the credentials is no secret.
 _HARMLESS_ENDS = ("provider", "provider.path")
 # As Flink shows them; and so much of other values, which may be whole programs.
-_HIDDEN = "******"
+HIDDEN = "******"
 _MOST_VALUE = 1_000
 # Secrets within URLs: parameters with such names, and what stands between the user and the host.
 _URL_PARAMETER = re.compile(rf"([?&;][^=&;]*(?:{'|'.join(map(re.escape, _PARTS))})[^=&;]*=)[^&;\s'\"]*", re.IGNORECASE)
-_URL_USER = re.compile(r"(://[^/@:\s]*:)[^/@\s]+(?=@)")
+# A number and a slash behind the colon are a port.
+_URL_USER = re.compile(r"(://[^/@:\s]*:)(?!\d*(?:[/?,]|$))[^\s'\"]+(?=@)")
 
 # An option in a statement, or in one of its hints.
 _SQL_OPTION = re.compile(r"('((?:[^']|'')*)'\s*=\s*)'(?:[^']|'')*'")
 
 
+@functools.lru_cache(maxsize=4096)
 def is_secret(key: str) -> bool:
-    """Whether the value of a key is nobody else's business.
+    """Whether the value of a key is nobody else's business; also that of a key which is nearly so, as `pasword`.
 
     >>> is_secret("spark.hadoop.fs.s3a.secret.key"), is_secret("s3.access-key"), is_secret("fs.azure.sas.box.account")
     (True, False, True)
     """
-    lower = key.lower()
+    lower = key.lower().replace("_", "-")
     if lower.endswith(_HARMLESS_ENDS):
         return False
-    return any(part in lower for part in _PARTS) or not _WORDS.isdisjoint(re.split(r"[^a-z0-9]+", lower))
+    words = [word for word in re.split(r"[^a-z0-9]+", lower) if word]
+    return any(part in lower for part in _PARTS) or not _WORDS.isdisjoint(words) or any(map(_is_slip, words))
+
+
+def _is_slip(word: str) -> bool:
+    return bool(difflib.get_close_matches(word, _SLIPS, 1, _SLIP_CLOSENESS))
 
 
 def hide_passwords(text: str) -> str:
@@ -65,7 +87,7 @@ def hide_passwords(text: str) -> str:
     >>> hide_passwords("jdbc:postgresql://me:abc@db/shop?user=me&password=abc&sslmode=require")
     'jdbc:postgresql://me:******@db/shop?user=me&password=******&sslmode=require'
     """
-    return _URL_USER.sub(rf"\1{_HIDDEN}", _URL_PARAMETER.sub(rf"\1{_HIDDEN}", text))
+    return _URL_USER.sub(rf"\1{HIDDEN}", _URL_PARAMETER.sub(rf"\1{HIDDEN}", text))
 
 
 def masked(configuration: Mapping[str, str]) -> dict[str, str]:
@@ -75,7 +97,7 @@ def masked(configuration: Mapping[str, str]) -> dict[str, str]:
     {'parallelism.default': '2', 's3.secret-key': '******'}
     """
     return {
-        key: _HIDDEN if is_secret(key) else hide_passwords(str(configuration[key]))[:_MOST_VALUE]
+        key: HIDDEN if is_secret(key) else hide_passwords(str(configuration[key]))[:_MOST_VALUE]
         for key in sorted(configuration)
     }
 
@@ -88,7 +110,7 @@ def masked_sql(statement: str) -> str:
     """
 
     def shown(option: re.Match[str]) -> str:
-        return f"{option[1]}'{_HIDDEN}'" if is_secret(option[2]) else option[0]
+        return f"{option[1]}'{HIDDEN}'" if is_secret(option[2]) else option[0]
 
     return hide_passwords(_SQL_OPTION.sub(shown, statement))
 
@@ -99,11 +121,53 @@ def without_secrets(command: Sequence[str]) -> tuple[str, ...]:
     >>> without_secrets(["run", "-Ds3.secret-key=abc", "-D", "db.passwd=x", "-Dpipeline.name=a", "job.py"])
     ('run', '-Dpipeline.name=a', 'job.py')
     """
-    kept: list[str] = []
+    return tuple(part for parts, secret in _options_of(command) if secret is None for part in parts)
+
+
+def secret_options(command: Sequence[str]) -> dict[str, str]:
+    """What `without_secrets` leaves out.
+
+    >>> secret_options(["run", "-Ds3.secret-key=abc", "job.py"])
+    {'s3.secret-key': 'abc'}
+    """
+    return dict(secret for _, secret in _options_of(command) if secret is not None)
+
+
+def _options_of(command: Sequence[str]) -> Iterator[tuple[list[str], tuple[str, str] | None]]:
+    """The parts of a command line, those of an option together; key and value of one that holds a secret."""
     waiting = iter(command)
     for argument in waiting:
         parts = [argument, *([next(waiting, "")] if argument == "-D" else [])]
-        key = parts[-1].removeprefix("-D").partition("=")[0]
-        if not (argument.startswith("-D") and is_secret(key)):
-            kept += parts
-    return tuple(kept)
+        key, _, value = parts[-1].removeprefix("-D").partition("=")
+        yield parts, (key, value) if argument.startswith("-D") and is_secret(key) else None
+
+
+def named_only(text: str) -> str:
+    """What was meant as `key=value`, in quotes, as far as it is a key: what follows may be a secret.
+
+    >>> named_only("db.passwd:abc"), named_only("pipeline.name")
+    ("'db.passwd…'", "'pipeline.name'")
+    """
+    key = re.match(r"[\w.-]*", text)
+    assert key is not None
+    return repr(text) if key[0] == text else f"'{key[0]}…'"
+
+
+def masked_command(command: Sequence[str]) -> str:
+    """A command line as it may be shown: a program's own options have names too.
+
+    >>> masked_command(["job.py", "--db-password", "abc", "--token=x", "-D", "a.secret=z", "--rows", "2"])
+    'job.py --db-password ****** --token=****** -D a.secret=****** --rows 2'
+    """
+    shown: list[str] = []
+    is_value = False
+    for argument in command:
+        key, equals, _ = argument.removeprefix("-D").lstrip("-").partition("=")
+        if is_value and not argument.startswith("-"):
+            shown.append(HIDDEN)
+        elif equals and is_secret(key):
+            shown.append(f"{argument.partition('=')[0]}={HIDDEN}")
+        else:
+            shown.append(hide_passwords(argument))
+        is_value = argument.startswith("-") and not equals and is_secret(key)
+    return " ".join(shown)

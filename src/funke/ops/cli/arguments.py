@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
+from funke.engine.config.secret_keys import named_only
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
 from funke.ops.cli.terminal import CommandParser
 
@@ -65,7 +66,7 @@ def _parallelism(call: ProgramCall, value: str) -> ProgramCall:
 def _property(call: ProgramCall, value: str) -> ProgramCall:
     key, equals, text = value.partition("=")
     if not equals or not key:
-        raise ConfigurationError(f"-D needs key=value, got '{value}'")
+        raise ConfigurationError(f"-D needs key=value, got {named_only(value)}")
     return _option(key)(call, text)
 
 

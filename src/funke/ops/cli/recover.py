@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Sequence
 
+from funke.engine.config.job_defaults import hidden_options
 from funke.engine.errors import ConfigurationError, JobExecutionError
 from funke.engine.jobs.records.job_record import JobRecord
 from funke.engine.jobs.records.recovery import interrupted_runs, recovery_command
@@ -63,9 +64,10 @@ def _interrupted(home: str, record: JobRecord) -> JobRecord:
 def _become(record: JobRecord, properties: list[str]) -> None:
     """Turns this process into the program's: signals and the exit code are those of the job."""
     command, folder, variables = recovery_command(record, properties)
+    shown, hidden = hidden_options(command)
     _announce(record)
     os.chdir(folder)
-    os.execvpe(command[0], list(command), {**os.environ, **variables})
+    os.execvpe(shown[0], shown, {**os.environ, **hidden, **variables})
 
 
 def _run_all(records: list[JobRecord], properties: list[str]) -> None:
@@ -92,7 +94,8 @@ def watch(home: str, stopped: threading.Event, properties: Sequence[str] = ()) -
 def _start(record: JobRecord, properties: Sequence[str]) -> subprocess.Popen[bytes]:
     command, folder, variables = recovery_command(record, properties)
     _announce(record)
-    return subprocess.Popen(command, cwd=folder, env={**os.environ, **variables})
+    shown, hidden = hidden_options(command)
+    return subprocess.Popen(shown, cwd=folder, env={**os.environ, **hidden, **variables})
 
 
 def _announce(record: JobRecord) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from funke.engine.config.job_defaults import hidden_options
 from funke.engine.errors import ConfigurationError, JobExecutionError, StateError
 from funke.engine.jobs.control import ask
 from funke.ops.service.service_folder import ServiceAddress, ServiceFolder
@@ -103,11 +104,13 @@ def start_service(folder: ServiceFolder, properties: Sequence[str], is_standby: 
     """Starts the service in a process of its own and waits until it answers; nothing to wait for with a standby."""
     folder.open()
     path = folder.of("logs/standby.log" if is_standby else "logs/service.log")
-    command = [sys.executable, "-m", "funke.ops.service.serve", *(f"-D{text}" for text in properties)]
+    asked = [sys.executable, "-m", "funke.ops.service.serve", *(f"-D{text}" for text in properties)]
+    command, hidden = hidden_options(asked)
     with open(path, "ab") as log:
         began = log.tell()
         child = subprocess.Popen(
             [*command, "--standby"] if is_standby else command,
+            env={**os.environ, **hidden},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

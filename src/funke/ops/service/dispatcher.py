@@ -14,6 +14,7 @@ from typing import Any
 
 from funke.engine.config import flink_options as options
 from funke.engine.config import rest_options
+from funke.engine.config.secret_keys import masked_command
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, FunkeError, JobExecutionError, StateError
 from funke.engine.jobs.attempts.slot_pool import SlotPool
@@ -116,7 +117,7 @@ class Dispatcher:
         own = {rest_options.SLOT_POOL.key: self.service.of("slots"), **self._places()}
         command = [python, *_FUNKE_RUN, *(f"-D{key}={value}" for key, value in own.items()), *arguments]
         record = self.runs.start(command, working_folder, self._idle_for(call, python), command[4:])
-        _LOG.info("run %s: %s", record.run_id, " ".join(record.command))
+        _LOG.info("run %s: %s", record.run_id, masked_command(record.command))
         return record.run_id
 
     def _idle_for(self, call: ProgramCall, python: str) -> IdleDriver | None:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import IO, Any
 from uuid import uuid4
 
+from funke.engine.config.job_defaults import hidden_options
 from funke.engine.errors import JobExecutionError
 
 __all__ = ["main", "plan_of_program"]
@@ -37,9 +38,12 @@ def plan_of_program(arguments: Sequence[str], working_folder: str, limit_s: floa
 
 def _run(arguments: Sequence[str], working_folder: str, limit_s: float, plan: IO[bytes], log: IO[bytes]) -> int | None:
     """Runs `main` in a process; its exit code, None if it did not come to an end."""
+    command = [sys.executable, "-m", "funke.ops.service.program_plan", str(plan.fileno()), *arguments]
+    shown, hidden = hidden_options(command)
     child = subprocess.Popen(
-        [sys.executable, "-m", "funke.ops.service.program_plan", str(plan.fileno()), *arguments],
+        shown,
         cwd=working_folder,
+        env={**os.environ, **hidden},
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=subprocess.STDOUT,

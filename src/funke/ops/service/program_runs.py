@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from funke.engine.config.job_defaults import hidden_options
 from funke.engine.config.secret_keys import without_secrets
 from funke.engine.jobs.records.recovery import RUN_VARIABLE
 from funke.engine.types.json_form import from_json, to_json
@@ -93,10 +94,11 @@ class ProgramRuns:
         ):
             # The lock goes with the open file to the process, and ends with it.
             fcntl.flock(alive, fcntl.LOCK_EX)
+            shown, hidden = hidden_options(command)
             return subprocess.Popen(
-                list(command),
+                shown,
                 cwd=folder,
-                env={**os.environ, RUN_VARIABLE: run_id},
+                env={**os.environ, **hidden, RUN_VARIABLE: run_id},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

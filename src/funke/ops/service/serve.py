@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
+from funke.engine.config.job_defaults import take_hidden_options
 from funke.engine.config.settings import Settings
 from funke.engine.errors import FunkeError, LeaseLostError
 from funke.engine.jobs.control import Commands, ControlServer
@@ -44,7 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         level=logging.INFO, format="%(asctime)s %(levelname)-5s %(name)s - %(message)s", stream=sys.stderr
     )
     try:
-        serve(settings_with(given.properties), given.standby)
+        settings = settings_with(given.properties)
+        settings.update(Settings(take_hidden_options()))
+        serve(settings, given.standby)
     except FunkeError as error:
         _LOG.error("%s", error)
         return 1

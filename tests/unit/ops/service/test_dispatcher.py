@@ -19,6 +19,7 @@ from funke.engine.types.job_status import JobStatus
 from funke.ops.cli.arguments import parse_program_call
 from funke.ops.cli.cluster_commands import run_in_service, start_cluster, stop_cluster
 from funke.ops.rest.job_directory import JobDirectory
+from funke.ops.rest.login import read_token
 from funke.ops.service.dispatcher import Dispatcher, slots_of
 from funke.ops.service.free_cores import FreeCores
 from funke.ops.service.service_folder import ServiceFolder
@@ -319,14 +320,15 @@ def test_the_service_is_killed_and_followed_by_a_standby(
             run_in_service(parse_program_call(["-d", "job.py"]))
         monkeypatch.undo()
         monkeypatch.setenv("FUNKE_HOME", home)
-        jobs = [each["id"] for each in httpx.get(f"{first.url}/jobs").json()["jobs"]]
+        shown = {"authorization": f"Bearer {read_token(home)}"}
+        jobs = [each["id"] for each in httpx.get(f"{first.url}/jobs", headers=shown).json()["jobs"]]
         out = capsys.readouterr().out
         assert len(jobs) == 3 and all(f"Job has been submitted with JobID {each}\n" in out for each in jobs)
         drivers = drivers_of(home, jobs)
         os.kill(first.pid, signal.SIGKILL)
         second = eventually(lambda: (found := folder.address()) is not None and found.pid != first.pid and found)
         # All of them are there, and run in the processes that they ran in.
-        listed = httpx.get(f"{second.url}/v1/jobs").json()["jobs"]
+        listed = httpx.get(f"{second.url}/v1/jobs", headers=shown).json()["jobs"]
         assert listed == [{"id": each, "status": "RUNNING"} for each in jobs]
         assert drivers_of(home, jobs) == drivers and len(set(drivers)) == 3
     finally:

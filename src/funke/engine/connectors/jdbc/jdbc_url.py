@@ -29,13 +29,35 @@ def database_of(url: str, user: str | None = None, password: str | None = None) 
         )
     system, rest = matched[1].lower(), matched[2]
     if system == "postgresql":
-        return PostgresDatabase(_postgres_settings(rest, user, password))
+        rest, named = _without_user(rest)
+        return PostgresDatabase({**named, **_postgres_settings(rest, user or named.get("user"), password)})
     if system in ("mysql", "mariadb"):
-        return MySqlDatabase(_mysql_settings(rest, user, password))
+        rest, named = _without_user(rest)
+        return MySqlDatabase({**named, **_mysql_settings(rest, user, password)})
     if system == "sqlite":
         return SqliteDatabase(_sqlite_path(rest))
     known = "there are drivers for postgresql, mysql, mariadb and sqlite here"
     raise UnsupportedFeatureError(f"JDBC for {system}", known)
+
+
+def _without_user(rest: str) -> tuple[str, dict[str, str]]:
+    """What follows `jdbc:<system>:` without user and password before the host, and these by name.
+
+    >>> _without_user("//me:a%40b@db:5432/shop")
+    ('//db:5432/shop', {'user': 'me', 'password': 'a@b'})
+    """
+    address, mark, parameters = rest.partition("?")
+    if not address.startswith("//") or "@" not in address:
+        return rest, {}
+    login, _, place = address.removeprefix("//").rpartition("@")
+    user, colon, password = login.partition(":")
+    if "/" in user or (not colon and "/" in login):
+        raise ConfigurationError(
+            f"the address in {hide_passwords('jdbc:' + rest)!r} is not clear; write special characters of a user, "
+            "a password or a database as %40 (@), %2F (/), %3A (:)"
+        )
+    named = {"user": unquote(user), **({"password": unquote(password)} if colon else {})}
+    return f"//{place}{mark}{parameters}", named
 
 
 def _sqlite_path(rest: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from funke.engine.config.secret_keys import masked
-from funke.engine.flink_exceptions import ValidationException
+from funke.engine.config.secret_keys import HIDDEN, masked
+from funke.engine.flink_exceptions import JavaException, ValidationException
 from funke.engine.sql.connectors.error_causes import caused_by
 from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
 from funke.engine.sql.connectors.table_option import TableOption
@@ -108,8 +108,7 @@ def _check_required(required: tuple[TableOption, ...], options: Mapping[str, str
 
 def _check_known(factory: TableFactory, known: tuple[TableOption, ...], options: Mapping[str, str]) -> None:
     known = (*(COMMON_OPTIONS if factory.takes_common_options else (CONNECTOR,)), *known)
-    keys = {key for each in known for key in each.keys}
-    unknown = sorted(key for key in options if key not in keys and not key.startswith(factory.free_prefixes))
+    unknown = _unknown_keys(factory, known, options)
     if unknown:
         supported = "\n".join(sorted({each.key for each in known}))
         names = "\n".join(unknown)
@@ -119,8 +118,24 @@ def _check_known(factory: TableFactory, known: tuple[TableOption, ...], options:
         )
 
 
+def _unknown_keys(factory: TableFactory, known: tuple[TableOption, ...], options: Mapping[str, str]) -> list[str]:
+    keys = {key for each in known for key in each.keys}
+    return sorted(key for key in options if key not in keys and not key.startswith(factory.free_prefixes))
+
+
+def _shown_options(context: TableContext) -> dict[str, str]:
+    """The options of a table as errors may show them: what a mistyped key holds may be a secret."""
+    factory = table_factories().get(context.options.get(CONNECTOR.key, ""))
+    unknown: list[str] = []
+    if factory is not None:
+        with suppress(JavaException):  # a format that is not known brings no options
+            required, optional = factory.options_for(context)
+            unknown = _unknown_keys(factory, (*COMMON_OPTIONS, *required, *optional), context.options)
+    return {**masked(context.options), **dict.fromkeys(unknown, HIDDEN)}
+
+
 @contextmanager
 def _told(what: str, context: TableContext) -> Iterator[None]:
-    options = "\n".join(f"'{key}'='{text}'" for key, text in masked(context.options).items())
+    options = "\n".join(f"'{key}'='{text}'" for key, text in sorted(_shown_options(context).items()))
     with caused_by(f"{what} '{context.identifier.summary}'.\n\nTable options are:\n\n{options}"):
         yield

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
+from funke.engine.config.secret_keys import hide_passwords
 from funke.engine.connectors.jdbc.database import PostgresDatabase
 from funke.engine.connectors.jdbc.jdbc_url import database_of
 from funke.engine.flink_exceptions import (
@@ -52,7 +53,7 @@ class PostgresCatalog(Catalog):
         super().__init__(name, default_database)
         if not re.fullmatch(r"jdbc:postgresql://[^/?]+/?", base_url):
             raise ValidationException(
-                f"The base URL of a catalog looks like jdbc:postgresql://host:5432/, got {base_url!r}"
+                f"The base URL of a catalog looks like jdbc:postgresql://host:5432/, got {hide_passwords(base_url)!r}"
             )
         self.base_url = base_url.rstrip("/") + "/"
         self.username = username
