@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import subprocess
 import sys
@@ -140,6 +141,13 @@ def test_an_interpreter_for_functions(env: StreamExecutionEnvironment, tmp_path:
     env.set_python_executable(path)
     names = ("JOB_INTERPRETER", "python")
     assert run(env, lambda number: [os.environ.get(name) for name in names]) == [["mine", path]]
+
+
+def test_local_time_of_functions_is_that_of_the_program(
+    env: StreamExecutionEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    assert run(env, lambda number: str(datetime.datetime.fromtimestamp(0))) == ["1970-01-01 08:00:00"]
 
 
 def test_an_interpreter_in_an_archive(env: StreamExecutionEnvironment, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from funke.engine.connectors.file_sink.avro_format import AvroParquetBulkFormat
 from funke.engine.formats.avro.avro_parquet import AvroParquetFormat
 from funke.engine.formats.column_types import to_row_type
 from funke.engine.formats.parquet_reader import ParquetFileFormat
+from funke.engine.formats.parquet_timestamps import ParquetTimestamps
 
 __all__ = ["AvroParquetReaders", "AvroParquetWriters", "ParquetColumnarRowInputFormat", "ParquetBulkWriters"]
 
@@ -69,7 +70,10 @@ class ParquetBulkWriters:
     ) -> BulkWriterFactory:
         """Return a factory that writes rows of a type; `parquet.compression` chooses the compression.
 
-        Dates and times are written as such, without a zone, so `utc_timestamp` makes no difference.
+        Timestamps are written as INT96; with `utc_timestamp` dates and times are taken for those of UTC, else for those
+        of the zone of the process.
         """
         compression = "snappy" if hadoop_config is None else hadoop_config.get_string(_COMPRESSION, "snappy")
-        return RowDataBulkWriterFactory(row_type, ParquetBulkFormat(to_row_type(row_type), compression.lower()))
+        timestamps = ParquetTimestamps(utc_timestamp)
+        written = ParquetBulkFormat(to_row_type(row_type), compression.lower(), timestamps)
+        return RowDataBulkWriterFactory(row_type, written)

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from funke.engine.formats.column_cast import cast
 from funke.engine.formats.file_format import BATCH_RECORDS, COLUMN_BATCH_RECORDS, FileFormat
+from funke.engine.formats.parquet_timestamps import in_local_time
 from funke.engine.types.arrow_types import to_arrow
 from funke.engine.types.columns.arrow_rows import ArrowRows, row_type_of
 from funke.engine.types.composite_types import RowTypeInfo
@@ -96,7 +97,7 @@ class ParquetFileFormat(FileFormat):
         for name, field_type in zip(columns, self.row_type.get_field_types()):
             values, wanted = batch.column(name), to_arrow(field_type)
             if name in instants and wanted == _DATE_AND_TIME:
-                values = _in_local_time(values)
+                values = in_local_time(values)
             elif self.is_utc_timestamp and isinstance(field_type, ZonedTimestampTypeInfo):
                 values = _as_local_time(values)
             arrays.append(cast(values, name, wanted))
@@ -112,12 +113,6 @@ def instant_columns(parquet: Any) -> set[str]:
     with_zone = {field.name for field in parquet.schema_arrow if getattr(field.type, "tz", None) is not None}
     leaves = (parquet.schema.column(index) for index in range(len(parquet.schema)))
     return with_zone | {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
-
-
-def _in_local_time(instants: Any) -> Any:
-    values = instants.cast(_INSTANT, safe=False).to_pylist()
-    local = [None if value is None else value.astimezone().replace(tzinfo=None) for value in values]
-    return pa.array(local, _DATE_AND_TIME)
 
 
 def _as_local_time(instants: Any) -> Any:

@@ -6,6 +6,7 @@ import faulthandler
 import os
 import pickle
 import sys
+import time
 
 from funke.engine.runtime.epoch_host import EpochHost
 from funke.engine.runtime.pipelined.streaming_host import StreamingHost
@@ -24,6 +25,9 @@ def main(birth_file: str, listeners: tuple[int, ...]) -> None:
         birth: SlotBirth = pickle.load(message)
     os.unlink(taken)
     os.environ.update(birth.environment)
+    if birth.package.time_zone is not None:
+        os.environ["TZ"] = birth.package.time_zone
+        time.tzset()
     for path in birth.sys_path:
         if path not in sys.path:
             sys.path.append(path)

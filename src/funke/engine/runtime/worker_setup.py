@@ -66,6 +66,8 @@ class JobPackage:
     cached_paths: tuple[tuple[str, str], ...] = ()
     # The interpreter of slots, if not that of Spark's workers; a relative path leads into an unpacked archive.
     python_executable: str | None = None
+    # The variable TZ of the program: its local time is that of its functions.
+    time_zone: str | None = None
     job_parameters: tuple[tuple[str, str], ...] = ()
     log_levels: LogLevels = field(default_factory=LogLevels)
     auto_watermark_interval_ms: int = 200

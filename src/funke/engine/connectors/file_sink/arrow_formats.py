@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
 from funke.engine.connectors.file_sink.bulk_format import BulkFormat, BulkWriter
+from funke.engine.formats.parquet_timestamps import ParquetTimestamps
 from funke.engine.types.columns.arrow_records import table_encoder
 from funke.engine.types.type_information import TypeInformation
 
@@ -56,19 +57,29 @@ class _ArrowWriter(BulkWriter):
 
 
 class ParquetWriter(_ArrowWriter):
-    """Writes a Parquet file."""
+    """Writes a Parquet file; timestamps have the types of pyarrow's columns if nothing is said of them."""
 
-    def __init__(self, encode: Callable[[list[Any]], Any], stream: IO[bytes], compression: str) -> None:
+    def __init__(
+        self,
+        encode: Callable[[list[Any]], Any],
+        stream: IO[bytes],
+        compression: str,
+        timestamps: ParquetTimestamps | None = None,
+    ) -> None:
         super().__init__(encode)
         self._stream = stream
         self._compression = compression
+        self._timestamps = timestamps
 
     def _open(self, schema: Any) -> Any:
         import pyarrow.parquet as pq
 
-        return pq.ParquetWriter(self._stream, schema, compression=self._compression)
+        options = {} if self._timestamps is None else self._timestamps.writer_options
+        schema = schema if self._timestamps is None else self._timestamps.schema(schema)
+        return pq.ParquetWriter(self._stream, schema, compression=self._compression, **options)
 
     def _write_table(self, table: Any) -> None:
+        table = table if self._timestamps is None else self._timestamps.table(table)
         # Untyped records of a later batch may have been read as another type; the file has one schema.
         self._writer.write_table(table if table.schema == self._writer.schema else table.cast(self._writer.schema))
 
@@ -91,9 +102,10 @@ class ParquetBulkFormat(BulkFormat):
 
     row_type: TypeInformation | None = None
     compression: str = "snappy"
+    timestamps: ParquetTimestamps = field(default_factory=ParquetTimestamps)
 
     def create_writer(self, stream: IO[bytes], input_type: TypeInformation | None) -> BulkWriter:
-        return ParquetWriter(table_encoder(self.row_type or input_type), stream, self.compression)
+        return ParquetWriter(table_encoder(self.row_type or input_type), stream, self.compression, self.timestamps)
 
 
 @dataclass(frozen=True)

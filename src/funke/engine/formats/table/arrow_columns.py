@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from funke.engine.formats.file_format import COLUMN_BATCH_RECORDS
 from funke.engine.formats.parquet_reader import instant_columns
+from funke.engine.formats.parquet_timestamps import in_local_time
 from funke.engine.formats.table.table_format import TableFileFormat, schema_of
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def fitted(batch: Any, fields: Sequence[RowField], instants: set[str]) -> Any:
             continue
         column = batch.column(field.name)
         if field.name in instants and pa.types.is_timestamp(field.type) and field.type.tz is None:
-            column = _in_local_time(column)
+            column = in_local_time(column)
         columns.append(_cast(column, field))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
@@ -99,20 +100,3 @@ def _cast(column: Any, field: Any) -> Any:
         return column.cast(field.type, safe=not pa.types.is_temporal(field.type))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise ValueError(f"column {field.name} is {column.type}, the table says {field.type}: {error}") from None
-
-
-def _in_local_time(column: Any) -> Any:
-    import datetime
-
-    instants = column.cast(pa.timestamp("us", "UTC"), safe=False)
-    offset = datetime.datetime.now().astimezone().tzinfo
-    if offset is not None and offset.utcoffset(None) == datetime.timedelta() and _is_utc_all_year():
-        return instants.cast(pa.timestamp("us"))
-    local = [None if each is None else each.astimezone().replace(tzinfo=None) for each in instants.to_pylist()]
-    return pa.array(local, pa.timestamp("us"))
-
-
-def _is_utc_all_year() -> bool:
-    import time
-
-    return time.timezone == 0 and not time.daylight

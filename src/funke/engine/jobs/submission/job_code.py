@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from funke.engine.config import flink_options as options
@@ -42,6 +43,7 @@ def pack_job(
         archives=dependencies.archives,
         cached_files=dependencies.cached_files,
         python_executable=settings.python_executable,
+        time_zone=os.environ.get("TZ"),
         job_parameters=tuple(settings.job_parameters.items()),
         log_levels=LogLevels.of(configured),
         auto_watermark_interval_ms=settings.auto_watermark_interval_ms,

@@ -8,6 +8,7 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.formats.messages.avro_messages import AvroDecoder, AvroEncoder
 from funke.engine.formats.messages.raw_messages import RawDecoder, RawEncoder
+from funke.engine.formats.parquet_timestamps import ParquetTimestamps
 from funke.engine.formats.table.arrow_columns import OrcTableFormat, ParquetTableFormat
 from funke.engine.formats.table.arrow_writers import OrcFileWriter, ParquetFileWriter
 from funke.engine.formats.table.avro_columns import AvroTableFormat
@@ -27,6 +28,16 @@ __all__ = ["AvroFactory", "OrcFactory", "ParquetFactory", "RawFactory"]
 _UTC = TableOption(
     "utc-timezone", "Boolean", "false", "Instants in the file are dates and times of UTC, not of the machine's zone."
 )
+_INT64 = TableOption(
+    "write.int64.timestamp",
+    "Boolean",
+    "false",
+    "Timestamps are written as INT64, dates and times as they are; if not, as INT96, as instants.",
+)
+_INT64_UNIT = TableOption(
+    "timestamp.time.unit", default="micros", description="The unit of INT64.", choices=("nanos", "micros", "millis")
+)
+_UNITS = {"nanos": "ns", "micros": "us", "millis": "ms"}
 _PARQUET_COMPRESSION = TableOption("compression", default="SNAPPY", description="How pages are compressed.")
 _ORC_COMPRESSION = TableOption("compress", default="ZLIB", description="How stripes are compressed.")
 _AVRO_CODEC = TableOption(
@@ -59,7 +70,7 @@ def _refuse_bitmaps(fields: tuple[RowField, ...]) -> None:
 class ParquetFactory(FileFormatFactory):
     identifier = "parquet"
     purpose = "Apache Parquet: columns, compressed."
-    options = (_UTC, _PARQUET_COMPRESSION)
+    options = (_UTC, _INT64, _INT64_UNIT, _PARQUET_COMPRESSION)
 
     def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
         _refuse_bitmaps(fields)
@@ -67,7 +78,9 @@ class ParquetFactory(FileFormatFactory):
 
     def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
         _refuse_bitmaps(fields)
-        return ParquetFileWriter(fields, values[_PARQUET_COMPRESSION].lower().replace("uncompressed", "none"))
+        timestamps = ParquetTimestamps(values[_UTC], _UNITS[values[_INT64_UNIT]] if values[_INT64] else None)
+        compression = values[_PARQUET_COMPRESSION].lower().replace("uncompressed", "none")
+        return ParquetFileWriter(fields, compression, timestamps)
 
 
 class OrcFactory(FileFormatFactory):
