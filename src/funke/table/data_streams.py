@@ -17,11 +17,11 @@ from funke.engine.sql.catalog.objects import SchemaDefinition
 from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS
 from funke.engine.sql.connectors.table_option import OptionValues
 from funke.engine.sql.connectors.table_scan import with_computed, with_event_time
-from funke.engine.sql.operators.stream_columns import StreamColumns
+from funke.engine.sql.operators.stream_columns import StreamColumns, TimestampedRows
 from funke.engine.sql.statements.conflicts import Target
 from funke.engine.sql.statements.insert_plans import cast_rows
 from funke.engine.sql.statements.job_plans import planned_rows, planned_stream
-from funke.engine.sql.statements.resolved_table import ResolvedWatermark, resolved
+from funke.engine.sql.statements.resolved_table import ResolvedColumn, ResolvedWatermark, resolved
 from funke.engine.sql.statements.table_scans import binder_factory, idle_timeout_ms, written_schema
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.stream_types import data_type_of, row_type_of
@@ -54,6 +54,7 @@ __all__ = [
 ]
 
 _ROWTIME = "rowtime"
+_STREAM_SINK = "*anonymous_datastream_sink$1*"
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +101,7 @@ def changelog_relation(
 
 def plain_stream(session: TableSession, env: StreamExecutionEnvironment, relation: Relation) -> DataStream:
     """The stream of a table whose rows are only added."""
-    consumer = "Table sink '*anonymous_datastream_sink$1*'"
+    consumer = f"Table sink '{_STREAM_SINK}'"
     return stream_of(env, planned_rows(session, relation, INSERTS, consumer, EVERY_WATERMARK))
 
 
@@ -121,13 +122,36 @@ def typed_stream(
 ) -> DataStream:
     """The stream of a table's changes, with the columns of a schema if one is given."""
     key: tuple[int, ...] = ()
+    rowtime: int | None = None
     if schema is not None:
         columns = resolved(schema._definition, session.binder())
         if columns.columns:
-            relation = cast_rows(session, relation, columns.persisted, "*anonymous_datastream_sink$1*")
+            relation = cast_rows(session, relation, columns.persisted, _STREAM_SINK)
+            rowtime = _written_rowtime(columns.persisted)
         key = tuple(place for place, each in enumerate(relation.columns) if each.name in columns.primary_key)
-    target = Target("*anonymous_datastream_sink$1*", key, lambda kinds: kinds if mode is None else mode._kinds)
-    return stream_of(env, planned_stream(session, relation, target))
+    target = Target(_STREAM_SINK, key, lambda kinds: kinds if mode is None else mode._kinds)
+    rows = stream_of(env, planned_stream(session, relation, target))
+    return rows if rowtime is None else _timestamped(rows, relation.columns, rowtime)
+
+
+def _written_rowtime(columns: Sequence[ResolvedColumn]) -> int | None:
+    """The place of the column that becomes the timestamp of records: the only metadata that streams have."""
+    for place, column in enumerate(columns):
+        if column.definition.is_metadata:
+            if column.metadata_key == _ROWTIME:
+                return place
+            raise ValidationException(
+                f"Invalid metadata key '{column.metadata_key}' in column '{column.name}' of table '{_STREAM_SINK}'. "
+                "The DynamicTableSink class 'ExternalDynamicSink' supports the following metadata keys for "
+                "writing:\nrowtime"
+            )
+    return None
+
+
+def _timestamped(rows: DataStream, columns: Sequence[Column], rowtime: int) -> DataStream:
+    operation = ColumnOperator(TimestampedRows(tuple(columns), rowtime))
+    left = [each for place, each in enumerate(columns) if place != rowtime]
+    return rows._keeping_parallelism(rows._transform(operation, "StreamRecordTimestampInserter", row_type_of(left)))
 
 
 def retract_stream(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from funke.common.configuration import Configuration
+from funke.engine.flink_exceptions import TableException
 
 __all__ = ["EnvironmentSettings", "Configuration"]
 
@@ -66,7 +67,13 @@ class EnvironmentSettings:
 
     def is_streaming_mode(self) -> bool:
         """Tell whether the environment works on streams."""
-        return self._configuration.get_string(_MODE, "STREAMING").upper() == "STREAMING"
+        mode = self._configuration.get_string(_MODE, "STREAMING").upper()
+        if mode not in ("STREAMING", "BATCH"):
+            raise TableException(
+                f"Unsupported mode '{mode}' for '{_MODE}'. Only an explicit BATCH or STREAMING mode is supported in "
+                "Table API."
+            )
+        return mode == "STREAMING"
 
     def get_configuration(self) -> Configuration:
         """Return the configuration."""

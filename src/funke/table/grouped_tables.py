@@ -11,7 +11,10 @@ from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.windows import GroupWindow
+from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.logical.sql_text import from_sql_text
 from funke.table.expression import Expression
+from funke.table.expression_members.operands import literal
 from funke.table.udf import UserDefinedAggregateFunctionWrapper, UserDefinedFunctionWrapper
 
 if TYPE_CHECKING:
@@ -130,13 +133,33 @@ class AggregatedTable:
 
     def select(self, *fields: Expression[Any] | str) -> Table:
         """Choose among the keys and the columns that the function gave."""
-        item = syntax.Alias(self._call, self._names) if self._names else self._call
-        combined = self._groups._selected((*self._groups._keys, item))
+        combined = self._groups._selected((*self._groups._keys, self._item()))
         return combined.select(*fields)
+
+    def _item(self) -> syntax.Expression:
+        """What the function gives: each field of a row is a column."""
+        if not isinstance(self._call, syntax.Call) or self._call.function is None:
+            return self._named(self._call, self._names)
+        (result,) = (
+            from_sql_text(each) if isinstance(each, str) else each for each in self._call.function.result_types
+        )
+        if not isinstance(result, RowType):
+            return self._named(self._call, self._names)
+        if len(result) == 1:
+            field = syntax.Call("get", (self._call, literal(result.names[0])))
+            return self._named(field, self._names or tuple(result.names))
+        return self._named(self._call, self._names or tuple(result.names))
+
+    @staticmethod
+    def _named(expression: syntax.Expression, names: tuple[str, ...]) -> syntax.Expression:
+        return syntax.Alias(expression, names) if names else expression
 
 
 class FlatAggregateTable(AggregatedTable):
     """Groups that a table aggregate function of the user's has turned into rows."""
+
+    def _item(self) -> syntax.Expression:
+        return self._named(self._call, self._names)
 
 
 def _call_of(func: Any, table: Table) -> tuple[syntax.Expression, tuple[str, ...]]:

@@ -415,11 +415,11 @@ class Table(QuerySource):
         return self._bound(queries.Select((syntax.Star(),), source))
 
     def _with_function(self, kind: queries.JoinKind, function: Any, predicate: Expression[bool] | str | None) -> Table:
-        expression = self._expression(function() if isinstance(function, UserDefinedFunctionWrapper) else function)
-        names: tuple[str, ...] = ()
-        if isinstance(expression, syntax.Alias):
-            names, expression = expression.names, expression.operand
-        call = self._sets().written_out(expression)
+        if isinstance(function, UserDefinedFunctionWrapper) and not function._alias_names:
+            raise AttributeError(
+                'table_function_call must be followed by a alias function, e.g. table_function.alias("a", "b")'
+            )
+        call, names = self._row_call(function)
         if not isinstance(call, syntax.Call):
             raise ValidationException(
                 "A lateral join only accepts an expression which defines a table function call that might be "

@@ -407,7 +407,7 @@ class TableEnvironment:
         splits_num: int = 1,
     ) -> Table:
         """Make a table of a DataFrame of pandas."""
-        return Table(frame_relation(pdf, schema), self)
+        return Table(frame_relation(pdf, schema, self._session.zone), self)
 
     # Plans
 
@@ -441,6 +441,7 @@ class TableEnvironment:
         return TableResult(ReadyRows(result))
 
     def _execute_query(self, relation: Relation, text: str = "") -> TableResult:
+        self._require_mode()
         job, channel = start_collecting(self._env, planned_rows(self._session, relation), text)
         names = tuple(each.name for each in relation.columns)
         printed = ResultColumns(names, tuple(each.type for each in relation.columns), self._session.zone)
@@ -449,9 +450,10 @@ class TableEnvironment:
     def _to_pandas(self, relation: Relation) -> Any:
         with self._execute_query(relation).collect() as rows:
             values = [tuple(row) for row in left_rows(rows)]
-        return to_frame(relation.columns, values)
+        return to_frame(relation.columns, values, self._session.zone)
 
     def _execute_inserts(self, plans: Sequence[InsertPlan], job_name: str | None = None) -> TableResult:
+        self._require_mode()
         planned = planned_inserts(self._session, plans)
         job = start_inserting(self._env, planned, job_name)
         names = [plan.name for plan in plans]
@@ -460,6 +462,18 @@ class TableEnvironment:
         if self._config.get("table.dml-sync", "false").lower() == "true":
             result.wait()
         return result
+
+    def _require_mode(self) -> None:
+        """Plans are those of the mode that the environment was made with."""
+        mode = "STREAMING" if self._session.is_streaming else "BATCH"
+        if self._config.get("execution.runtime-mode", mode).upper() != mode:
+            raise ConfigurationError(
+                at_user_line(
+                    "Mismatch between configured runtime mode and actual runtime mode. Currently, the "
+                    "'execution.runtime-mode' can only be set when instantiating the table environment. Subsequent "
+                    "changes are not supported. Please instantiate a new TableEnvironment if necessary."
+                )
+            )
 
     def _attach_inserts(self, plans: Sequence[InsertPlan]) -> None:
         attach_inserts(self._env, planned_inserts(self._session, plans))
@@ -522,13 +536,16 @@ class StreamTableEnvironment(TableEnvironment):
             raise ValueError(
                 "No argument found, the param 'stream_execution_environment' or 'environment_settings' is required."
             )
-        settings = environment_settings or EnvironmentSettings.in_streaming_mode()
         env = stream_execution_environment
+        if environment_settings is None:
+            assert env is not None
+            of_env = Configuration(j_configuration=JavaConfiguration(env._settings))
+            return StreamTableEnvironment(env, EnvironmentSettings.new_instance().with_configuration(of_env).build())
         if env is None:
-            env = StreamExecutionEnvironment.get_execution_environment(settings.get_configuration())
-        elif environment_settings is not None:
-            env.configure(settings.get_configuration())
-        return StreamTableEnvironment(env, settings)
+            env = StreamExecutionEnvironment.get_execution_environment(environment_settings.get_configuration())
+        else:
+            env.configure(environment_settings.get_configuration())
+        return StreamTableEnvironment(env, environment_settings)
 
     def from_data_stream(self, data_stream: DataStream, *fields_or_schema: Expression[Any] | str | Schema) -> Table:
         """Make a table of a stream, with the columns of its type, some of them, or those of a schema."""

@@ -42,7 +42,7 @@ def to_batches(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> Iter
 
 def to_rows(columns: Sequence[Column], batch: ColumnBatch) -> list[Row]:
     """The rows of a batch with their kinds; as in PyFlink their fields have no names."""
-    converts = [to_user_value(column.type, has_names=False) for column in columns]
+    converts = [to_user_value(column.type, is_collected=True) for column in columns]
     lists = [to_values(each, column.type) for each, column in zip(batch.data.columns, columns)]
     values = [each if convert is None else list(map(convert, each)) for each, convert in zip(lists, converts)]
     rows = [Row(*each) for each in zip(*values)]

@@ -4,40 +4,47 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from funke.engine.types.bitmap_bytes import opened, stored
-from funke.engine.types.logical.atomic_types import BitmapType, VariantType
+from funke.engine.types.logical.atomic_types import BitmapType, DecimalType, FloatType, VariantType
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType, UserDefinedType
 from funke.engine.types.logical.element_types import to_fields
 from funke.engine.types.logical.interval_types import DayTimeIntervalType
 from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.logical.time_types import DateType
+from funke.engine.types.number_text import shortest_float32
 from funke.engine.types.row import Row
 from funke.engine.types.variant_text import shown_text
 
 __all__ = ["from_user_value", "to_user_value"]
 
+# The most digits that a DECIMAL has.
+_LONGEST = 38
 _MILLISECOND = datetime.timedelta(milliseconds=1)
 
 Convert = Callable[[Any], Any]
 
 
-def to_user_value(data_type: DataType, has_names: bool = True) -> Convert | None:
+def to_user_value(data_type: DataType, is_collected: bool = False) -> Convert | None:
     """Return what turns a value of the engine's into a program's: rows are Rows, lengths of time are timedeltas.
 
-    None if they are the same. Fields of rows in results have no names, as in PyFlink; those of arguments have.
+    None if they are the same. As in PyFlink, fields of collected rows have no names, those of arguments have; and a
+    collected FLOAT has its shortest digits (0.1), an argument those of its 32 bits (0.10000000149011612).
     """
     if isinstance(data_type, RowType):
-        names = data_type.names if has_names else None
-        parts = [to_user_value(each.data_type, has_names) for each in data_type]
+        names = None if is_collected else data_type.names
+        parts = [to_user_value(each.data_type, is_collected) for each in data_type]
         return _or_none(lambda row: _row(names, [_applied(*each) for each in zip(parts, row)]))
     if isinstance(data_type, ArrayType):
-        element = to_user_value(data_type.element_type, has_names)
+        element = to_user_value(data_type.element_type, is_collected)
         return None if element is None else _or_none(lambda items: [element(each) for each in items])
     if isinstance(data_type, (MapType, MultisetType)):
-        return _map_convert(data_type, has_names)
+        return _map_convert(data_type, is_collected)
+    if isinstance(data_type, FloatType):
+        return _or_none(shortest_float32) if is_collected else None
     if isinstance(data_type, VariantType):
         return _or_none(shown_text)
     if isinstance(data_type, DayTimeIntervalType):
@@ -45,11 +52,11 @@ def to_user_value(data_type: DataType, has_names: bool = True) -> Convert | None
     return None
 
 
-def _map_convert(data_type: MapType | MultisetType, has_names: bool) -> Convert | None:
+def _map_convert(data_type: MapType | MultisetType, is_collected: bool) -> Convert | None:
     if isinstance(data_type, MultisetType):
-        key, value = to_user_value(data_type.element_type, has_names), None
+        key, value = to_user_value(data_type.element_type, is_collected), None
     else:
-        key, value = (to_user_value(each, has_names) for each in (data_type.key_type, data_type.value_type))
+        key, value = (to_user_value(each, is_collected) for each in (data_type.key_type, data_type.value_type))
     if key is None and value is None:
         return None
     return _or_none(
@@ -72,18 +79,24 @@ def _applied(convert: Convert | None, value: Any) -> Any:
     return value if convert is None else convert(value)
 
 
-def from_user_value(data_type: DataType) -> Convert | None:
-    """Return what turns a program's value into the engine's; None if they are the same."""
+def from_user_value(data_type: DataType, is_element: bool = False) -> Convert | None:
+    """Return what turns a program's value into the engine's; None if they are the same.
+
+    DECIMALs with too many digits behind the point are rounded: results of functions half to even. Elements of a table
+    pass through Java in Flink: they are rounded half up, and what has too many digits before the point is NULL.
+    """
     if isinstance(data_type, RowType):
-        return _or_none(_row_reader(data_type))
+        return _or_none(_row_reader(data_type, is_element))
     if isinstance(data_type, ArrayType):
-        element = from_user_value(data_type.element_type)
+        element = from_user_value(data_type.element_type, is_element)
         return _or_none(lambda items: list(items) if element is None else [element(each) for each in items])
     if isinstance(data_type, MapType):
-        key, value = from_user_value(data_type.key_type), from_user_value(data_type.value_type)
+        key, value = (from_user_value(each, is_element) for each in (data_type.key_type, data_type.value_type))
         if key is None and value is None:
             return None
         return _or_none(lambda items: {_applied(key, one): _applied(value, other) for one, other in items.items()})
+    if isinstance(data_type, DecimalType):
+        return _element_decimal(data_type) if is_element else _rounded_decimal(data_type)
     if isinstance(data_type, DayTimeIntervalType):
         return lambda value: value // _MILLISECOND if isinstance(value, datetime.timedelta) else value
     if isinstance(data_type, DateType):
@@ -95,6 +108,24 @@ def from_user_value(data_type: DataType) -> Convert | None:
     return None
 
 
-def _row_reader(data_type: RowType) -> Convert:
-    parts = [from_user_value(each.data_type) for each in data_type]
+def _row_reader(data_type: RowType, is_element: bool) -> Convert:
+    parts = [from_user_value(each.data_type, is_element) for each in data_type]
     return lambda row: tuple(_applied(*each) for each in zip(parts, to_fields(row, data_type)))
+
+
+def _rounded_decimal(data_type: DecimalType) -> Convert:
+    last, context = Decimal(1).scaleb(-data_type.scale), Context(_LONGEST, ROUND_HALF_EVEN)
+    return lambda value: value.quantize(last, context=context) if isinstance(value, Decimal) else value
+
+
+def _element_decimal(data_type: DecimalType) -> Convert:
+    last, context = Decimal(1).scaleb(-data_type.scale), Context(2 * _LONGEST, ROUND_HALF_UP)
+    bound = Decimal(1).scaleb(data_type.precision - data_type.scale)
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, Decimal):
+            return value
+        rounded = value.quantize(last, context=context)
+        return rounded if -bound < rounded < bound else None
+
+    return convert

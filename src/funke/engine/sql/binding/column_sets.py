@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from funke.engine.errors import FunkeError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.parsing import parse_expression
 from funke.engine.sql.parsing.literals import string_literal
 from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.types.logical.atomic_types import CharType, VarCharType
 from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.data_types import DataTypes
 from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.logical.sql_text import to_sql_text
 
@@ -22,7 +25,8 @@ __all__ = ["ColumnSets"]
 class ColumnSets:
     """Writes out the expressions of one call of the Table API.
 
-    `other_names` are those that are no columns: of windows. Types are asked for only where a row is flattened.
+    `other_names` are those that are no columns: of windows. Types are asked for only where a row is flattened, and
+    where `+` may join texts.
     """
 
     columns: Sequence[Column]
@@ -82,7 +86,22 @@ class ColumnSets:
             return self._parts_of(parse_expression(text.value))
         if expression.name == "flatten":
             return self._flattened(self.written_out(expression.arguments[0]))
-        return [self._rebuilt(expression)]
+        rebuilt = self._rebuilt(expression)
+        return [self._concatenated(rebuilt) if expression.name == "+" else rebuilt]
+
+    def _concatenated(self, plus: syntax.Call) -> syntax.Expression:
+        """Unlike in SQL, a text and a value are put together by `+`."""
+        if len(plus.arguments) != 2 or not self._is_text(plus.arguments[0]):
+            return plus
+        left, right = plus.arguments
+        return syntax.Call("concat", (left, right if self._is_text(right) else syntax.Cast(right, DataTypes.STRING())))
+
+    def _is_text(self, expression: syntax.Expression) -> bool:
+        try:
+            return isinstance(self.type_of(expression), (CharType, VarCharType))
+        except FunkeError:
+            # Aggregates have no type before their rows are grouped; what is wrong is said when the query is bound.
+            return False
 
     def _rebuilt(self, expression: syntax.Expression) -> Any:
         """The same node with everything in it written out."""

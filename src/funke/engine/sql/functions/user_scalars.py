@@ -13,12 +13,12 @@ from funke.engine.sql.functions.function import Body, BoundCall, Function, Kerne
 from funke.engine.sql.functions.type_rules import always
 from funke.engine.sql.functions.values import from_values, to_value, to_values
 from funke.engine.sql.syntax.user_function import UserFunction
-from funke.engine.sql.user_values import to_user_value
+from funke.engine.sql.user_values import from_user_value, to_user_value
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.sql_text import from_sql_text
 
-__all__ = ["UserScalar", "as_scalar"]
+__all__ = ["UserScalar", "as_scalar", "pandas_argument"]
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,17 @@ def _user_of(call: BoundCall) -> UserFunction:
 
 
 def _body(call: BoundCall) -> Body:
-    evaluate: Body = _user_of(call).function.eval
+    user = _user_of(call)
+    evaluate: Body = user.function.eval
     converts = [to_user_value(each) for each in call.types]
-    if not any(converts):
+    # What a coroutine gives is there only later.
+    to_result = None if user.kind == "async scalar" else from_user_value(call.result)
+    if not any(converts) and to_result is None:
         return evaluate
 
     def converted(*values: Any) -> Any:
-        return evaluate(*(each if convert is None else convert(each) for convert, each in zip(converts, values)))
+        result = evaluate(*(each if convert is None else convert(each) for convert, each in zip(converts, values)))
+        return result if to_result is None else to_result(result)
 
     return converted
 
@@ -91,11 +95,18 @@ def _kernel(call: BoundCall) -> Kernel | None:
 
 
 def _pandas_kernel(call: BoundCall) -> Kernel:
+    import pandas as pd
+
     user = _user_of(call)
     wanted = to_column_type(call.result)
 
     def evaluate(*columns: Any) -> Any:
-        found = user.function.eval(*(_frame_or_series(each) for each in columns))
+        found = user.function.eval(*(pandas_argument(each, user.takes_row) for each in columns))
+        if not isinstance(found, (pd.Series, pd.DataFrame)):
+            raise TypeError(
+                f"The result type of Pandas UDF '{user.name}' must be pandas.Series or pandas.DataFrame, "
+                f"got {type(found)}"
+            )
         length = next((len(each) for each in columns if not isinstance(each, pa.Scalar)), None)
         if length is not None and len(found) != length:
             raise ValueError(
@@ -107,13 +118,26 @@ def _pandas_kernel(call: BoundCall) -> Kernel:
     return evaluate
 
 
-def _frame_or_series(column: Any) -> Any:
-    """A column for pandas: a row is a DataFrame, a constant itself."""
+def pandas_argument(column: Any, is_whole_row: bool) -> Any:
+    """A column for pandas: a row is a DataFrame, a constant itself.
+
+    As in PyFlink, in a whole row (`Table.map` and its kin) the fields of rows stand beside the other columns.
+    """
     if isinstance(column, pa.Scalar):
         return column.as_py()
-    if pa.types.is_struct(column.type):
-        return pa.Table.from_struct_array(column).to_pandas()
-    return column.to_pandas()
+    if not pa.types.is_struct(column.type):
+        return column.to_pandas()
+    table = pa.Table.from_struct_array(column)
+    if not is_whole_row or not any(pa.types.is_struct(each.type) for each in table.schema):
+        return table.to_pandas()
+    fields = [each for name in table.column_names for each in _field_columns(name, table.column(name))]
+    return pa.table([column for _, column in fields], [name for name, _ in fields]).to_pandas()
+
+
+def _field_columns(name: str, column: Any) -> list[tuple[str, Any]]:
+    if not pa.types.is_struct(column.type):
+        return [(name, column)]
+    return list(zip((each.name for each in column.type), column.flatten()))
 
 
 def _from_pandas(found: Any, wanted: Any) -> Any:

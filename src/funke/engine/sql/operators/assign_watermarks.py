@@ -18,7 +18,7 @@ from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, Waterma
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["AssignWatermarks", "AssignWatermarksOperator"]
+__all__ = ["AssignWatermarks", "AssignWatermarksOperator", "event_times"]
 
 _PER_MILLISECOND = {"ms": 1, "us": 1_000, "ns": 1_000_000}
 _NONE = np.iinfo(np.int64).min
@@ -90,7 +90,7 @@ class AssignWatermarksOperator(Operator):
         """Sends on the rows, cut where watermarks stand."""
         self.records_in += len(batch)
         batch = as_schema(batch, self._schema)
-        batch = batch.with_timestamps(self._event_times(batch.data))
+        batch = batch.with_timestamps(event_times(batch.data.column(self._rowtime)))
         if not self._is_generating or not len(batch):
             self.output.emit_columns(batch)
             return
@@ -108,12 +108,6 @@ class AssignWatermarksOperator(Operator):
             self._advance(self._due)
         if self._current > self._sent and self._next_turn_ms is None and self._interval_ms > 0:
             self._next_turn_ms = self._now_ms() + self._interval_ms
-
-    def _event_times(self, data: Any) -> Any:
-        column = data.column(self._rowtime)
-        if column.null_count:
-            raise ValueError("RowTime field should not be null, please convert it to a non-null long value.")
-        return _milliseconds(column)
 
     def _reached(self, data: Any) -> Any:
         """How far event time has come behind each row."""
@@ -212,6 +206,13 @@ class AssignWatermarksOperator(Operator):
 
     def metrics(self) -> dict[str, Any]:
         return {"numRecordsIn": self.records_in, "currentOutputWatermark": self._sent}
+
+
+def event_times(column: Any) -> Any:
+    """Return a column of time as timestamps of rows."""
+    if column.null_count:
+        raise ValueError("RowTime field should not be null, please convert it to a non-null long value.")
+    return _milliseconds(column)
 
 
 def _milliseconds(column: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Rows of a stream as columns of a table: with the table's types, and with event time as a column if it has one."""
+"""Rows of a stream as columns of a table, with event time as a column if it has one; and a column as event time."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import pyarrow as pa
 
 from funke.engine.operators.operator import Operator, TaskInfo
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.sql.operators.assign_watermarks import event_times
+from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["StreamColumns"]
+__all__ = ["StreamColumns", "TimestampedRows"]
 
 
 @dataclass(frozen=True)
@@ -49,3 +50,29 @@ class _StreamColumnsOperator(Operator):
                 "stream environment uses the EventTime time characteristic."
             )
         return pa.array(batch.timestamps, pa.timestamp("ms", getattr(wanted, "tz", None))).cast(wanted)
+
+
+@dataclass(frozen=True)
+class TimestampedRows:
+    """Makes the operator that takes a column away and makes it the timestamp of its rows."""
+
+    columns: tuple[Column, ...]
+    rowtime: int
+
+    def __call__(self, task: TaskInfo) -> Operator:
+        return _TimestampedRowsOperator(self)
+
+
+class _TimestampedRowsOperator(Operator):
+    takes_rows = False
+    takes_columns = True
+
+    def __init__(self, made: TimestampedRows) -> None:
+        self._schema = schema_of(made.columns)
+        self._rowtime = made.rowtime
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        self.records_in += len(batch)
+        batch = as_schema(batch, self._schema)
+        timestamps = event_times(batch.data.column(self._rowtime))
+        self.output.emit_columns(batch.with_timestamps(timestamps).with_data(batch.data.remove_column(self._rowtime)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -70,9 +71,22 @@ def column_of(name: str, values: list[Any], type_info: TypeInformation) -> Any:
 
 def _column(name: str, values: Any, arrow_type: Any) -> Any:
     try:
+        if pa.types.is_decimal(arrow_type):
+            return _decimals(values, arrow_type)
         return pa.array(values, arrow_type)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise TypeMismatchError(f"column {name!r} of type {arrow_type} cannot take its values: {error}") from error
+
+
+def _decimals(values: Any, arrow_type: Any) -> Any:
+    """As in Flink, digits behind the scale are rounded half up."""
+    try:
+        return pa.array(values, arrow_type)
+    except pa.ArrowInvalid:
+        context = Context(2 * arrow_type.precision, ROUND_HALF_UP)
+        last = Decimal(1).scaleb(-arrow_type.scale)
+        rounded = [each.quantize(last, context=context) if isinstance(each, Decimal) else each for each in values]
+        return pa.array(rounded, arrow_type)
 
 
 def _fields_of(value: Any, names: list[str]) -> Any:

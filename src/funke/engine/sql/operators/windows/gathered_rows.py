@@ -13,6 +13,7 @@ from funke.engine.sql.functions.aggregates.catalog import create_kernel
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
 from funke.engine.sql.functions.user_aggregates import UserAggregate
+from funke.engine.sql.functions.user_scalars import pandas_argument
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.user_values import from_user_value
 
@@ -97,7 +98,8 @@ class GatheredRows(AggregateKernel):
             return None
         function = self._user.function
         columns = zip(*gathered)
-        series = [from_values(list(values), each).to_pandas() for values, each in zip(columns, self._types)]
+        arrays = (from_values(list(values), each) for values, each in zip(columns, self._types))
+        series = [pandas_argument(each, self._user.takes_row) for each in arrays]
         accumulator = function.create_accumulator()
         function.accumulate(accumulator, *series)
         value = function.get_value(accumulator)

@@ -1,0 +1,186 @@
+"""Programs of the Table API with the results of PyFlink 2.3, whose values were recorded there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from funke.common import Configuration, Row, Types
+from funke.datastream import ProcessFunction, RuntimeExecutionMode, StreamExecutionEnvironment
+from funke.engine.errors import ConfigurationError
+from funke.engine.flink_exceptions import TableException, ValidationException
+from funke.table import DataTypes, EnvironmentSettings, Schema, StreamTableEnvironment, Table, TableEnvironment
+from funke.table.expressions import col, lit
+from funke.table.udf import udaf, udf, udtf
+from tests.spark.job_running import collect, new_environment
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+SUMS = "SELECT k, SUM(v) FROM (VALUES ('a', 1), ('a', 2)) AS t(k, v) GROUP BY k"
+NESTED = DataTypes.ROW(
+    [
+        DataTypes.FIELD("a", DataTypes.SMALLINT()),
+        DataTypes.FIELD(
+            "b", DataTypes.ROW([DataTypes.FIELD("c", DataTypes.INT()), DataTypes.FIELD("d", DataTypes.STRING())])
+        ),
+    ]
+)
+
+
+def rows_of(table: Table) -> list[Any]:
+    with table.execute().collect() as rows:
+        return [(str(row.get_row_kind()), *row) for row in rows]
+
+
+@pytest.fixture
+def batch() -> TableEnvironment:
+    return TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+
+
+def environments() -> dict[str, StreamTableEnvironment]:
+    """Environments that are in batch mode because of their streams'."""
+    by_method = new_environment(1).set_runtime_mode(RuntimeExecutionMode.BATCH)
+    configured = Configuration().set_string("execution.runtime-mode", "batch")
+    by_option = StreamExecutionEnvironment.get_execution_environment(configured).set_parallelism(1)
+    return {"method": StreamTableEnvironment.create(by_method), "option": StreamTableEnvironment.create(by_option)}
+
+
+@pytest.mark.parametrize("way", ["method", "option"])
+def test_tables_have_the_mode_of_their_streams(way: str) -> None:
+    t_env = environments()[way]
+    assert rows_of(t_env.sql_query(SUMS)) == [("+I", "a", 3)]
+    ordered = t_env.from_elements([(2,), (1,)], ["n"]).order_by(col("n"))
+    assert rows_of(ordered) == [("+I", 1), ("+I", 2)]
+
+
+def test_a_mode_that_was_told_goes_before() -> None:
+    env = new_environment(1).set_runtime_mode(RuntimeExecutionMode.BATCH)
+    t_env = StreamTableEnvironment.create(env, EnvironmentSettings.in_streaming_mode())
+    assert rows_of(t_env.sql_query(SUMS)) == [("+I", "a", 1), ("-U", "a", 1), ("+U", "a", 3)]
+    t_env.get_config().set("execution.runtime-mode", "BATCH")
+    with pytest.raises(ConfigurationError, match="Mismatch between configured runtime mode and actual runtime mode"):
+        t_env.execute_sql(SUMS)
+    env.set_runtime_mode(RuntimeExecutionMode.AUTOMATIC)
+    with pytest.raises(TableException, match="Unsupported mode 'AUTOMATIC'"):
+        StreamTableEnvironment.create(env)
+
+
+def test_collected_floats_have_their_shortest_digits(batch: TableEnvironment) -> None:
+    seen = udf(repr, result_type=DataTypes.STRING())
+    same = udf(lambda x: x, result_type=DataTypes.FLOAT())
+    query = batch.sql_query(
+        "SELECT f, f + 1 AS g, ARRAY[f] AS h, MAP['k', f] AS m, ROW(f) AS r FROM (VALUES (CAST(0.1 AS FLOAT))) AS t(f)"
+    )
+    table = query.select(col("*"), seen(col("f")).alias("s"), same(col("f")).alias("x"))
+    assert rows_of(table) == [("+I", 0.1, 1.1, [0.1], {"k": 0.1}, Row(0.1), "0.10000000149011612", 0.1)]
+    aggregated = batch.sql_query(
+        "SELECT STDDEV_POP(f), AVG(f), SUM(f) FROM (VALUES (CAST(1.1 AS FLOAT)), (CAST(2.3 AS FLOAT))) AS t(f)"
+    )
+    assert rows_of(aggregated) == [("+I", 0.59999996, 1.7, 3.4)]
+
+
+def test_decimals_are_rounded(batch: TableEnvironment) -> None:
+    two_places = DataTypes.DECIMAL(5, 2)
+    row_type = DataTypes.ROW([DataTypes.FIELD("a", two_places), DataTypes.FIELD("b", DataTypes.ARRAY(two_places))])
+    elements = [
+        (Decimal("1.005"), [Decimal("2.675")]),
+        (Decimal("1.004"), [Decimal("-2.675")]),
+        (Decimal("12345.678"), [Decimal("2.665")]),
+    ]
+    assert rows_of(batch.from_elements(elements, row_type)) == [
+        ("+I", Decimal("1.01"), [Decimal("2.68")]),
+        ("+I", Decimal("1.00"), [Decimal("-2.68")]),
+        ("+I", None, [Decimal("2.67")]),
+    ]
+    # Results of functions are rounded by Python: half to even.
+    rounded = udf(lambda x: Decimal("2.665") if x else Decimal("2.675"), result_type=two_places)
+    flags = batch.from_elements([(True,), (False,)], ["x"])
+    assert rows_of(flags.select(rounded(col("x")))) == [("+I", Decimal("2.66")), ("+I", Decimal("2.68"))]
+
+
+def test_decimals_of_a_stream_are_rounded() -> None:
+    env = new_environment(1)
+    stream = env.from_collection([(Decimal("1.0000000000000000005"),)], Types.TUPLE([Types.BIG_DEC()]))
+    found = rows_of(StreamTableEnvironment.create(env).from_data_stream(stream))
+    assert found == [("+I", Decimal("1.000000000000000001"))]
+
+
+def test_texts_are_joined_by_plus(batch: TableEnvironment) -> None:
+    table = batch.from_elements([(1, "x"), (2, None)], ["a", "b"])
+    joined = table.select(col("b") + "flink", lit("a") + col("b"), col("b") + col("a"), "p" + col("b"))
+    assert rows_of(joined) == [("+I", "xflink", "ax", "x1", "px"), ("+I", None, None, None, None)]
+    assert rows_of(table.filter(col("b") + "y" == "xy").select(col("a") + 1)) == [("+I", 2)]
+    with pytest.raises(Exception, match=r"Cannot apply '\+'"):
+        table.select(col("a") + col("b"))
+
+
+class _WithTimestamp(ProcessFunction):
+    def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterator[str]:
+        yield f"{value} {ctx.timestamp()}"
+
+
+@pytest.mark.parametrize("key", [None, "rowtime"])
+def test_the_rowtime_of_a_changelog_stream_is_its_timestamp(key: str | None) -> None:
+    t_env = StreamTableEnvironment.create(new_environment(1))
+    table = t_env.sql_query("SELECT 1 AS a, TO_TIMESTAMP_LTZ(1500, 3) AS ts")
+    builder = Schema.new_builder().column("a", DataTypes.INT())
+    schema = builder.column_by_metadata("ts" if key else "rowtime", DataTypes.TIMESTAMP_LTZ(3), key).build()
+    stream = t_env.to_changelog_stream(table, schema)
+    assert collect(stream.process(_WithTimestamp(), Types.STRING())) == ["Row(a=1) 1500"]
+
+
+def test_a_changelog_stream_has_no_other_metadata() -> None:
+    t_env = StreamTableEnvironment.create(new_environment(1))
+    table = t_env.sql_query("SELECT 1 AS a, TO_TIMESTAMP_LTZ(1500, 3) AS ts")
+    schema = Schema.new_builder().column("a", DataTypes.INT()).column_by_metadata("ts", DataTypes.TIMESTAMP_LTZ(3))
+    with pytest.raises(ValidationException, match="Invalid metadata key 'ts' in column 'ts'"):
+        t_env.to_changelog_stream(table, schema.build())
+
+
+def test_a_table_function_may_take_the_whole_row(batch: TableEnvironment) -> None:
+    describe = udtf(
+        lambda row: [(str(row), row[0])] if row[0] == 1 else [], result_types=[DataTypes.STRING(), DataTypes.INT()]
+    )
+    row_type = DataTypes.ROW([DataTypes.FIELD("x", DataTypes.INT()), DataTypes.FIELD("s", DataTypes.STRING())])
+    table = batch.from_elements([(1, "a"), (2, "b")], row_type)
+    with pytest.raises(AttributeError, match="must be followed by a alias"):
+        table.join_lateral(describe)
+    named = describe.alias("c", "d")
+    assert rows_of(table.join_lateral(named)) == [("+I", 1, "a", "Row(x=1, s='a')", 1)]
+    assert rows_of(table.left_outer_join_lateral(named).select(col("x"), col("d"))) == [("+I", 1, 1), ("+I", 2, None)]
+
+
+def test_pandas_functions_of_whole_rows(batch: TableEnvironment) -> None:
+    table = batch.from_elements([(1, (2, "hi")), (3, (4, "ho")), (1, (5, "x"))], NESTED)
+    flat = DataTypes.ROW(
+        [
+            DataTypes.FIELD("a", DataTypes.SMALLINT()),
+            DataTypes.FIELD("c", DataTypes.INT()),
+            DataTypes.FIELD("d", DataTypes.STRING()),
+        ]
+    )
+
+    def same(frame: pd.DataFrame) -> pd.DataFrame:
+        assert list(frame.columns) == ["a", "c", "d"]
+        return frame
+
+    mapped = table.map(udf(same, result_type=flat, func_type="pandas"))
+    assert mapped.get_schema().get_field_names() == ["a", "c", "d"]
+    assert rows_of(mapped) == [("+I", 1, 2, "hi"), ("+I", 3, 4, "ho"), ("+I", 1, 5, "x")]
+    pair = DataTypes.ROW([DataTypes.FIELD("mean", DataTypes.FLOAT()), DataTypes.FIELD("most", DataTypes.INT())])
+    summary = udaf(lambda frame: (frame.a.mean(), frame.c.max()), result_type=pair, func_type="pandas")
+    by_key = table.group_by(col("a")).aggregate(summary).select(col("*"))
+    assert by_key.get_schema().get_field_names() == ["a", "mean", "most"]
+    assert sorted(rows_of(by_key)) == [("+I", 1, 1.0, 5), ("+I", 3, 3.0, 4)]
+    assert rows_of(table.aggregate(summary.alias("u", "v")).select(col("v"), col("u"))) == [("+I", 5, 1.6666666)]
+
+
+def test_what_a_pandas_function_must_give(batch: TableEnvironment) -> None:
+    wrong = udf(lambda series: [*series], result_type=DataTypes.INT(), func_type="pandas")
+    table = batch.from_elements([(1,), (2,)], ["x"])
+    with pytest.raises(Exception, match=r"must be pandas.Series or pandas.DataFrame, got <class 'list'>"):
+        rows_of(table.select(wrong(col("x"))))
