@@ -11,6 +11,7 @@ from funke.datastream.data_stream import DataStream
 from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError, at_user_line, unsupported
 from funke.engine.flink_exceptions import TableException, ValidationException
+from funke.engine.graph.plan_json import to_plan_json
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.catalog.objects import CatalogFunction, CatalogTable, CatalogView
 from funke.engine.sql.parsing import parse
@@ -19,7 +20,7 @@ from funke.engine.sql.statements.explanations import explain_inserts, explain_re
 from funke.engine.sql.statements.insert_plans import plan_insert, plan_rows
 from funke.engine.sql.statements.job_plans import planned_inserts, planned_rows
 from funke.engine.sql.statements.listings import built_in_names
-from funke.engine.sql.statements.outcome import InsertPlan, Inserts, Outcome, QueryRows
+from funke.engine.sql.statements.outcome import InsertPlan, Inserts, Outcome, QueryRows, text_outcome
 from funke.engine.sql.statements.statement_executor import execute_statement
 from funke.engine.sql.statements.stored_plans import StoredPlan, insert_in
 from funke.engine.sql.statements.table_session import TableSession
@@ -51,7 +52,13 @@ from funke.table.table import Table
 from funke.table.table_config import TableConfig
 from funke.table.table_descriptor import TableDescriptor
 from funke.table.table_elements import elements_relation, frame_relation, to_frame, values_query
-from funke.table.table_jobs import attach_inserts, start_collecting, start_inserting
+from funke.table.table_jobs import (
+    attach_inserts,
+    collecting_graph,
+    inserting_graph,
+    start_collecting,
+    start_inserting,
+)
 from funke.table.table_pipeline import TablePipeline
 from funke.table.table_result import TableResult
 from funke.table.types import DataType, RowType
@@ -350,9 +357,7 @@ class TableEnvironment:
     def explain_sql(self, stmt: str, *extra_details: ExplainDetail) -> str:
         """Return how a statement would be run."""
         (statement,) = _parsed(stmt)
-        outcome = execute_statement(self._session, syntax.Explain(statement, _detail_names(extra_details)))
-        assert isinstance(outcome, Outcome)
-        return str(outcome.rows[0][0])
+        return self._explained(syntax.Explain(statement, _detail_names(extra_details)))
 
     def sql_query(self, query: str) -> Table:
         """Return the table of a query."""
@@ -433,6 +438,8 @@ class TableEnvironment:
     # What tables ask of their environment
 
     def _run(self, statement: syntax.Statement) -> TableResult:
+        if isinstance(statement, syntax.Explain):
+            return TableResult(ReadyRows(text_outcome(self._explained(statement), is_plain=True)))
         result = execute_statement(self._session, statement)
         if isinstance(result, QueryRows):
             return self._execute_query(result.relation, result.text)
@@ -501,10 +508,35 @@ class TableEnvironment:
         return TablePipeline(plan, self)
 
     def _explain(self, relation: Relation, details: Sequence[ExplainDetail]) -> str:
-        return explain_relation(self._session, relation, _detail_names(details))
+        names = _detail_names(details)
+        text = explain_relation(self._session, relation, names)
+        return text + (self._job_of_rows(relation) if _JOB in names else "")
 
     def _explain_inserts(self, plans: Sequence[InsertPlan], details: Sequence[ExplainDetail]) -> str:
-        return explain_inserts(self._session, plans, _detail_names(details))
+        names = _detail_names(details)
+        text = explain_inserts(self._session, plans, names)
+        return text + (self._job_of_inserts(plans) if _JOB in names else "")
+
+    def _explained(self, statement: syntax.Explain) -> str:
+        outcome = execute_statement(self._session, statement)
+        assert isinstance(outcome, Outcome)
+        text, explained = str(outcome.rows[0][0]), statement.statement
+        if _JOB not in (each.upper() for each in statement.details):
+            return text
+        if isinstance(explained, syntax.QueryStatement):
+            return text + self._job_of_rows(self._session.bind(explained.query))
+        inserts = explained.inserts if isinstance(explained, syntax.StatementSet) else (explained,)
+        return text + self._job_of_inserts(
+            [plan_insert(self._session, each) for each in inserts if isinstance(each, syntax.Insert)]
+        )
+
+    def _job_of_rows(self, relation: Relation) -> str:
+        graph = collecting_graph(self._env, planned_rows(self._session, relation), "explained")
+        return f"\n== Physical Execution Plan ==\n{to_plan_json(graph)}\n"
+
+    def _job_of_inserts(self, plans: Sequence[InsertPlan]) -> str:
+        graph = inserting_graph(self._env, planned_inserts(self._session, plans))
+        return f"\n== Physical Execution Plan ==\n{to_plan_json(graph)}\n"
 
     def _register_unnamed(self, table: Table) -> str:
         name = f"UnnamedTable${self._unnamed}"
@@ -594,6 +626,10 @@ def _parsed(text: str) -> list[syntax.Statement]:
     if len(statements) != 1:
         raise ConfigurationError(at_user_line("only single statement supported"))
     return statements
+
+
+# The detail of an explained plan that only the environment knows: its job.
+_JOB = "JSON_EXECUTION_PLAN"
 
 
 def _detail_names(details: Sequence[ExplainDetail]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from funke.engine.flink_exceptions import TableException
 from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator, WriteSink
 from funke.engine.graph.partitioners import Hash
-from funke.engine.graph.stream_graph import StatementText
+from funke.engine.graph.stream_graph import StatementText, StreamGraph
 from funke.engine.sql.binding.materialization import Materialization
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.binding.spark_rows import SparkRows
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
     from funke.engine.jobs.job import SubmittedJob
 
-__all__ = ["attach_inserts", "start_collecting", "start_inserting"]
+__all__ = ["attach_inserts", "collecting_graph", "inserting_graph", "start_collecting", "start_inserting"]
 
 
 # Queries may have thousands of columns; this is for people.
@@ -40,27 +40,40 @@ _MOST_TEXT = 20_000
 def start_collecting(env: StreamExecutionEnvironment, relation: Relation, text: str = "") -> tuple[SubmittedJob, str]:
     """Start the job that computes rows; return it with the name by which their batches are collected."""
     channel = uuid.uuid4().hex
+    return _submitted(env, collecting_graph(env, relation, channel, text)), channel
+
+
+def collecting_graph(env: StreamExecutionEnvironment, relation: Relation, channel: str, text: str = "") -> StreamGraph:
+    """The graph of the job that computes rows."""
     with env._temporary_nodes():
         rows = stream_of(env, relation)
         packed = rows._keeping_parallelism(rows._transform(ColumnOperator(pack_batches), "Collect", None))
         sink = env._append(WriteSink(CollectSink(channel)), "Collect table sink", [packed._upstreams], None)
         sink.statement = _statement(text, plan_text(relation))
         sink.parallelism = packed._most_subtasks()
-        graph = env._graph_of({sink.id}, "collect")
-    env._pending.difference_update(graph.nodes)
-    return env._submit(graph), channel
+        return env._graph_of({sink.id}, "collect")
 
 
 def start_inserting(
     env: StreamExecutionEnvironment, plans: Sequence[InsertPlan], job_name: str | None = None
 ) -> SubmittedJob:
     """Start the job that writes rows to tables."""
+    return _submitted(env, inserting_graph(env, plans, job_name))
+
+
+def inserting_graph(
+    env: StreamExecutionEnvironment, plans: Sequence[InsertPlan], job_name: str | None = None
+) -> StreamGraph:
+    """The graph of the job that writes rows to tables."""
     with env._temporary_nodes():
         first = env._last_id + 1
         attach_inserts(env, plans)
         written = {number for number in range(first, env._last_id + 1) if number in env._pending}
         name = job_name or f"insert-into_{','.join(plan.name for plan in plans)}"
-        graph = env._graph_of(written, name)
+        return env._graph_of(written, name)
+
+
+def _submitted(env: StreamExecutionEnvironment, graph: StreamGraph) -> SubmittedJob:
     env._pending.difference_update(graph.nodes)
     return env._submit(graph)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from funke.engine.errors import ConfigurationError, FunkeError, SqlValidationError, UnsupportedFeatureError
@@ -281,3 +283,45 @@ def test_functions_by_their_place_in_python(t_env: TableEnvironment) -> None:
     with pytest.raises(ValidationException, match=r"Function default_database\.plus_one does not exist"):
         t_env.execute_sql("DROP FUNCTION plus_one")
     assert {"upper", "sum", "lost"} < set(t_env.list_functions())
+
+
+JOB = "\n== Physical Execution Plan ==\n"
+
+
+def node_types(explained: str) -> list[str]:
+    return [each["type"] for each in json.loads(explained.split(JOB)[1])["nodes"]]
+
+
+def test_the_job_of_a_plan_is_shown(t_env: TableEnvironment) -> None:
+    insert, query = "INSERT INTO snk SELECT a, b FROM src", "SELECT b FROM src"
+    in_set = t_env.create_statement_set().add_insert_sql(insert)
+    of_inserts = [
+        t_env.explain_sql(insert, ExplainDetail.JSON_EXECUTION_PLAN),
+        in_set.explain(ExplainDetail.JSON_EXECUTION_PLAN),
+        str(answer(t_env, f"EXPLAIN JSON_EXECUTION_PLAN {insert}")[0][0]),
+    ]
+    of_rows = [
+        t_env.explain_sql(query, ExplainDetail.JSON_EXECUTION_PLAN),
+        t_env.sql_query(query).explain(ExplainDetail.JSON_EXECUTION_PLAN),
+    ]
+
+    for text in of_inserts:
+        types = node_types(text)
+        assert (types[0], types[-1]) == ("Source: datagen Source", "Sink: blackhole Sink")
+    for text in of_rows:
+        assert node_types(text)[-1] == "Sink: Collect table sink"
+    assert JOB not in t_env.explain_sql(insert)
+    # Nothing of what was shown is part of the next job.
+    assert not t_env._env._pending
+
+
+def test_advice_is_given_where_an_option_helps(t_env: TableEnvironment) -> None:
+    counted = "SELECT b, COUNT(*) FROM src GROUP BY b"
+
+    assert "advice[1]: " in t_env.explain_sql(counted, ExplainDetail.PLAN_ADVICE)
+    assert "== Optimized Physical Plan With Advice ==" in t_env.explain_sql(counted, ExplainDetail.PLAN_ADVICE)
+    assert "No advice" in t_env.explain_sql("SELECT b FROM src", ExplainDetail.PLAN_ADVICE)
+    t_env.get_config().set("table.exec.mini-batch.enabled", "true")
+    t_env.get_config().set("table.exec.mini-batch.allow-latency", "1 s")
+    t_env.get_config().set("table.exec.mini-batch.size", "10")
+    assert "No advice" in t_env.explain_sql(counted, ExplainDetail.PLAN_ADVICE)

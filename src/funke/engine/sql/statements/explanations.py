@@ -64,13 +64,11 @@ __all__ = ["explain_inserts", "explain_relation", "explain_statement", "plan_tex
 
 _INFIX = frozenset({"+", "-", "*", "/", "%", "=", "<>", "<", ">", "<=", ">=", "and", "or", "||"})
 CHANGELOG_MODE = "CHANGELOG_MODE"
+PLAN_ADVICE = "PLAN_ADVICE"
 _SHORT_KINDS = {RowKind.INSERT: "I", RowKind.UPDATE_BEFORE: "UB", RowKind.UPDATE_AFTER: "UA", RowKind.DELETE: "D"}
 
 
 def explain_statement(session: TableSession, statement: syntax.Explain) -> Outcome:
-    unknown = [each for each in statement.details if each.upper() not in (CHANGELOG_MODE, "ESTIMATED_COST")]
-    if unknown:
-        raise UnsupportedFeatureError(f"EXPLAIN {', '.join(unknown)}")
     explained = statement.statement
     details = tuple(each.upper() for each in statement.details)
     if isinstance(explained, syntax.QueryStatement):
@@ -86,13 +84,13 @@ def explain_statement(session: TableSession, statement: syntax.Explain) -> Outco
 def explain_relation(session: TableSession, relation: Relation, details: Sequence[str] = ()) -> str:
     """The plan of a query."""
     planned = [_Plan(planned_rows(session, relation))]
-    return _sections([_Plan(relation)], planned, details) + _batch_section(session, planned)
+    return _sections(session, [_Plan(relation)], planned, details) + _batch_section(session, planned)
 
 
 def explain_inserts(session: TableSession, plans: Sequence[InsertPlan], details: Sequence[str] = ()) -> str:
     """The plan of rows for tables."""
     planned = _with_sinks(planned_inserts(session, plans))
-    return _sections(_with_sinks(plans), planned, details) + _batch_section(session, planned)
+    return _sections(session, _with_sinks(plans), planned, details) + _batch_section(session, planned)
 
 
 def plan_text(relation: Relation, sink: InsertPlan | None = None) -> str:
@@ -119,13 +117,36 @@ class _Style:
     has_kinds: bool = False
 
 
-def _sections(asked: Sequence[_Plan], planned: Sequence[_Plan], details: Sequence[str]) -> str:
+def _sections(session: TableSession, asked: Sequence[_Plan], planned: Sequence[_Plan], details: Sequence[str]) -> str:
+    has_advice = PLAN_ADVICE in details
+    physical = f"Optimized Physical Plan{' With Advice' if has_advice else ''}"
     sections = (
-        ("Abstract Syntax Tree", asked, _Style(is_logical=True)),
-        ("Optimized Physical Plan", planned, _Style(has_kinds=CHANGELOG_MODE in details)),
-        ("Optimized Execution Plan", planned, _Style(is_infix=True)),
+        ("Abstract Syntax Tree", asked, _Style(is_logical=True), ""),
+        (
+            physical,
+            planned,
+            _Style(has_kinds=CHANGELOG_MODE in details),
+            _advice(session, planned) if has_advice else "",
+        ),
+        ("Optimized Execution Plan", planned, _Style(is_infix=True), ""),
     )
-    return "\n".join(f"== {title} ==\n{_trees(plans, style)}" for title, plans, style in sections)
+    return "\n".join(f"== {title} ==\n{_trees(plans, style)}{more}" for title, plans, style, more in sections)
+
+
+def _advice(session: TableSession, plans: Sequence[_Plan]) -> str:
+    """What would make the plan cheaper, as far as options do."""
+    is_folded = session.settings.get("table.exec.mini-batch.enabled", "false").lower() == "true"
+    if not session.is_streaming or is_folded or not any(_has_aggregation(each.relation) for each in plans):
+        return "\nNo advice: no option is known that makes this plan cheaper.\n"
+    return (
+        "\nadvice[1]: GROUP BY tells a change for every row. With 'table.exec.mini-batch.enabled' = 'true', "
+        "'table.exec.mini-batch.allow-latency' and 'table.exec.mini-batch.size' rows are gathered, aggregated before "
+        "they are sent on, and tell one change for each key.\n"
+    )
+
+
+def _has_aggregation(relation: Relation) -> bool:
+    return isinstance(relation, Aggregation) or any(_has_aggregation(each) for each in inputs_of(relation))
 
 
 def _batch_section(session: TableSession, plans: Sequence[_Plan]) -> str:
