@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorContext
@@ -21,6 +21,10 @@ def method_of(function: Any, name: str) -> Callable[..., Any]:
     is_plain = callable(function) and not isinstance(function, Function)
     method: Callable[..., Any] = function if is_plain else getattr(function, name)
     return method
+
+
+# Stands before the names of states that do not belong to keys, which may have the names of those that do.
+_OPERATOR_STATE = "operator state "
 
 
 class FunctionOperator(Operator):
@@ -72,6 +76,14 @@ class FunctionOperator(Operator):
     def restore(self, state: Any) -> None:
         """Takes the operator state back."""
         self.states.restore(state)
+
+    def state_types(self) -> dict[str, str]:
+        return {f"{_OPERATOR_STATE}{name}": each for name, each in self.states.types.all().items()}
+
+    def restore_types(self, types: Mapping[str, str]) -> None:
+        start = len(_OPERATOR_STATE)
+        own = {name[start:]: each for name, each in types.items() if name.startswith(_OPERATOR_STATE)}
+        self.states.types.restore(own)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         self.states.notify_checkpoint_complete(checkpoint_id)

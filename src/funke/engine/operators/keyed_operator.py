@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from funke.engine.graph.operations import KeySelector
@@ -149,6 +149,13 @@ class KeyedOperator(FunctionOperator):
             self.timer_service.event_timers.restore(part.event_timers)
             self.timer_service.processing_timers.restore(part.processing_timers)
             yield group, part
+
+    def state_types(self) -> dict[str, str]:
+        return {**super().state_types(), **self.backend.types.all()}
+
+    def restore_types(self, types: Mapping[str, str]) -> None:
+        super().restore_types(types)
+        self.backend.types.restore(types)
 
     def native_files(self) -> tuple[LocalFile, ...]:
         return self.backend.native_files()

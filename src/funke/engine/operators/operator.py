@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -393,6 +393,13 @@ class Operator:
 
     def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
         """Takes back key groups from folders with such files, one for each old subtask; before `restore_keyed`."""
+
+    def state_types(self) -> dict[str, str]:
+        """The types that states are declared with, by name."""
+        return {}
+
+    def restore_types(self, types: Mapping[str, str]) -> None:
+        """Takes back what `state_types` gave; called before `open`."""
 
     def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
         """Keyed state that was written when its parts stood in another order, as `restore_keyed` wants it."""

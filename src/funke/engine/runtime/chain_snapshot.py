@@ -67,7 +67,14 @@ class ChainSnapshot:
             size = writer.finish()
             inline = out.finish()
         self.new_bytes += size
-        return SnapshotHandle(tuple(self._owners), subtask, parallelism, self.name, size, tuple(self._native), inline)
+        native, types = tuple(self._native), tuple(self._types(chain))
+        return SnapshotHandle(tuple(self._owners), subtask, parallelism, self.name, size, native, inline, types)
+
+    def _types(self, chain: OperatorChain) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+        for spec in chain.specs:
+            types = chain.operators[spec.node_id].state_types()
+            if types and spec.operator_id in self._owners:
+                yield spec.operator_id, tuple(sorted(types.items()))
 
     def _keyed(self, chain: OperatorChain) -> Iterator[tuple[str, int, GroupPart]]:
         for spec in chain.specs:

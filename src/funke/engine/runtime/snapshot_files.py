@@ -107,6 +107,8 @@ class SnapshotHandle:
     # By operator id, what its backend keeps in files of its own, in place of keyed state in the snapshot.
     native: tuple[tuple[str, tuple[NativeFile, ...]], ...] = ()
     inline: bytes | None = None
+    # By operator id, the names of states and the types they are declared with.
+    types: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
     @property
     def total_size(self) -> int:

@@ -73,6 +73,8 @@ def restore_chain(
         opened = [(handle, _open(handle, closing, copies)) for handle in useful]
         for operator_id, operator in wanted.items():
             found = [(handle, reader) for handle, reader in opened if operator_id in handle.operator_ids]
+            for handle, _ in found:
+                operator.restore_types(dict(dict(handle.types).get(operator_id, ())))
             _restore_own(operator, {h.subtask: (h.parallelism, r.own(operator_id)) for h, r in found}, place)
             native = _native(operator_id, [handle for handle, _ in found], place, scratch, copies)
             parts = _keyed(operator_id, [reader for _, reader in found], place)

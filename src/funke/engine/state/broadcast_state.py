@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from funke.engine.errors import StateError
 from funke.engine.state.descriptors import MapStateDescriptor
 from funke.engine.state.interfaces import BroadcastState, ReadOnlyBroadcastState
+from funke.engine.state.state_types import StateTypes
 
 __all__ = ["BroadcastStateStore", "HeapBroadcastState", "ReadOnlyBroadcastView"]
 
@@ -106,12 +107,19 @@ class ReadOnlyBroadcastView(ReadOnlyBroadcastState[Any, Any]):
 class BroadcastStateStore:
     """The broadcast states of one operator by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, types: StateTypes | None = None) -> None:
+        self._types = types or StateTypes()
+        # The names that functions have asked for.
+        self._declared: set[str] = set()
         self._states: dict[str, HeapBroadcastState] = {}
         self._views: dict[str, ReadOnlyBroadcastView] = {}
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> HeapBroadcastState:
         """The state for reading and writing."""
+        # Functions ask for it with every element.
+        if state_descriptor.name not in self._declared:
+            self._types.declare(state_descriptor.name, state_descriptor.type_info)
+            self._declared.add(state_descriptor.name)
         state = self._states.get(state_descriptor.name)
         if state is None:
             state = self._states[state_descriptor.name] = HeapBroadcastState(state_descriptor.name, {})

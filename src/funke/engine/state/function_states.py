@@ -15,6 +15,7 @@ from funke.engine.state.checkpointed import (
 )
 from funke.engine.state.interfaces import KeyedStateStore
 from funke.engine.state.operator_state import HeapOperatorStateStore, OperatorStateSnapshot
+from funke.engine.state.state_types import StateTypes
 
 __all__ = ["FunctionStates"]
 
@@ -30,7 +31,8 @@ class FunctionStates:
         restored_checkpoint_id: int | None = None,
         keyed_store: KeyedStateStore | None = None,
     ) -> None:
-        self.store = HeapOperatorStateStore()
+        self.types = StateTypes()
+        self.store = HeapOperatorStateStore(types=self.types)
         self._now_ms = now_ms
         self._restored_checkpoint_id = restored_checkpoint_id
         self._keyed_store = keyed_store
@@ -40,7 +42,7 @@ class FunctionStates:
 
     def restore(self, state: OperatorStateSnapshot) -> None:
         """Takes back what `snapshot` gave, or this subtask's share of it; called before any function is initialised."""
-        self.store = HeapOperatorStateStore(state)
+        self.store = HeapOperatorStateStore(state, self.types)
 
     def initialize(self, function: Any) -> None:
         """Gives a function its state; called before its `open`."""

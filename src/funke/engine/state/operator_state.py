@@ -10,6 +10,7 @@ from funke.engine.errors import StateError
 from funke.engine.state.broadcast_state import BroadcastStateStore, HeapBroadcastState
 from funke.engine.state.descriptors import ListStateDescriptor, MapStateDescriptor
 from funke.engine.state.interfaces import ListState, OperatorStateStore
+from funke.engine.state.state_types import StateTypes
 
 __all__ = ["HeapOperatorListState", "HeapOperatorStateStore", "OperatorStateSnapshot", "redistribute", "share_of"]
 
@@ -49,12 +50,13 @@ class HeapOperatorListState(ListState[Any]):
 class HeapOperatorStateStore(OperatorStateStore):
     """The operator state of one subtask."""
 
-    def __init__(self, restored: OperatorStateSnapshot | None = None) -> None:
+    def __init__(self, restored: OperatorStateSnapshot | None = None, types: StateTypes | None = None) -> None:
+        self._types = types or StateTypes()
         self.is_restored = restored is not None
         start = restored or OperatorStateSnapshot()
         self._lists = {name: HeapOperatorListState(list(found)) for name, found in start.lists.items()}
         self._unions = {name: HeapOperatorListState(list(found)) for name, found in start.unions.items()}
-        self.broadcasts = BroadcastStateStore()
+        self.broadcasts = BroadcastStateStore(self._types)
         self.broadcasts.restore(start.broadcasts)
 
     @property
@@ -63,10 +65,12 @@ class HeapOperatorStateStore(OperatorStateStore):
         return bool(self._lists or self._unions or self.broadcasts.names())
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> HeapOperatorListState:
+        self._types.declare(state_descriptor.name, state_descriptor.type_info)
         return self._list(state_descriptor.name, "list", self._lists)
 
     def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> HeapOperatorListState:
         """A list that every subtask gets back in full."""
+        self._types.declare(state_descriptor.name, state_descriptor.type_info)
         return self._list(state_descriptor.name, "union list", self._unions)
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> HeapBroadcastState:

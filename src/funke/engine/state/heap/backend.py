@@ -18,6 +18,7 @@ from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.state.keyed.state_kinds import kind_of, require_kind
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.part_chunks import chunks_of
+from funke.engine.state.state_types import StateTypes
 from funke.engine.state.ttl.states import TtlState, create_ttl_state
 from funke.engine.types.key_groups import KeyGroups
 
@@ -30,10 +31,11 @@ _Place = tuple[str, Hashable]
 class HashMapBackend(KeyedBackend):
     """Holds state as Python objects; key groups are computed only for snapshots."""
 
-    __slots__ = ("_handles", "_key_groups", "_kinds", "_now_ms", "_restored", "current_key")
+    __slots__ = ("_handles", "_key_groups", "_kinds", "_now_ms", "_restored", "current_key", "types")
 
     def __init__(self, key_groups: KeyGroups, now_ms: Callable[[], int]) -> None:
         self.current_key: Any = None
+        self.types = StateTypes()
         self._key_groups = key_groups
         self._now_ms = now_ms
         self._handles: dict[_Place, Any] = {}
@@ -79,6 +81,7 @@ class HashMapBackend(KeyedBackend):
 
     def _open(self, descriptor: StateDescriptor, namespace: Hashable) -> Any:
         kind = require_kind(descriptor, self._kinds)
+        self.types.declare(descriptor.name, descriptor.type_info)
         table_id, table = self._restored.pop((descriptor.name, namespace), (None, {}))
         had_ttl = table_id is not None and table_id.has_ttl
         if descriptor.ttl_config is not None:

@@ -12,6 +12,7 @@ from funke.engine.state.keyed.timer_queue import TimerQueue, Timers
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.state.snapshot.part_chunks import joined_parts
+from funke.engine.state.state_types import StateTypes
 from funke.engine.state.storage_keys import original_key, storage_key
 
 __all__ = ["KeyedBackend"]
@@ -25,6 +26,8 @@ class KeyedBackend(ABC):
     """
 
     current_key: Any
+    # The types that states are declared with.
+    types: StateTypes
     # Whether tables are in memory as a whole: then entries can be changed in place, and sizes are known.
     is_in_memory: bool = True
 

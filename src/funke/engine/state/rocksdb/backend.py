@@ -31,6 +31,7 @@ from funke.engine.state.rocksdb.timers import RocksDBTimerQueue
 from funke.engine.state.snapshot.file_format import GroupPart, TableId, empty_part
 from funke.engine.state.snapshot.native_files import HeldState, LocalFile
 from funke.engine.state.snapshot.part_chunks import CHUNK_ENTRIES
+from funke.engine.state.state_types import StateTypes
 from funke.engine.state.storage_keys import group_of
 from funke.engine.state.ttl.states import TtlState, create_ttl_state
 from funke.engine.state.value_codec import pack, unpack
@@ -55,6 +56,7 @@ class RocksDBBackend(KeyedBackend):
         self, key_groups: KeyGroups, now_ms: Callable[[], int], folder: str, settings: RocksDBSettings
     ) -> None:
         self.current_key: Any = None
+        self.types = StateTypes()
         self._key_groups = key_groups
         self._now_ms = now_ms
         self._folder = folder
@@ -107,6 +109,7 @@ class RocksDBBackend(KeyedBackend):
 
     def _open(self, descriptor: StateDescriptor, namespace: Hashable) -> Any:
         kind = require_kind(descriptor, self._kinds)
+        self.types.declare(descriptor.name, descriptor.type_info)
         name, has_ttl = descriptor.name, descriptor.ttl_config is not None
         state = self._states.get(name)
         if state is None:
