@@ -114,14 +114,14 @@ class KillableJob:
         given += [] if savepoint is None else ["-s", savepoint]
         self._launch("run", *given, str(self.program), str(self.output), str(self.records), self.pace)
 
-    def recover(self) -> None:
+    def recover(self, *arguments: str) -> None:
         """Goes on with a job whose driver is gone; starts it if it had not come as far as a record."""
         self.recoveries += 1
         record = self.record()
         if record is None:
             self.start()
         else:
-            self._launch("recover", record.job_id)
+            self._launch("recover", *arguments, record.job_id)
 
     def record(self) -> JobRecord | None:
         """What is written down about the job; of several, about the one that was started last."""

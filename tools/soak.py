@@ -46,6 +46,8 @@ _OPTIONS = {
     "execution.checkpointing.num-retained": "2",
     # State is in files, where it can be damaged.
     "execution.checkpointing.data-inline-threshold": "0",
+    # Then lines may come again, once for each time.
+    "funke.recovery.on-damage": "repeat",
     "heartbeat.interval": "500 ms",
     "heartbeat.timeout": "4 s",
 }

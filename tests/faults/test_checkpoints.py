@@ -291,7 +291,8 @@ def test_a_damaged_checkpoint_is_passed_over(
     spark: Any, tmp_path: Path, damage: str, options: dict[str, str], files: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The newest checkpoint is damaged, then the job fails: it starts from the one before it."""
-    env = new_environment(tmp_path / "checkpoints", state__checkpoints__num_retained="2", **options)
+    allowed = {"funke__recovery__on_damage": "repeat", "state__checkpoints__num_retained": "2"}
+    env = new_environment(tmp_path / "checkpoints", **allowed, **options)
     client = start(env, tmp_path / "out", Counting(folder=tmp_path), gate=tmp_path / "hold")
     wait_for_checkpoints(client, 2)
     (tmp_path / "hold").touch()

@@ -15,7 +15,7 @@ import pytest
 
 from funke.engine.errors import JobExecutionError
 from funke.engine.jobs.control import ask
-from funke.engine.jobs.records.job_record import read_records
+from funke.engine.jobs.records.job_record import OwnedRecord, read_records
 from funke.engine.jobs.records.recorded_job import recorded_view
 from funke.engine.types.job_status import JobStatus
 from tests.harness.exact_files import wait_until
@@ -176,8 +176,9 @@ def test_a_job_that_was_being_cancelled_is_cancelled_by_the_driver_that_follows(
     assert record is not None
     job.kill("driver")
     assert job.wait(20) == -signal.SIGKILL
-    state = next(Path(record.folder).glob("state-*.json"))
-    state.write_text(state.read_text().replace("RUNNING", "CANCELLING"))
+    other = OwnedRecord.take(record)
+    other.put_status(JobStatus.CANCELLING)
+    other.release()
     job.recover()
     assert job.wait(60) == 1
     assert record.state().status is JobStatus.CANCELED

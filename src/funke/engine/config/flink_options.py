@@ -338,6 +338,15 @@ HIGH_AVAILABILITY_CLUSTER = string_option(
     "high-availability.zookeeper.path.namespace",
 )
 FUNKE_HOME = string_option("funke.home", None, "Folder of job records, unless high-availability.storageDir is set.")
+ON_DAMAGE = ("refuse", "repeat", "restart")
+RECOVERY_ON_DAMAGE = choice_option(
+    "funke.recovery.on-damage",
+    "refuse",
+    ON_DAMAGE,
+    "What a job does whose newest checkpoint or record is damaged or gone: nothing until somebody decides; go back to "
+    "an older checkpoint, though what was committed since is written again; or the same, and begin from nothing where "
+    "there is none.",
+)
 LEASE_TIMEOUT = duration_option("funke.lease-timeout", None, "When a silent driver counts as gone.")
 SEGMENT_SIZE = memory_option("taskmanager.memory.segment-size", 32 << 10, "Size of a buffer on its way to a subtask.")
 BUFFERS_PER_CHANNEL = integer_option(

@@ -33,6 +33,7 @@ __all__ = [
     "open_for_reading",
     "open_snapshot_file",
     "read_bytes",
+    "require_checksum",
     "require_folder",
     "write_atomically",
 ]
@@ -230,16 +231,28 @@ def fetch_native(file: NativeFile, target: str, copy: str | None = None) -> None
     """
     # By a link only if nobody will change it there.
     _fetch(copy or file.path, target, may_link=_SHARED in file.path)
-    if copy is None and file.checksum is not None and checksum_of(target) != file.checksum:
-        raise StateError(f"'{file.path}' is damaged: its checksum does not match")
+    if copy is None and file.checksum is not None:
+        with open(target, "rb") as content:
+            require_checksum(file, content)
+
+
+def require_checksum(file: NativeFile, content: BinaryIO) -> None:
+    """StateError when a file of a state backend is not as it was written."""
+    with _reading(file.path):
+        if _checksum_of(content) != file.checksum:
+            raise StateError(f"'{file.path}' is damaged: its checksum does not match")
 
 
 def checksum_of(path: str) -> int:
     """The CRC-32 of a local file."""
-    checksum = 0
     with open(path, "rb") as file:
-        while chunk := file.read(_READ_BYTES):
-            checksum = zlib.crc32(chunk, checksum)
+        return _checksum_of(file)
+
+
+def _checksum_of(content: BinaryIO) -> int:
+    checksum = 0
+    while chunk := content.read(_READ_BYTES):
+        checksum = zlib.crc32(chunk, checksum)
     return checksum
 
 

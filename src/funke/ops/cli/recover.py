@@ -8,10 +8,13 @@ import threading
 import time
 from collections.abc import Sequence
 
+from funke.engine.config.flink_options import ON_DAMAGE
 from funke.engine.config.job_defaults import hidden_options
 from funke.engine.errors import ConfigurationError, JobExecutionError
+from funke.engine.jobs.checkpoints.checkpoints import METADATA
 from funke.engine.jobs.records.job_record import JobRecord
 from funke.engine.jobs.records.recovery import interrupted_runs, recovery_command
+from funke.engine.runtime.snapshot_files import file_size, join_path, local_path
 from funke.ops.cli.job_commands import home_of, job_parser
 from funke.ops.cli.known_jobs import find_job
 from funke.ops.cli.terminal import finish, say
@@ -30,13 +33,18 @@ def recover(arguments: list[str]) -> None:
     parser.add_argument(
         "-w", "--watch", action="store_true", help="stay, and go on with all jobs that lose their driver"
     )
+    parser.add_argument(
+        "--on-damage",
+        choices=ON_DAMAGE,
+        help="what to do when the newest checkpoint or the record is damaged; see funke.recovery.on-damage",
+    )
     parser.add_argument("job_id", nargs="?")
     given = parser.parse_args(arguments)
     if (given.all or given.watch) == (given.job_id is not None):
         raise ConfigurationError("name a job or say --all; `funke list` shows jobs without a driver")
     home = home_of(given)
     if given.watch:
-        watch(home, threading.Event(), given.properties)
+        watch(home, threading.Event(), given.properties, given.on_damage)
         return
     if given.all:
         records = [records[0] for records in interrupted_runs(home).values()]
@@ -47,9 +55,9 @@ def recover(arguments: list[str]) -> None:
     if not records:
         say(given, "No jobs to recover.")
     elif given.all:
-        _run_all(records, given.properties)
+        _run_all(records, given.properties, given.on_damage)
     else:
-        _become(records[0], given.properties)
+        _become(records[0], given.properties, given.on_damage)
 
 
 def _interrupted(home: str, record: JobRecord) -> JobRecord:
@@ -61,23 +69,23 @@ def _interrupted(home: str, record: JobRecord) -> JobRecord:
     return record
 
 
-def _become(record: JobRecord, properties: list[str]) -> None:
+def _become(record: JobRecord, properties: list[str], on_damage: str | None) -> None:
     """Turns this process into the program's: signals and the exit code are those of the job."""
-    command, folder, variables = recovery_command(record, properties)
+    command, folder, variables = recovery_command(record, properties, on_damage)
     shown, hidden = hidden_options(command)
     _announce(record)
     os.chdir(folder)
     os.execvpe(shown[0], shown, {**os.environ, **hidden, **variables})
 
 
-def _run_all(records: list[JobRecord], properties: list[str]) -> None:
-    started = [(record, _start(record, properties)) for record in records]
+def _run_all(records: list[JobRecord], properties: list[str], on_damage: str | None) -> None:
+    started = [(record, _start(record, properties, on_damage)) for record in records]
     failed = [record for record, process in started if process.wait() != 0]
     if failed:
         raise JobExecutionError("not all programs ended well: " + ", ".join(record.job_id for record in failed))
 
 
-def watch(home: str, stopped: threading.Event, properties: Sequence[str] = ()) -> None:
+def watch(home: str, stopped: threading.Event, properties: Sequence[str] = (), on_damage: str | None = None) -> None:
     """A standby: starts every program whose driver is gone, until told to stop; the programs go on then."""
     started: dict[str, float] = {}
     children: list[subprocess.Popen[bytes]] = []
@@ -88,17 +96,22 @@ def watch(home: str, stopped: threading.Event, properties: Sequence[str] = ()) -
             # A program that ends at once is not tried again at once.
             if time.monotonic() - started.get(run_id, -_PAUSE_S) >= _PAUSE_S:
                 started[run_id] = time.monotonic()
-                children.append(_start(records[0], properties))
+                children.append(_start(records[0], properties, on_damage))
 
 
-def _start(record: JobRecord, properties: Sequence[str]) -> subprocess.Popen[bytes]:
-    command, folder, variables = recovery_command(record, properties)
+def _start(record: JobRecord, properties: Sequence[str], on_damage: str | None) -> subprocess.Popen[bytes]:
+    command, folder, variables = recovery_command(record, properties, on_damage)
     _announce(record)
     shown, hidden = hidden_options(command)
     return subprocess.Popen(shown, cwd=folder, env={**os.environ, **hidden, **variables})
 
 
 def _announce(record: JobRecord) -> None:
-    print(
-        f"Recovering job {record.job_id} ({record.name}) from {record.state().checkpoint or 'its start'}.", flush=True
-    )
+    """Where from is the driver's to say when what the record names is not there."""
+    checkpoint = record.state().checkpoint
+    if checkpoint is None:
+        start = "its start" if record.has_state else "what is left of it: its record has lost its state"
+    else:
+        is_there = local_path(checkpoint) is None or file_size(join_path(checkpoint, METADATA)) is not None
+        start = checkpoint if is_there else f"a checkpoint before {checkpoint}, which is gone"
+    print(f"Recovering job {record.job_id} ({record.name}) from {start}.", flush=True)

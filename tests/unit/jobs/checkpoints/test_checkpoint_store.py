@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import zlib
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,11 @@ from funke.engine.jobs.checkpoints.checkpoints import (
     Checkpoint,
     OperatorEntry,
     read_checkpoint,
+    verify_content,
     verify_files,
     write_checkpoint,
 )
+from funke.engine.jobs.checkpoints.savepoint_files import write_snapshot
 from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle
 from funke.engine.types.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
 
@@ -99,24 +102,74 @@ def test_a_damaged_one_is_passed_over_for_the_one_before(
     path.unlink() if damage == "missing" else path.write_bytes(b"stat")
     latest = store.latest()
     assert latest is not None and latest.checkpoint_id == 1
-    assert "going back to the checkpoint before it" in capsys.readouterr().err
+    (loss,) = store.losses
+    assert f"'{path}' {'is missing' if damage == 'missing' else 'has 4 bytes instead of 5'}" in loss
+    store.go_back(latest)
+    assert f"going back to the checkpoint before it, '{latest.path}'" in capsys.readouterr().err and not store.losses
 
 
-def test_damaged_metadata_of_an_earlier_driver(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_metadata_of_an_earlier_driver(tmp_path: Path) -> None:
     written(tmp_path, 1)
     written(tmp_path, 2)
     (tmp_path / "chk-2" / "_metadata").write_bytes(b"FUNKE CHECKPOINT 2\nrubbish")
     store = CheckpointStore(str(tmp_path))
     store.find(str(tmp_path / "chk-2"))
     latest = store.latest()
-    assert latest is not None and latest.checkpoint_id == 1 and "damaged" in capsys.readouterr().err
+    assert latest is not None and latest.checkpoint_id == 1
+    assert [loss for loss in store.losses if "chk-2' is damaged" in loss]
+
+
+def test_damage_that_is_older_than_the_newest_one_is_nobodys_loss(tmp_path: Path) -> None:
+    written(tmp_path, 1)
+    written(tmp_path, 2)
+    (tmp_path / "chk-1" / "_metadata").write_bytes(b"FUNKE CHECKPOINT 2\nrubbish")
+    store = CheckpointStore(str(tmp_path))
+    store.find(str(tmp_path / "chk-2"))
+    assert store.latest() is not None and not store.losses
+
+
+def test_the_newest_one_is_gone(tmp_path: Path) -> None:
+    written(tmp_path, 1)
+    store = CheckpointStore(str(tmp_path))
+    store.find(str(tmp_path / "chk-2"))
+    latest = store.latest()
+    assert latest is not None and latest.checkpoint_id == 1
+    assert store.losses == [f"the checkpoint '{tmp_path}/chk-2' is gone"]
+    written(tmp_path, 3)
+    shutil.rmtree(tmp_path / "chk-1")
+    store = CheckpointStore(str(tmp_path))
+    store.find(str(tmp_path / "chk-2"))
+    with pytest.raises(
+        StateError, match=r"chk-2' is gone, and nobody has written down that there are later ones: chk-3"
+    ):
+        store.latest()
+
+
+@pytest.mark.parametrize("damaged", ["1-0-0", "../shared/a"])
+def test_content_is_read_before_somebody_acts_on_it(tmp_path: Path, damaged: str) -> None:
+    folder = tmp_path / "chk-1"
+    size = write_snapshot(str(folder / "1-0-0"), lambda writer: writer.write_own("counter", {"n": 1}) and None)
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "a").write_bytes(b"sst")
+    native = (("counter", (NativeFile("../shared/a", "a", 3, zlib.crc32(b"sst")),)),)
+    handle = SnapshotHandle(("counter",), 0, 1, "1-0-0", size, native)
+    made = write_checkpoint(str(folder), Checkpoint("job", 1, 1, snapshots=(handle,)))
+    verify_content(made)
+    path = folder / damaged
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    verify_files(made)
+    with pytest.raises(StateError, match="damaged"):
+        verify_content(made)
 
 
 def test_a_job_never_starts_anew_because_its_checkpoints_are_damaged(tmp_path: Path) -> None:
     store = CheckpointStore(str(tmp_path), completed=[written(tmp_path, 1)])
     (tmp_path / "chk-1" / "1-0-0").unlink()
-    with pytest.raises(StateError, match="no intact checkpoint is left"):
+    with pytest.raises(StateError, match=r"no intact checkpoint is left.*1-0-0' is missing.*on-damage=restart"):
         store.latest()
+    store.may_restart = True
+    assert store.latest() is None
 
 
 def test_a_job_falls_back_to_the_savepoint_it_was_started_from(tmp_path: Path) -> None:

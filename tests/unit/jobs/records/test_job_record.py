@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -204,3 +205,38 @@ def test_a_configuration_can_ask_for_records_however_the_program_was_started(
     assert asked.record.record.working_folder == os.getcwd()
     assert admit_if_asked(asked) is asked
     crash(asked.record)
+
+
+def test_a_state_that_was_edited_is_refused_and_one_of_an_earlier_version_is_not(home: str, tmp_path: Path) -> None:
+    owned = submit(ProgramRun(COMMAND, str(tmp_path)))
+    owned.put_checkpoint("/checkpoints/chk-5")
+    crash(owned)
+    path = Path(owned.record.folder, "state-0.json")
+    written = path.read_text()
+    for edited in (written.replace("chk-5", "chk-4"), written.replace('"checksum"', '"other"')):
+        path.write_text(edited)
+        with pytest.raises(StateError, match=r"state-0\.json' is damaged: its checksum does not match"):
+            owned.record.state()
+        # Others are listed beside it.
+        observed = owned.record.observed_state()
+        assert observed.status is JobStatus.SUSPENDED and "is damaged" in observed.failures[0]
+    path.write_text(written.replace('"checksum"', '"other"'))
+    assert replace(owned.record, has_checksums=False).state().checkpoint == "/checkpoints/chk-5"
+
+
+def test_a_state_that_is_gone_is_remembered_until_there_is_a_checkpoint(home: str, tmp_path: Path) -> None:
+    run = ProgramRun(COMMAND, str(tmp_path))
+    owned = submit(run)
+    assert not owned.is_state_lost
+    owned.put_checkpoint("/checkpoints/chk-5")
+    crash(owned)
+    for _ in range(2):
+        Path(owned.record.folder, f"state-{owned.attempt}.json").unlink()
+        owned = OwnedRecord.take(owned.record)
+        assert owned.is_state_lost
+        owned.give_up(StateError("somebody has to decide"))
+        assert owned.record.state().status is JobStatus.SUSPENDED
+    owned = OwnedRecord.take(owned.record)
+    assert owned.is_state_lost and owned.checkpoint is None
+    owned.put_checkpoint("/checkpoints/chk-6")
+    assert not owned.is_state_lost

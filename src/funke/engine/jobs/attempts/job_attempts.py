@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
@@ -233,7 +234,7 @@ class JobAttempts:
     def run_once(self) -> None:
         """Runs one attempt."""
         self._raise_if_cancelled()
-        start = self._keeper.last_savepoint or self._keeper.store.latest()
+        start = self._start()
         if start is not None:
             self._commits.recover(start)
             if start.is_final or start is self._keeper.last_savepoint:
@@ -268,6 +269,45 @@ class JobAttempts:
             self.has_run = True
             coordinator.run()
             self.executions.enter(ExecutionState.FINISHED)
+
+    def _start(self) -> Checkpoint | None:
+        """Where the attempt begins; SuspendedError when somebody has to decide about that, and nothing is removed."""
+        if self._keeper.last_savepoint is not None:
+            return self._keeper.last_savepoint
+        try:
+            return self._intact_start()
+        except StorageUnavailableError:
+            raise
+        except StateError as error:
+            raise SuspendedError(str(error)) from error
+
+    def _intact_start(self) -> Checkpoint | None:
+        store = self._keeper.store
+        while (start := store.latest()) is not None and start.checkpoint_id != self._keeper.committed_id:
+            try:
+                self._commits.verify(start)
+                break
+            except StorageUnavailableError:
+                raise
+            except StateError as error:
+                store.discard(error)
+        if start is not None and store.losses:
+            self._require_repeatable(start, store.losses)
+            store.go_back(start)
+        return start
+
+    def _require_repeatable(self, start: Checkpoint, losses: list[str]) -> None:
+        """Going back writes once more what was committed since; StateError when nobody has allowed that."""
+        on_damage = self._planned.configured.get(options.RECOVERY_ON_DAMAGE)
+        if not self._commits.committing or on_damage != "refuse":
+            return
+        sinks = ", ".join(f"'{name}'" for name in self._commits.committing)
+        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(start.created_ms / 1000))
+        raise StateError(
+            f"{'; '.join(losses)}. To go back to '{start.path}' would write once more what {sinks} committed since "
+            f"{since}: the output of every later checkpoint. Put back what is damaged, or allow it with "
+            f"{options.RECOVERY_ON_DAMAGE.key}=repeat (funke recover --on-damage repeat)"
+        )
 
     def _check_against(self, spark: JobSpark) -> None:
         """What the job asks for, and what Spark's session allows."""

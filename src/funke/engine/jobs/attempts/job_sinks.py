@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.connectors.committing import SinkCommits
 from funke.engine.connectors.sink import Committer
 from funke.engine.connectors.spark.sink import SparkSink
-from funke.engine.connectors.staging import DamagedStagedDataError
-from funke.engine.errors import JobExecutionError
+from funke.engine.connectors.staging import DamagedStagedDataError, StagedData
+from funke.engine.errors import JobExecutionError, StateError
 from funke.engine.graph.job_graph import ChainedOperator, JobGraph
 from funke.engine.graph.operations import WriteSink
 from funke.engine.jobs.attempts.attempt import raise_failure
 from funke.engine.jobs.attempts.job_failure import DamagedCheckpointError, named
 from funke.engine.jobs.attempts.message_delivery import EpochWriter
-from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, is_committed
+from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, is_committed, verify_content
 from funke.engine.runtime.block_codec import decode
 from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import reach
@@ -35,6 +36,8 @@ class JobCommits:
         found = [(operator, _committer_of(sink, session)) for operator, sink in _sinks(graph)]
         committers = {operator.operator_id: committer for operator, committer in found if committer is not None}
         self._operators = {operator.operator_id: operator for operator, _ in found}
+        # Names of sinks whose output, once committed, stays.
+        self.committing = tuple(sorted(self._operators[operator_id].name for operator_id in committers))
         self._commits = SinkCommits(committers, retries)
 
     def commit(self, epoch: int, committables: dict[str, list[Any]]) -> None:
@@ -43,6 +46,22 @@ class JobCommits:
             if number > 0:
                 reach("between-commits")
             named(self._operators[operator_id], self._commits.commit)(epoch, {operator_id: items})
+
+    def verify(self, checkpoint: Checkpoint) -> None:
+        """Reads what `recover` would commit, and the state that the job would go on with.
+
+        StateError when it is not as it was written: of a damaged checkpoint nothing is committed.
+        """
+        if not checkpoint.committables or is_committed(checkpoint):
+            return
+        verify_content(checkpoint)
+        staged = (item for content in checkpoint.committables.values() for item in decode(content))
+        for item in staged:
+            if isinstance(item, StagedData) and item.is_there:
+                try:
+                    deque(item.chunks(), maxlen=0)
+                except DamagedStagedDataError as error:
+                    raise StateError(f"'{checkpoint.path}' is damaged: {error}") from error
 
     def recover(self, checkpoint: Checkpoint) -> None:
         """Commits what a checkpoint holds, as nobody knows how far that had come; sinks that are gone are left out."""

@@ -124,6 +124,8 @@ class CheckpointKeeper:
         # A job that was stopped with a savepoint ends with it, and commits once more if that failed.
         self.last_savepoint: Checkpoint | None = None
         self._last_request: SavepointRequest | None = None
+        # The newest one of which sinks have committed everything, as far as this driver knows.
+        self.committed_id = -1
         self.operators = operators or {}
         # The plan whose channels checkpoints refer to.
         self.fingerprint = ""
@@ -501,6 +503,7 @@ class CheckpointKeeper:
         if is_last:
             committables = {operator_id: awaited(items) for operator_id, items in committables.items()}
         commit(epoch, committables)
+        self.committed_id = checkpoint_id
         reach("after-commits")
         self._uncommitted = [entry for entry in self._uncommitted if entry[0] > checkpoint_id]
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from funke.engine.config.flink_options import RECOVERY_ON_DAMAGE
 from funke.engine.errors import StateError, StorageUnavailableError
 from funke.engine.jobs.checkpoints.checkpoints import METADATA, Checkpoint, read_checkpoint, verify_files
 from funke.engine.jobs.notices import notice
@@ -34,7 +35,10 @@ class CheckpointStore:
     # A checkpoint of another job, which this one starts from; it may delete it only if it has claimed it.
     origin: Checkpoint | None = None
     is_origin_claimed: bool = False
-    _has_lost: bool = False
+    # Whether a job that has no intact checkpoint left begins from nothing, which somebody has to say.
+    may_restart: bool = False
+    # What is wrong with those that are newer than what `latest` has found, until somebody has decided about it.
+    losses: list[str] = field(default_factory=list)
 
     def make_folders(self) -> None:
         """Makes the folders beside the checkpoints: for files that several share, and for those that slots own.
@@ -97,8 +101,9 @@ class CheckpointStore:
         is_elsewhere = newest is not None and newest.rstrip("/").rpartition("/")[0] != self.folder.rstrip("/")
         limit = None if newest is None else _number(newest)
         names = [name for name in list_folder(self.folder) if _NAME.fullmatch(name)]
+        damaged: dict[int, str] = {}
         for name in sorted(names, key=_number):
-            path = join_path(self.folder, name)
+            path = self._path(name)
             if METADATA not in list_folder(path) or (limit is not None and _number(name) > limit):
                 continue
             try:
@@ -106,10 +111,22 @@ class CheckpointStore:
             except StorageUnavailableError:
                 raise
             except StateError as error:
-                self._warn(error)
+                damaged[_number(name)] = str(error)
         if newest is not None and is_elsewhere:
             # The configuration has changed since; or it is a savepoint.
             self.completed.append(read_checkpoint(newest))
+            return
+        found = {checkpoint.checkpoint_id for checkpoint in self.completed}
+        if limit is not None and limit not in found | damaged.keys():
+            later = [name for name in names if _number(name) > limit and METADATA in list_folder(self._path(name))]
+            unknown = f", and nobody has written down that there are later ones: {', '.join(sorted(later))}"
+            damaged[limit] = f"the checkpoint '{newest}' is gone{unknown if later else ''}"
+        self.losses += [
+            text for number, text in sorted(damaged.items(), reverse=True) if number > max(found, default=0)
+        ]
+
+    def _path(self, name: str) -> str:
+        return join_path(self.folder, name)
 
     def latest(self) -> Checkpoint | None:
         """The newest checkpoint whose files are all there, else the origin; None when there never was one.
@@ -124,10 +141,16 @@ class CheckpointStore:
                 raise
             except StateError as error:
                 self.discard(error)
-        if self.origin is not None:
+        if self.origin is not None or not self.losses:
             return self.origin
-        if self._has_lost:
-            raise StateError(f"no intact checkpoint is left in '{self.folder}'")
+        reasons = "; ".join(self.losses)
+        if not self.may_restart:
+            raise StateError(
+                f"no intact checkpoint is left in '{self.folder}': {reasons}; to begin from nothing, with all output "
+                f"once more, set {RECOVERY_ON_DAMAGE.key}=restart (funke recover --on-damage restart)"
+            )
+        self.losses.clear()
+        notice(f"warning: no intact checkpoint is left: {reasons}; the job begins from nothing")
         return None
 
     def discard(self, reason: Exception) -> None:
@@ -135,11 +158,13 @@ class CheckpointStore:
         if not self.completed:
             raise StateError(f"the job cannot be restored: {reason}") from reason
         self.completed.pop()
-        self._warn(reason)
+        self.losses.append(str(reason))
 
-    def _warn(self, reason: Exception) -> None:
-        self._has_lost = True
-        notice(f"warning: {reason}; going back to the checkpoint before it")
+    def go_back(self, start: Checkpoint) -> None:
+        """Somebody has decided that the job goes on from an older checkpoint."""
+        for reason in self.losses:
+            notice(f"warning: {reason}; going back to the checkpoint before it, '{start.path}'")
+        self.losses.clear()
 
 
 def _number(path: str) -> int:

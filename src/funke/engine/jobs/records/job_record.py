@@ -13,6 +13,7 @@ A driver that has been replaced can only write files of its own attempt, which n
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -41,6 +42,7 @@ _WRITTEN_NAME = re.compile(r"(state|view)-(\d+)\.json")
 _MOST_VIEW_BYTES = 64 << 20
 _LEASE_TIMEOUT_S = 10.0
 _MOST_FAILURES = 16
+_CHECKSUM = "checksum"
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class JobRecord:
     working_folder: str
     configuration: dict[str, str]
     started_ms: int
+    # Earlier versions wrote states without checksums.
+    has_checksums: bool = False
 
     def owner(self) -> LeaseOwner | None:
         """The driver that runs the job, or ran it last."""
@@ -66,8 +70,23 @@ class JobRecord:
         """How the job stands, by the newest attempt that wrote it down."""
         for path in self._written("state"):
             with contextlib.suppress(FileNotFoundError):
-                return from_json(JobState, _read_json(path))
+                return from_json(JobState, self._checked(path, _read_json(path)))
         return JobState(JobStatus.CREATED, started_ms=self.started_ms)
+
+    def _checked(self, path: str, content: dict[str, Any]) -> dict[str, Any]:
+        """A state as it was written: what is edited in it would be followed."""
+        checksum = content.pop(_CHECKSUM, None)
+        if (checksum is not None or self.has_checksums) and checksum != _checksum_of(content):
+            raise StateError(
+                f"'{path}' is damaged: its checksum does not match what it says. Put back what was written, or remove "
+                "it: then `funke recover` tells which checkpoints there are"
+            )
+        return content
+
+    @property
+    def has_state(self) -> bool:
+        """Whether a driver has written down how the job stands, and it is there."""
+        return bool(self._written("state"))
 
     def view(self) -> JobView | None:
         """The job as a driver has seen it last; None when nothing that can be read was written down."""
@@ -91,7 +110,10 @@ class JobRecord:
 
     def observed_state(self) -> JobState:
         """How the job stands for others: without checkpoints it has failed when its driver is gone."""
-        state = self.state()
+        try:
+            state = self.state()
+        except StateError as error:
+            return JobState(JobStatus.SUSPENDED, started_ms=self.started_ms, failures=(str(error),))
         if state.status.is_globally_terminal_state() or self.has_checkpoints:
             return state
         owner = self.owner()
@@ -116,6 +138,8 @@ class JobState:
     checkpoint: str | None = None
     # It is the savepoint that the job was stopped with: all that is left to do is to commit what it holds.
     is_stopped: bool = False
+    # Another driver had run the job, and what it wrote down was gone: nobody knows what the last checkpoint is.
+    is_lost: bool = False
     failures: tuple[str, ...] = field(default_factory=tuple)
 
 
@@ -127,7 +151,8 @@ class OwnedRecord:
         self._lease = lease
         # Read after the lease was taken: what an earlier driver writes from now on does not count.
         self.restored = record.state()
-        self._state = replace(self.restored, status=JobStatus.CREATED)
+        is_lost = self.restored.is_lost or (lease.attempt > 0 and not record.has_state)
+        self._state = replace(self.restored, status=JobStatus.CREATED, is_lost=is_lost)
         self._write()
 
     @staticmethod
@@ -185,6 +210,11 @@ class OwnedRecord:
         """Whether that is the savepoint with which the job ends."""
         return self._state.is_stopped
 
+    @property
+    def is_state_lost(self) -> bool:
+        """Whether it is unknown which checkpoint was the last one, because what an earlier driver wrote is gone."""
+        return self._state.is_lost
+
     def put_checkpoint(self, folder: str, is_last: bool = False) -> None:
         """Writes down that a checkpoint is complete, before anybody acts on it; the job ends with the last one.
 
@@ -192,7 +222,7 @@ class OwnedRecord:
         the lease; so either they see this checkpoint, or `check` fails and nothing is committed.
         """
         before = self._state
-        self._state = replace(self._state, checkpoint=folder, is_stopped=is_last)
+        self._state = replace(self._state, checkpoint=folder, is_stopped=is_last, is_lost=False)
         try:
             self._write()
         except BaseException:
@@ -207,7 +237,8 @@ class OwnedRecord:
     def give_up(self, failure: BaseException) -> None:
         """The job could not even begin; one that has run before may be tried again."""
         self.put_failure(failure)
-        status = JobStatus.FAILED if self.checkpoint is None else JobStatus.SUSPENDED
+        has_past = self.checkpoint is not None or self.is_state_lost
+        status = JobStatus.SUSPENDED if has_past else JobStatus.FAILED
         with contextlib.suppress(LeaseLostError, StateError):
             self.put_status(status)
         self.release()
@@ -223,7 +254,8 @@ class OwnedRecord:
     def _write(self) -> None:
         path = os.path.join(self.record.folder, f"state-{self.attempt}.json")
         try:
-            _write_json(path, to_json(self._state))
+            content = to_json(self._state)
+            _write_json(path, {**content, _CHECKSUM: _checksum_of(content)})
             names = os.listdir(self.record.folder)
         except OSError as error:
             raise StateError(f"the job's record '{path}' cannot be written: {error.strerror or error}") from error
@@ -232,6 +264,10 @@ class OwnedRecord:
             if found and int(found[2]) < self.attempt - 1:
                 with contextlib.suppress(OSError):
                     os.unlink(os.path.join(self.record.folder, name))
+
+
+def _checksum_of(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def home_folder(settings: Settings) -> str:

@@ -24,6 +24,8 @@ __all__ = ["RUN_VARIABLE", "ProgramRun", "admit_if_asked", "interrupted_runs", "
 
 # Tells a program that is run again which of its earlier runs it continues.
 RUN_VARIABLE = "FUNKE_RECOVERED_RUN"
+# And what is decided about checkpoints that are damaged.
+_DAMAGE_VARIABLE = "FUNKE_RECOVERY_ON_DAMAGE"
 # How a program is run that knows options on its command line; after the interpreter.
 _FUNKE_RUN = ("-m", "funke", "run")
 
@@ -31,12 +33,16 @@ _FUNKE_RUN = ("-m", "funke", "run")
 class ProgramRun:
     """One run of a program, whose jobs get records in the order in which they are submitted."""
 
-    def __init__(self, command: Sequence[str], working_folder: str, run_id: str | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], working_folder: str, run_id: str | None = None, on_damage: str | None = None
+    ) -> None:
         self._command = tuple(command)
         self._working_folder = working_folder
         self._is_repeated = run_id is not None
         self._run_id = run_id or secrets.token_hex(8)
         self._submitted = 0
+        # What was decided about damage for this run, if anything.
+        self._on_damage = on_damage
 
     @staticmethod
     def of_this_process(
@@ -46,7 +52,7 @@ class ProgramRun:
         environ = os.environ if environ is None else environ
         given = [sys.executable, *sys.orig_argv[1:]] if command is None else command
         # Taken out: programs that this one starts are runs of their own.
-        return ProgramRun(given, os.getcwd(), environ.pop(RUN_VARIABLE, None))
+        return ProgramRun(given, os.getcwd(), environ.pop(RUN_VARIABLE, None), environ.pop(_DAMAGE_VARIABLE, None))
 
     def admit(self, settings: JobSettings) -> JobSettings | EndedJob:
         """The settings with the record of the next job; or that job, if it had ended in an earlier run."""
@@ -55,7 +61,7 @@ class ProgramRun:
         home = home_folder(configured)
         known = self._known(home, ordinal) if self._is_repeated else None
         if known is not None and known.has_checkpoints:
-            return _continued(known, settings)
+            return _continued(known, settings, self._on_damage)
         record = self._new_record(home, ordinal, settings)
         try:
             remove_oldest(home, configured)
@@ -83,10 +89,11 @@ class ProgramRun:
             # The program, or what it is configured by, knows its secrets when it is run again.
             configuration={key: value for key, value in settings.configuration.items() if not is_secret(key)},
             started_ms=int(time.time() * 1000),
+            has_checksums=True,
         )
 
 
-def _continued(record: JobRecord, settings: JobSettings) -> JobSettings | EndedJob:
+def _continued(record: JobRecord, settings: JobSettings, on_damage: str | None) -> JobSettings | EndedJob:
     if record.state().status.is_globally_terminal_state():
         return EndedJob(record)
     owned = OwnedRecord.take(record)
@@ -96,7 +103,8 @@ def _continued(record: JobRecord, settings: JobSettings) -> JobSettings | EndedJ
         owned.release()
         return EndedJob(record)
     secret = {key: value for key, value in settings.configuration.items() if is_secret(key)}
-    return replace(settings, configuration={**record.configuration, **secret}, record=owned)
+    decided = {options.RECOVERY_ON_DAMAGE.key: on_damage} if on_damage else {}
+    return replace(settings, configuration={**record.configuration, **secret, **decided}, record=owned)
 
 
 @functools.cache
@@ -129,14 +137,18 @@ def interrupted_runs(home: str) -> dict[str, list[JobRecord]]:
     return found
 
 
-def recovery_command(record: JobRecord, properties: Sequence[str] = ()) -> tuple[tuple[str, ...], str, dict[str, str]]:
+def recovery_command(
+    record: JobRecord, properties: Sequence[str] = (), on_damage: str | None = None
+) -> tuple[tuple[str, ...], str, dict[str, str]]:
     """What to start where, and with which further environment, to go on with a run of a program.
 
     `properties` are further options for `funke run`: secrets that were given so the first time are not kept.
+    `on_damage` is what to do about checkpoints that are damaged.
     """
     if not os.path.isdir(record.working_folder):
         raise StateError(f"job {record.job_id} was started in '{record.working_folder}', which is not there any more")
     command = list(record.command)
     if properties and command[1:4] == list(_FUNKE_RUN):
         command[4:4] = [f"-D{text}" for text in properties]
-    return tuple(command), record.working_folder, {RUN_VARIABLE: record.run_id}
+    decided = {_DAMAGE_VARIABLE: on_damage} if on_damage is not None else {}
+    return tuple(command), record.working_folder, {RUN_VARIABLE: record.run_id, **decided}

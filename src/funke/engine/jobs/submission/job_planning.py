@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
+from funke.engine.errors import StateError
 from funke.engine.graph.job_graph import JobGraph
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.attempts.restart import RestartStrategy, restart_strategy
@@ -116,14 +117,38 @@ def _create_keeper(job_id: str, graph: JobGraph, settings: JobSettings) -> Check
     if graph.is_batch:
         checkpointing = replace(checkpointing, interval_ms=None)
     store = CheckpointStore(join_path(checkpointing.folder, job_id), checkpointing.retained)
+    on_damage = Settings(settings.configuration).get(options.RECOVERY_ON_DAMAGE)
+    store.may_restart = on_damage == "restart"
     if record is not None and record.checkpoint is not None:
         store.find(record.checkpoint)
+    elif record is not None and record.is_state_lost:
+        _find_without_record(store, on_damage)
     if checkpointing.interval_ms is not None:
         store.make_folders()
     keeper = CheckpointKeeper(job_id, checkpointing, store, guard=record)
     if record is not None and record.checkpoint is not None and record.is_stopped:
         keeper.last_savepoint = read_checkpoint(record.checkpoint)
     return keeper
+
+
+def _find_without_record(store: CheckpointStore, on_damage: str) -> None:
+    """Nothing says any more which checkpoint the job would go on from: somebody decides, if there are any."""
+    store.find()
+    if not store.completed:
+        return
+    newest = store.completed[-1].path
+    if on_damage == "refuse":
+        raise StateError(
+            f"the job's record has lost its state, and there are checkpoints: the newest is '{newest}'. To go on from "
+            f"it set {options.RECOVERY_ON_DAMAGE.key}=repeat (funke recover --on-damage repeat); to begin from "
+            f"nothing, with all output once more, {options.RECOVERY_ON_DAMAGE.key}=restart"
+        )
+    is_anew = on_damage == "restart"
+    start = "begins from nothing" if is_anew else f"goes on from '{newest}'"
+    notice(f"warning: the job's record has lost its state; the job {start}")
+    if is_anew:
+        store.completed.clear()
+        store.losses.clear()
 
 
 def _start_point(store: CheckpointStore, configured: Settings) -> Checkpoint | None:
