@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from funke.engine.config.flink_options import ON_DAMAGE
 from funke.engine.config.job_defaults import hidden_options
-from funke.engine.errors import ConfigurationError, JobExecutionError
+from funke.engine.errors import ConfigurationError, JobExecutionError, StateError
 from funke.engine.jobs.checkpoints.checkpoints import METADATA
 from funke.engine.jobs.records.job_record import JobRecord
 from funke.engine.jobs.records.recovery import interrupted_runs, recovery_command
@@ -107,11 +107,16 @@ def _start(record: JobRecord, properties: Sequence[str], on_damage: str | None) 
 
 
 def _announce(record: JobRecord) -> None:
-    """Where from is the driver's to say when what the record names is not there."""
-    checkpoint = record.state().checkpoint
+    print(f"Recovering job {record.job_id} ({record.name}) from {_start_of(record)}.", flush=True)
+
+
+def _start_of(record: JobRecord) -> str:
+    """What the record says; where it does not say it, or that is not there, the driver does."""
+    try:
+        checkpoint = record.state().checkpoint
+    except StateError as error:
+        return f"what is left of it: {error}"
     if checkpoint is None:
-        start = "its start" if record.has_state else "what is left of it: its record has lost its state"
-    else:
-        is_there = local_path(checkpoint) is None or file_size(join_path(checkpoint, METADATA)) is not None
-        start = checkpoint if is_there else f"a checkpoint before {checkpoint}, which is gone"
-    print(f"Recovering job {record.job_id} ({record.name}) from {start}.", flush=True)
+        return "its start" if record.has_state else "what is left of it: its record has lost its state"
+    is_there = local_path(checkpoint) is None or file_size(join_path(checkpoint, METADATA)) is not None
+    return checkpoint if is_there else f"a checkpoint before {checkpoint}, which is gone"
