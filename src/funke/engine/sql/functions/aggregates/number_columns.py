@@ -26,15 +26,22 @@ def number_column(numbers: Any, empty: Any, arrow_type: Any) -> Any:
 
 def decimal_column(unscaled: Any, empty: Any, data_type: DecimalType) -> Any:
     """Unscaled integers as a column of decimals; NULL where `empty` is true, and where there are too many digits."""
+    try:
+        unscaled = unscaled.astype(np.int64)
+    except OverflowError:
+        pass
     limit = 10**data_type.precision
-    is_missing = np.abs(unscaled) >= limit
+    is_missing = (unscaled >= limit) | (unscaled <= -limit)
     if empty is not None:
         is_missing = is_missing | empty
     is_missing = is_missing.astype(bool)
     kept = np.where(is_missing, 0, unscaled)
     words: Any = np.empty(2 * len(kept), np.uint64)
-    words[0::2] = (kept & _LIMB).astype(np.uint64)
-    words[1::2] = ((kept >> 64) & _LIMB).astype(np.uint64)
+    if kept.dtype == np.int64:
+        words[0::2], words[1::2] = kept.view(np.uint64), (kept >> 63).view(np.uint64)
+    else:
+        words[0::2] = (kept & _LIMB).astype(np.uint64)
+        words[1::2] = ((kept >> 64) & _LIMB).astype(np.uint64)
     has_missing = bool(is_missing.any())
     validity = pa.array(~is_missing).buffers()[1] if has_missing else None
     return pa.Array.from_buffers(to_column_type(data_type), len(kept), [validity, pa.py_buffer(words)])

@@ -42,6 +42,18 @@ class ArgumentColumn:
         return np.asarray(array.view(_STORED_AS.get(array.type.id, array.type)))
 
 
+    @cached_property
+    def addends(self) -> Any:
+        """The numbers in a form that is quick to add: decimals as 64 bits, if no sum of them can be larger."""
+        if not pa.types.is_decimal(self.array.type):
+            return self.numbers
+        low, high = _words(self.array)
+        signed = low.view(np.int64)
+        limit = (1 << 63) // max(len(signed), 1)
+        is_small = np.array_equal(high, signed >> 63) and bool(((signed < limit) & (signed > -limit)).all())
+        return signed if is_small else self.numbers
+
+
 _STORED_AS = {
     pa.date32().id: pa.int32(),
     pa.time32("ms").id: pa.int32(),
@@ -52,15 +64,21 @@ _STORED_AS = {
 
 def unscaled_integers(column: Any) -> Any:
     """The integers that a column of decimals consists of, as Python's (an array of objects); 0 for NULL."""
+    low, high = _words(column)
+    signed = low.view(np.int64)
+    if np.array_equal(high, signed >> 63):
+        return signed.astype(object)
+    return low.astype(object) + high.astype(object) * _TWO_TO_64
+
+
+def _words(column: Any) -> tuple[Any, Any]:
+    """The lower and the upper half of each decimal; 0 for NULL."""
     words = np.frombuffer(column.buffers()[1], np.uint64)[2 * column.offset : 2 * (column.offset + len(column))]
     low, high = words[0::2], words[1::2].view(np.int64)
     if column.null_count:
         present = np.asarray(column.is_valid())
         low, high = np.where(present, low, 0), np.where(present, high, 0)
-    signed = low.view(np.int64)
-    if np.array_equal(high, signed >> 63):
-        return signed.astype(object)
-    return low.astype(object) + high.astype(object) * _TWO_TO_64
+    return low, high
 
 
 @dataclass(frozen=True)

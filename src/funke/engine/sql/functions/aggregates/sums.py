@@ -130,13 +130,20 @@ class _SumKernel(RunningKernel):
         if not self._is_exact:
             # The order of adding matters.
             return super().accumulate(before, rows)
-        return rows.segments.total(np.add, before[0], self._addends(rows)), rows.total_count(before[1])
+        if self._dtype is not object:
+            return rows.segments.total(np.add, before[0], self._addends(rows)), rows.total_count(before[1])
+        # Decimals of a segment are added as machine integers, where these are wide enough, and then to what there was.
+        added = self._signed(rows, rows.arguments[0].addends)
+        totals = rows.segments.total(np.add, np.zeros(len(before[0]), added.dtype), added)
+        return before[0] + totals.astype(object), rows.total_count(before[1])
 
     def _addends(self, rows: AggregateRows) -> Any:
-        values = rows.arguments[0].numbers.astype(self._dtype, copy=False)
+        return self._signed(rows, rows.arguments[0].numbers.astype(self._dtype, copy=False))
+
+    def _signed(self, rows: AggregateRows, values: Any) -> Any:
         if rows.signs is not None:
             values = np.where(rows.signs < 0, -values, values)
-        return values if rows.counting is None else np.where(rows.counting, values, self.initial[0]).astype(self._dtype)
+        return values if rows.counting is None else np.where(rows.counting, values, self.initial[0]).astype(values.dtype)
 
     def merge(self, left: Fields, right: Fields) -> Fields:
         return left[0] + right[0], left[1] + right[1]
