@@ -18,6 +18,9 @@ _QUICK_S = 0.02
 _SLOW_S = 0.1
 _FIRST_RECORDS = 1
 _FACTOR = 4
+# Rows of wide tables take so many times as long as the calls for each column, if that is not too long.
+_SHARE = 4
+_LONGEST_S = 1.0
 _THREAD: int | None = getattr(resource, "RUSAGE_THREAD", None)
 _MORE = count()
 
@@ -33,6 +36,9 @@ class SlicePacer:
         self._records = _FIRST_RECORDS
         self._began = (0.0, 0.0, 0)
         self._took_s: float | None = None
+        # Of columns: the rows and the time of a piece, and what pieces take without their rows.
+        self._piece: tuple[int, float] | None = None
+        self._fixed: float | None = None
 
     def slices(
         self, values: list[Any], timestamps: list[int] | None, until: float = math.inf
@@ -55,7 +61,7 @@ class SlicePacer:
             start = len(values) if now > until else end
 
     def column_slices(self, batch: ColumnBatch, until: float = math.inf) -> Iterator[ColumnBatch]:
-        """The same for a batch of columns, whose pieces cost as much for few rows as for many.
+        """The same for a batch of columns; a piece with few rows may take nearly as long as one with many.
 
         Only the time that the thread itself needs counts, until `done` or until the next piece is asked for.
         """
@@ -65,7 +71,7 @@ class SlicePacer:
             self._took_s = None
             self._began = time.perf_counter(), time.thread_time(), _waits()
             yield batch if length == len(batch) else batch.slice(start, length)
-            self._learn(length, self.done())
+            self._learn_columns(length, self.done())
             start = len(batch) if time.perf_counter() > until else start + length
 
     def done(self) -> float:
@@ -82,6 +88,32 @@ class SlicePacer:
             self._records = max(1, int(records * _QUICK_S / seconds))
         elif seconds < _QUICK_S and records >= self._records:
             self._records *= _FACTOR
+
+    def _learn_columns(self, rows: int, seconds: float) -> None:
+        """Only what rows take counts: what a piece takes however many rows it has is paid for each piece."""
+        fixed_s = self._fixed_s(rows, seconds)
+        if fixed_s is None:
+            # One piece says nothing about it.
+            self._records = max(self._records, rows * (_FACTOR if seconds < _QUICK_S else 2))
+            return
+        rows_s = max(seconds - fixed_s, 0.0)
+        wanted_s = min(max(_QUICK_S, _SHARE * fixed_s), _LONGEST_S)
+        if rows_s > max(_SLOW_S, wanted_s):
+            self._records = max(1, int(rows * wanted_s / rows_s))
+        elif 2 * rows_s < wanted_s and rows >= self._records:
+            self._records = int(rows * min(_FACTOR * _FACTOR, wanted_s / max(rows_s, 1e-9)))
+
+    def _fixed_s(self, rows: int, seconds: float) -> float | None:
+        """What a piece takes without its rows, by two pieces of different length; None before there are two."""
+        if self._piece is None or max(rows, self._piece[0]) < 2 * min(rows, self._piece[0]):
+            if self._piece is None:
+                self._piece = rows, seconds
+            return self._fixed
+        (fewer, fewer_s), (more, more_s) = sorted((self._piece, (rows, seconds)))
+        per_row_s = max(more_s - fewer_s, 0.0) / (more - fewer)
+        self._fixed = max(fewer_s - per_row_s * fewer, 0.0)
+        self._piece = rows, seconds
+        return self._fixed
 
 
 def _waits() -> int:

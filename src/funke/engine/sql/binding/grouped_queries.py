@@ -7,7 +7,7 @@ calculation on its results.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from funke.engine.errors import TypeMismatchError, UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
@@ -84,16 +84,27 @@ def distinct_rows(relation: Relation) -> Relation:
     return Aggregation(relation.columns, relation, tuple(range(len(relation.columns))), ())
 
 
-@dataclass
-class _Inputs:
-    """The columns that are computed before rows are aggregated, each once."""
+_Item = TypeVar("_Item")
 
-    expressions: list[BoundExpression] = field(default_factory=list)
 
-    def place_of(self, expression: BoundExpression) -> int:
-        if expression not in self.expressions:
-            self.expressions.append(expression)
-        return self.expressions.index(expression)
+class _Numbered(Generic[_Item]):
+    """Things in the order in which they came, each once; queries may have thousands."""
+
+    def __init__(self) -> None:
+        self.items: list[_Item] = []
+        self._places: dict[int, list[int]] = {}
+
+    def place_of(self, item: _Item) -> int:
+        try:
+            places = self._places.setdefault(hash(item), [])
+        except TypeError:  # a constant like a list is within
+            places = self._places.setdefault(0, [])
+        for place in places:
+            if self.items[place] == item:
+                return place
+        places.append(len(self.items))
+        self.items.append(item)
+        return places[-1]
 
 
 class GroupedBinder(ExpressionBinder):
@@ -110,12 +121,12 @@ class GroupedBinder(ExpressionBinder):
         super().__init__(scope, session, plain.find)
         self._plain = plain
         self._find_aggregate = find
-        self._inputs = _Inputs()
-        self._aggregates: list[BoundAggregate] = []
+        self._inputs: _Numbered[BoundExpression] = _Numbered()
+        self._aggregates: _Numbered[BoundAggregate] = _Numbered()
         self._sets = self._bind_sets(group_by)
         keys = [key for each in self._sets for key in each]
         self._keys = list(dict.fromkeys(map(self._inputs.place_of, keys)))
-        self._key_expressions = [self._inputs.expressions[place] for place in self._keys]
+        self._key_expressions = [self._inputs.items[place] for place in self._keys]
 
     def _bind_sets(self, group_by: queries.GroupBy | None) -> list[list[BoundExpression]]:
         if group_by is None:
@@ -190,9 +201,7 @@ class GroupedBinder(ExpressionBinder):
             if isinstance(argument.type, NUMERIC):
                 return super().bind(in_sums(function, call, argument.type))
         bound = self._bound_aggregate(function, call)
-        if bound not in self._aggregates:
-            self._aggregates.append(bound)
-        number = self._aggregates.index(bound)
+        number = self._aggregates.place_of(bound)
         place = len(self._keys) + (1 if self._has_several_sets else 0) + number
         return BoundColumn(bound.call.result, place, f"EXPR${number}")
 
@@ -265,13 +274,13 @@ class GroupedBinder(ExpressionBinder):
 
     def aggregation(self, source: Relation, where: BoundExpression | None) -> Relation:
         """The aggregation of everything that was bound."""
-        inputs = self._inputs.expressions or [BoundConstant(BigIntType(False), 0)]
+        inputs = self._inputs.items or [BoundConstant(BigIntType(False), 0)]
         columns = tuple(Column(_name(each, place), each.type, time_of(each)) for place, each in enumerate(inputs))
         computed: Relation = Calculation(columns, source, tuple(inputs), where)
         keys, shift = tuple(self._keys), 0
         if self._has_several_sets:
             computed, keys, shift = self._expanded(computed), tuple(range(len(keys) + 1)), len(keys) + 1
-        aggregates = tuple(_shifted(each, shift) for each in self._aggregates)
+        aggregates = tuple(_shifted(each, shift) for each in self._aggregates.items)
         results = [Column(f"agg${place}", each.call.result) for place, each in enumerate(aggregates)]
         return Aggregation((*(computed.columns[key] for key in keys), *results), computed, keys, aggregates)
 

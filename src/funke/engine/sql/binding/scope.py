@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from funke.engine.errors import SqlValidationError
 from funke.engine.sql.binding.expressions import BoundColumn
@@ -41,7 +42,7 @@ class Scope:
             if not found:
                 raise refused(f"Column '{parts[1]}' not found in table '{parts[0]}'", name.place_of(1))
             return self._column(found[0]), parts[2:]
-        found = [i for i, column in enumerate(self.columns) if column.name == parts[0]]
+        found = self._places.get(parts[0], [])
         if len(found) > 1:
             raise refused(f"Column '{parts[0]}' is ambiguous", name.position)
         if found:
@@ -51,6 +52,14 @@ class Scope:
         similar = next((c.name for c in self.columns if c.name.lower() == parts[0].lower()), None)
         hint = "" if similar is None else f"; did you mean '{similar}'?"
         raise refused(f"Column '{parts[0]}' not found in any table{hint}", name.position)
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """Where the columns of each name stand; tables may have thousands."""
+        places: dict[str, list[int]] = {}
+        for place, column in enumerate(self.columns):
+            places.setdefault(column.name, []).append(place)
+        return places
 
     def all_of(self, star: Star) -> list[BoundColumn]:
         """The columns that a star stands for."""

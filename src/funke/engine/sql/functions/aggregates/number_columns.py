@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,8 @@ def number_column(numbers: Any, empty: Any, arrow_type: Any) -> Any:
 
 def decimal_column(unscaled: Any, empty: Any, data_type: DecimalType) -> Any:
     """Unscaled integers as a column of decimals; NULL where `empty` is true, and where there are too many digits."""
-    try:
+    with suppress(OverflowError):
         unscaled = unscaled.astype(np.int64)
-    except OverflowError:
-        pass
     limit = 10**data_type.precision
     is_missing = (unscaled >= limit) | (unscaled <= -limit)
     if empty is not None:

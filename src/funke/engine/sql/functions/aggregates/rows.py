@@ -41,7 +41,6 @@ class ArgumentColumn:
             array = array.fill_null(zero)
         return np.asarray(array.view(_STORED_AS.get(array.type.id, array.type)))
 
-
     @cached_property
     def addends(self) -> Any:
         """The numbers in a form that is quick to add: decimals as 64 bits, if no sum of them can be larger."""

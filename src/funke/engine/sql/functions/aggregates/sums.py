@@ -143,7 +143,9 @@ class _SumKernel(RunningKernel):
     def _signed(self, rows: AggregateRows, values: Any) -> Any:
         if rows.signs is not None:
             values = np.where(rows.signs < 0, -values, values)
-        return values if rows.counting is None else np.where(rows.counting, values, self.initial[0]).astype(values.dtype)
+        return (
+            values if rows.counting is None else np.where(rows.counting, values, self.initial[0]).astype(values.dtype)
+        )
 
     def merge(self, left: Fields, right: Fields) -> Fields:
         return left[0] + right[0], left[1] + right[1]
