@@ -71,7 +71,7 @@ def test_rows_of_wide_tables_take_most_of_the_time(clocks: Clocks) -> None:
     pacer = SlicePacer()
     lengths(pacer, clocks, wall=1e-3, cpu=1e-3, fixed=0.1)
     found = lengths(pacer, clocks, wall=1e-3, cpu=1e-3, fixed=0.1)
-    assert 5000 * 1e-3 > 3 * len(found) * 0.1
+    assert 3 * len(found) * 0.1 < 5000 * 1e-3
     assert max(found) * 1e-3 <= 1
 
 
