@@ -269,7 +269,8 @@ class TableEnvironment:
         """Return a table that has no name."""
         identifier = self._session.catalogs.qualify((f"*anonymous_{descriptor.get_options().get('connector')}*",))
         table = self._checked(descriptor)
-        return Table(self._session.relation_of(identifier, table), self, self._session.declared(table))
+        relation = self._session.relation_of(identifier, table, may_be_unreadable=True)
+        return Table(relation, self, self._session.declared(table))
 
     # Names of Flink 1.x
 
@@ -282,7 +283,7 @@ class TableEnvironment:
         return self._found(table_path)
 
     def _found(self, path: tuple[str, ...]) -> Table:
-        relation = self._session.find_relation(path)
+        relation = self._session.find_table(path)
         if relation is None:
             raise ValidationException(f"Table {format_path(path)} was not found.")
         return Table(relation, self, self._session.find_declared(path))

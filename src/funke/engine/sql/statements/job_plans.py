@@ -21,6 +21,7 @@ from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, Waterma
 from funke.engine.sql.changelog.change_kinds import ALL_KINDS, Kinds, kinds_of
 from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer, require_kinds
 from funke.engine.sql.connectors.push_down import push_down
+from funke.engine.sql.connectors.unreadable_source import refuse_unreadable
 from funke.engine.sql.rules.needless_groups import without_needless_groups
 from funke.engine.sql.rules.ranks import with_ranks
 from funke.engine.sql.rules.row_numbers import with_row_numbers
@@ -58,6 +59,7 @@ def planned_rows(
 def _planned(
     session: TableSession, relation: Relation, accepted: Kinds, consumer: str, step: WatermarkStep | None
 ) -> Relation:
+    refuse_unreadable(relation)
     (refuse_in_streams if session.is_streaming else refuse_in_batches)(relation)
     relation = _for_mode(session, relation)
     require_kinds(relation, accepted, consumer)

@@ -21,11 +21,15 @@ __all__ = ["relation_of", "renamed"]
 
 
 def relation_of(
-    session: TableSession, identifier: Identifier, found: TableObject, options: Mapping[str, str]
+    session: TableSession,
+    identifier: Identifier,
+    found: TableObject,
+    options: Mapping[str, str],
+    may_be_unreadable: bool = False,
 ) -> Relation:
     """The rows of a table or view; options are those of a hint, and only a table has any."""
     if isinstance(found, CatalogTable):
-        return scan_of(session, identifier, found, options)
+        return scan_of(session, identifier, found, options, may_be_unreadable)
     if options:
         raise ValidationException(
             f"View '{identifier}' cannot be enriched with new options. Hints can only be applied to tables."

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from funke.engine.config.option_values import parse_duration
+from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.binding.scope import Scope
@@ -15,6 +16,8 @@ from funke.engine.sql.connectors.table_factories import create_table_source
 from funke.engine.sql.connectors.table_factory import TableContext
 from funke.engine.sql.connectors.table_option import OptionValues
 from funke.engine.sql.connectors.table_scan import BinderFactory, table_relation
+from funke.engine.sql.connectors.table_source import TableSource
+from funke.engine.sql.connectors.unreadable_source import UnreadableSource
 from funke.engine.sql.statements.resolved_table import ResolvedTable, resolved, written_expression
 
 if TYPE_CHECKING:
@@ -23,18 +26,34 @@ if TYPE_CHECKING:
 __all__ = ["binder_factory", "idle_timeout_ms", "scan_of", "table_context", "written_schema"]
 
 
-def scan_of(session: TableSession, identifier: Identifier, table: CatalogTable, options: Mapping[str, str]) -> Relation:
-    """The rows of a table with all its columns."""
+def scan_of(
+    session: TableSession,
+    identifier: Identifier,
+    table: CatalogTable,
+    options: Mapping[str, str],
+    may_be_unreadable: bool = False,
+) -> Relation:
+    """The rows of a table with all its columns; one that cannot be read is refused here, or when it is planned."""
     columns = resolved(table.schema, session.binder())
     context = table_context(session, identifier, table, columns, options)
+    schema = written_schema(table.schema, columns)
     return table_relation(
         identifier,
-        written_schema(table.schema, columns),
-        create_table_source(context),
+        schema,
+        _source_of(context, schema) if may_be_unreadable else create_table_source(context),
         OptionValues(context.options),
         binder_factory(session),
         idle_timeout_ms(session),
     )
+
+
+def _source_of(context: TableContext, schema: SchemaDefinition) -> TableSource:
+    try:
+        return create_table_source(context)
+    except ValidationException as refusal:
+        metadata = {each.metadata_key or each.name: each.type for each in schema.columns if each.is_metadata}
+        known = {key: data_type for key, data_type in metadata.items() if data_type is not None}
+        return UnreadableSource(context.columns, known, refusal)
 
 
 def table_context(

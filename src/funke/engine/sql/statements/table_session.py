@@ -111,6 +111,14 @@ class TableSession:
             found = self.catalogs.find(identifier)
         return None if found is None else self.relation_of(identifier, found, dict(options))
 
+    def find_table(self, path: tuple[str, ...]) -> Relation | None:
+        """The rows of a table or view for the Table API, where one that cannot be read is refused by its jobs."""
+        if not 1 <= len(path) <= 3:
+            return None
+        identifier = self.catalogs.qualify(path)
+        found = self.catalogs.find(identifier)
+        return None if found is None else self.relation_of(identifier, found, may_be_unreadable=True)
+
     def _missing_part(self, path: tuple[str, ...]) -> str:
         """The first part of a path that there is not: a catalog, a database, or the table."""
         if len(path) == 3 and self.catalogs.get_catalog(path[0]) is None:
@@ -130,10 +138,14 @@ class TableSession:
         return resolved(table.schema, self.binder())
 
     def relation_of(
-        self, identifier: Identifier, found: CatalogTable | CatalogView, options: Mapping[str, str] | None = None
+        self,
+        identifier: Identifier,
+        found: CatalogTable | CatalogView,
+        options: Mapping[str, str] | None = None,
+        may_be_unreadable: bool = False,
     ) -> Relation:
         """The rows of a table or view of the catalog, with the options of a hint."""
-        return relation_of(self, identifier, found, options or {})
+        return relation_of(self, identifier, found, options or {}, may_be_unreadable)
 
     def find_function(self, name: str) -> Function | None:
         """The scalar function of a name; None if there is none, or if it is of another kind."""
