@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from funke.engine.sql.binding.relations import BoundAggregate
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
-from funke.engine.sql.operators.windows.gathered_rows import window_kernel
 from funke.engine.sql.operators.windows.key_codes import first_rows, key_codes
+from funke.engine.sql.operators.windows.pane_kernel import PaneKernel, pane_kernel
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
@@ -59,7 +59,7 @@ class Aggregates:
     def __init__(self, keys: Sequence[int], uses: Sequence[BoundAggregate], has_retractions: bool = False) -> None:
         self._keys = tuple(keys)
         self._uses = tuple(uses)
-        self.kernels = [window_kernel(use.call, has_retractions) for use in uses]
+        self.kernels = [pane_kernel(use.call, has_retractions) for use in uses]
 
     def key_columns(self, data: Any) -> tuple[Any, ...]:
         """The columns of the key."""
@@ -92,16 +92,25 @@ class Aggregates:
         return AggregateBlock(keys, counts, tuple(fields)), firsts
 
     def merged(self, blocks: Sequence[AggregateBlock]) -> AggregateBlock:
-        """One entry for each key of several blocks, in each of which it occurs once at most."""
+        """One entry for each key of several blocks of a pane, in each of which it occurs once at most."""
+        together = self._merged(blocks, [kernel.create for kernel in self.kernels])
+        return together if len(blocks) == 1 else replace(together, fields=self.settled(together.fields))
+
+    def of_panes(self, blocks: Sequence[AggregateBlock]) -> AggregateBlock:
+        """The same for the blocks of several panes, which stay as they are."""
+        creates = [each.create_accumulators if isinstance(each, PaneKernel) else each.create for each in self.kernels]
+        return self._merged([replace(each, fields=self.settled(each.fields)) for each in blocks], creates)
+
+    def _merged(self, blocks: Sequence[AggregateBlock], creates: Sequence[Callable[[int], Fields]]) -> AggregateBlock:
         if len(blocks) == 1:
             return blocks[0]
         if _have_same_keys(blocks):
-            return self._added_up(blocks)
+            return self._added_up(blocks, creates)
         keys = [pa.concat_arrays(columns) for columns in zip(*[block.keys for block in blocks])]
         codes, count = key_codes(keys, sum(map(len, blocks)))
         firsts = pa.array(first_rows(codes, count))
         counts: Any = np.zeros(count, np.int64)
-        fields = [kernel.create(count) for kernel in self.kernels]
+        fields = [create(count) for create in creates]
         start = 0
         for block in blocks:
             places = codes[start : start + len(block)]
@@ -113,12 +122,12 @@ class Aggregates:
                     each[places] = values
         return AggregateBlock(tuple(pc.take(each, firsts) for each in keys), counts, tuple(fields))
 
-    def _added_up(self, blocks: Sequence[AggregateBlock]) -> AggregateBlock:
+    def _added_up(self, blocks: Sequence[AggregateBlock], creates: Sequence[Callable[[int], Fields]]) -> AggregateBlock:
         """The same for blocks with the same keys in the same order, as keys of few numbers have them: no gathering."""
         count = len(blocks[0])
         fields = []
-        for place, kernel in enumerate(self.kernels):
-            own = kernel.create(count)
+        for place, (kernel, create) in enumerate(zip(self.kernels, creates)):
+            own = create(count)
             for block in blocks:
                 own = kernel.merge(own, block.fields[place])
             fields.append(own)
@@ -150,7 +159,19 @@ class Aggregates:
                     each[left] = values
             kept = np.flatnonzero(~is_right)
             block, first = block.take(kept), np.searchsorted(kept, first)
-        return block
+        return replace(block, fields=self.settled(block.fields))
+
+    def settled(self, fields: tuple[Fields, ...]) -> tuple[Fields, ...]:
+        """The same with all rows in accumulators."""
+        return tuple(
+            kernel.settled(each) if isinstance(kernel, PaneKernel) else each
+            for kernel, each in zip(self.kernels, fields)
+        )
+
+    def weight(self, block: AggregateBlock) -> int:
+        """How much of a block waits to be put together with others: its entries, or its rows if it keeps them."""
+        keeps_rows = any(isinstance(each, PaneKernel) for each in self.kernels)
+        return max(len(block), int(np.abs(block.counts).sum())) if keeps_rows else len(block)
 
     def results(self, block: AggregateBlock) -> list[Any]:
         """The columns of the results."""

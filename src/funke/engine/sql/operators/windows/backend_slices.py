@@ -85,7 +85,7 @@ class BackendSlices(SliceStore):
         fields = tuple(
             kernel.merge(own, more) for kernel, own, more in zip(self._aggregates.kernels, before.fields, block.fields)
         )
-        together = AggregateBlock(block.keys, before.counts + block.counts, fields)
+        together = AggregateBlock(block.keys, before.counts + block.counts, self._aggregates.settled(fields))
         self._state.store(fetched, self._entries.columns_of(together))
         self._ends.add(slice_end)
 
@@ -98,7 +98,7 @@ class BackendSlices(SliceStore):
 
     def merged(self, slice_ends: list[int]) -> AggregateBlock:
         blocks = [self._entries.block_of(self._state.entries(end)[1]) for end in slice_ends]
-        return self._aggregates.merged(blocks)
+        return self._aggregates.of_panes(blocks)
 
     def replace(self, slice_ends: list[int], block: AggregateBlock) -> None:
         """They stay as they are: writing the block would cost more than reading them again."""

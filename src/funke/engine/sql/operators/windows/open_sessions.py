@@ -125,7 +125,7 @@ class HeapSessions(OpenSessions):
 
     def add_piece(self, piece: SessionBlock) -> None:
         self._pieces.append(piece)
-        self._waiting += len(piece)
+        self._waiting += self._aggregates.weight(piece.block)
         if self._waiting > max(_LEAST_ENTRIES, 2 * len(self._pieces[0])):
             self._put_together()
 

@@ -62,7 +62,7 @@ class HeapSlices(SliceStore):
         if found is None:
             found = self._slices[slice_end] = _Slice()
         found.blocks.append(block)
-        found.waiting += len(block)
+        found.waiting += self._aggregates.weight(block)
         if found.waiting > max(_LEAST_ENTRIES, 2 * len(found.blocks[0])):
             self._put_together(found)
 
@@ -73,7 +73,7 @@ class HeapSlices(SliceStore):
         for end in slice_ends:
             # Put together once for all windows of the slice.
             self._put_together(self._slices[end])
-        return self._aggregates.merged([self._slices[end].blocks[0] for end in slice_ends])
+        return self._aggregates.of_panes([self._slices[end].blocks[0] for end in slice_ends])
 
     def replace(self, slice_ends: list[int], block: AggregateBlock) -> None:
         for end in slice_ends[1:]:
