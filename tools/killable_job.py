@@ -193,13 +193,18 @@ class KillableJob:
 
     def lose_power(self) -> None:
         """Ends everything at once, without a word, and empties the temporary folder: the machine restarts."""
+        self.kill_all()
+        shutil.rmtree(self._temporary)
+        self._temporary.mkdir(mode=0o700)
+
+    def kill_all(self) -> list[Path]:
+        """Ends everything at once, without a word; returns the run folders that nobody was left to remove."""
         while pids := list(_tree(self._mark)):
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.05)
-        shutil.rmtree(self._temporary)
-        self._temporary.mkdir(mode=0o700)
+        return list(self._temporary.glob("funke-*"))
 
     def left_over(self, seconds: float = 15.0) -> list[str]:
         """What the job has left behind although its driver has ended: processes, sockets, folders."""

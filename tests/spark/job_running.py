@@ -12,7 +12,7 @@ from typing import Any
 
 from funke.common import Configuration
 from funke.datastream import DataStream, StreamExecutionEnvironment
-from funke.engine.trust.private_files import run_folder
+from funke.engine.trust.run_folders import run_folder
 
 
 def new_environment(parallelism: int) -> StreamExecutionEnvironment:

@@ -28,8 +28,8 @@ from funke.engine.trust.private_files import (
     open_private_folder,
     private_opener,
     require_private_folder,
-    run_folder,
 )
+from funke.engine.trust.run_folders import run_folder
 from tests.harness.stranger import give_away
 
 
@@ -45,7 +45,7 @@ def test_the_run_folder_is_for_this_user_alone() -> None:
 def test_the_run_folder_goes_with_its_process_and_not_with_a_fork_of_it() -> None:
     program = (
         "import os, sys\n"
-        "from funke.engine.trust.private_files import run_folder\n"
+        "from funke.engine.trust.run_folders import run_folder\n"
         "folder = run_folder()\n"
         "if os.fork() == 0: sys.exit(0)\n"
         "os.wait()\n"

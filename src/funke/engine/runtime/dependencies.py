@@ -15,7 +15,8 @@ from funke.engine.errors import ConfigurationError
 from funke.engine.runtime.archives import archive_format, unpack
 from funke.engine.runtime.cached_files import CachedFile, ship_cached_file, staged_files
 from funke.engine.runtime.spark_session import OnSpark, is_embedded
-from funke.engine.trust.private_files import make_private_folder, run_folder
+from funke.engine.trust.private_files import make_private_folder
+from funke.engine.trust.run_folders import run_folder
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ from funke.engine.runtime.slot_process import main
 from funke.engine.runtime.starting.warm_spark import folder_of_program
 from funke.engine.runtime.worker_setup import DriverHost
 from funke.engine.trust.peers import connect_to_own, listen_at, require_same_user
-from funke.engine.trust.private_files import make_private_folder, run_folder
+from funke.engine.trust.private_files import make_private_folder
+from funke.engine.trust.run_folders import run_folder, run_folder_lock
 
 __all__ = ["fork_slot", "open_nursery"]
 
@@ -63,7 +64,8 @@ def _start_nursery() -> tuple[subprocess.Popen[bytes], DriverHost]:
             stdin=subprocess.PIPE,  # it is never written to: its end says that the driver has gone
             stdout=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-            pass_fds=(listener.fileno(),),
+            # Who lives in the run folder holds its lock.
+            pass_fds=(listener.fileno(), run_folder_lock()),
             start_new_session=True,
         )
     return process, DriverHost(folder, path, _interpreter())
@@ -115,7 +117,15 @@ def serve(driver_pid: int, listener: socket.socket, folder: str) -> None:
     _end_all(children)
     if adopts:
         _end_orphans(set())
-    shutil.rmtree(folder, ignore_errors=True)
+    _remove(folder)
+
+
+def _remove(folder: str) -> None:
+    """Removes the run folder; what still ends with the driver, as Spark does, may put something there meanwhile."""
+    end = time.monotonic() + _END_S
+    while os.path.isdir(folder) and time.monotonic() < end:
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(_WATCH_INTERVAL_S / 10)
 
 
 def _answer(listener: socket.socket) -> set[int]:

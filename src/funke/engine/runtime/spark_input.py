@@ -14,7 +14,8 @@ from funke.engine.connectors.source import ReadOutcome, Split, SplitEnumerator
 from funke.engine.connectors.spark.query_log import QueryLog, QueryPosition
 from funke.engine.errors import SourceError
 from funke.engine.runtime.frames import Frame
-from funke.engine.trust.private_files import make_private_folder, run_folder
+from funke.engine.trust.private_files import make_private_folder
+from funke.engine.trust.run_folders import run_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa

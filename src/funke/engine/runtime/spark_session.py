@@ -16,7 +16,7 @@ from funke.engine.errors import SparkUnavailableError
 from funke.engine.runtime.starting.early_start import start_early, take_gateway
 from funke.engine.runtime.starting.spark_process import start_by_submit
 from funke.engine.runtime.starting.warm_spark import end_aside, fits, put_aside, take_aside
-from funke.engine.trust.private_files import run_folder
+from funke.engine.trust.run_folders import run_folder
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

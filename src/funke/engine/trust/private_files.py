@@ -6,11 +6,8 @@ Others are told its path; nobody guesses it. What is read from a place that othe
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import functools
 import os
-import shutil
 import stat
 import tempfile
 from typing import BinaryIO
@@ -26,26 +23,7 @@ __all__ = [
     "require_own_file",
     "require_own_place",
     "require_private_folder",
-    "run_folder",
 ]
-
-
-def run_folder() -> str:
-    """The private folder of this process, made on first use and removed when the process ends."""
-    return _run_folder_of(os.getpid())
-
-
-@functools.cache
-def _run_folder_of(pid: int) -> str:
-    folder = make_private_folder("funke-")
-    atexit.register(_discard, folder, pid)
-    return folder
-
-
-def _discard(folder: str, pid: int) -> None:
-    """Removes a run folder, unless this is a fork of the process that it belongs to."""
-    if os.getpid() == pid:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def make_private_folder(prefix: str, parent: str | None = None) -> str:

@@ -292,7 +292,7 @@ class Dispatcher:
             command, _, _ = recovery_command(record)
             self.runs.start_again(run, command)
             checkpoint = record.observed_state().checkpoint
-            _LOG.info("run %s goes on with job %s; its last checkpoint: %s", run_id, record.job_id, checkpoint)
+            _LOG.info("run %s goes on with job %s from %s", run_id, record.job_id, checkpoint)
         except (FunkeError, OSError) as error:
             _LOG.error("job %s cannot go on: %s", record.job_id, error)
 

@@ -17,6 +17,7 @@ from funke.engine.errors import FunkeError, LeaseLostError
 from funke.engine.jobs.control import Commands, ControlServer
 from funke.engine.jobs.records.job_record import home_folder
 from funke.engine.jobs.records.lease import Lease
+from funke.engine.trust.run_folders import remove_abandoned_once
 from funke.ops.cli.properties import settings_with
 from funke.ops.dashboard.pages import dashboard_pages
 from funke.ops.metrics.reporters import start_reporters
@@ -104,6 +105,7 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder) -
         folder.put_address(ServiceAddress(os.getpid(), socket.gethostname(), server.url, started_ms))
         closing = start_reporters(settings, cluster, folder.home)
         _LOG.info("serving %s for %s", server.url, folder.home)
+        remove_abandoned_once()
         _look(dispatcher)
         while not dispatcher.stopping.wait(_LOOK_S):
             _look(dispatcher)

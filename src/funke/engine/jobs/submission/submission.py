@@ -13,12 +13,14 @@ from funke.engine.jobs.records.recovery import admit_if_asked
 from funke.engine.jobs.running_job import RunningJob
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.submission.own_pages import serve_own_pages
+from funke.engine.trust.run_folders import remove_abandoned_once
 
 __all__ = ["submit_job"]
 
 
 def submit_job(graph: StreamGraph, settings: JobSettings) -> SubmittedJob:
     """Plans a job and starts it; one that a driver before this one has seen to its end is not run again."""
+    remove_abandoned_once()
     admitted = admit_if_asked(settings)
     if isinstance(admitted, EndedJob):
         return admitted

@@ -33,7 +33,8 @@ from funke.engine.runtime.spark_tasks import await_places, jvm_pid, placed_rdd, 
 from funke.engine.runtime.worker_setup import ControlAddress, JobPackage, prepare_spark_worker
 from funke.engine.trust.greeter import Greeter
 from funke.engine.trust.peers import listen_at
-from funke.engine.trust.private_files import make_private_folder, run_folder
+from funke.engine.trust.private_files import make_private_folder
+from funke.engine.trust.run_folders import run_folder
 
 if TYPE_CHECKING:
     from pyspark import RDD

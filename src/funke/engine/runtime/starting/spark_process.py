@@ -15,7 +15,8 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from funke.engine.config.secret_keys import is_secret
-from funke.engine.trust.private_files import make_private_folder, run_folder
+from funke.engine.trust.private_files import make_private_folder
+from funke.engine.trust.run_folders import run_folder
 
 __all__ = ["SparkProcess", "is_startable", "start_by_submit"]
 
