@@ -11,7 +11,7 @@ from typing import Any, Literal, NoReturn, TypeVar
 
 from funke.engine.errors import at_user_line
 from funke.engine.flink_exceptions import ValidationException
-from funke.engine.sql.statements.listings import built_in_names
+from funke.engine.sql.functions.built_in_names import built_in_names
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax.text_form import DEFINITION_NAMES
 from funke.table.expression import Expression, TimeIntervalUnit, TimePointUnit

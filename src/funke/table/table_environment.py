@@ -14,12 +14,12 @@ from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.engine.graph.plan_json import to_plan_json
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.catalog.objects import CatalogFunction, CatalogTable, CatalogView
+from funke.engine.sql.functions.built_in_names import built_in_names
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.results.table_print import ResultColumns
 from funke.engine.sql.statements.explanations import explain_inserts, explain_relation
 from funke.engine.sql.statements.insert_plans import plan_insert, plan_rows
 from funke.engine.sql.statements.job_plans import planned_inserts, planned_rows
-from funke.engine.sql.statements.listings import built_in_names
 from funke.engine.sql.statements.outcome import InsertPlan, Inserts, Outcome, QueryRows, text_outcome
 from funke.engine.sql.statements.statement_executor import execute_statement
 from funke.engine.sql.statements.stored_plans import StoredPlan, insert_in
@@ -28,6 +28,7 @@ from funke.engine.sql.statements.table_statements import check_table
 from funke.engine.sql.statements.view_statements import schema_of_relation
 from funke.engine.sql.syntax import statements as syntax
 from funke.engine.sql.syntax.path_text import format_path, parse_path
+from funke.engine.types.near_names import did_you_mean
 from funke.passed_on_names import pass_on_names
 from funke.table.catalog import Catalog, CatalogDescriptor, UserCatalog
 from funke.table.compiled_plan import CompiledPlan
@@ -285,7 +286,9 @@ class TableEnvironment:
     def _found(self, path: tuple[str, ...]) -> Table:
         relation = self._session.find_table(path)
         if relation is None:
-            raise ValidationException(f"Table {format_path(path)} was not found.")
+            missing = self._session.missing_part(path)
+            hint = did_you_mean(missing.name, missing.known, begin=" Did")
+            raise ValidationException(f"Table {format_path(path)} was not found.{hint}")
         return Table(relation, self, self._session.find_declared(path))
 
     def sql_update(self, stmt: str) -> None:

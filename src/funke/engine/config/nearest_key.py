@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 
 from funke.engine.config.all_options import all_options
+from funke.engine.types.near_names import nearest_name
 
 __all__ = ["nearest_key"]
 
@@ -22,8 +22,7 @@ def nearest_key(key: str, closeness: float = _CLOSE) -> str | None:
     """
     if key.startswith(_FOREIGN):
         return None
-    found = difflib.get_close_matches(key, _known_keys(), 1, closeness)
-    return found[0] if found else None
+    return nearest_name(key, _known_keys(), closeness, counts_parts=False)
 
 
 @functools.cache

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from funke.engine.config.secret_keys import named_only
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
+from funke.engine.types.near_names import did_you_mean
 from funke.ops.cli.terminal import CommandParser
 
 __all__ = ["ProgramCall", "parse_program_call"]
@@ -216,7 +217,10 @@ def parse_program_call(arguments: Sequence[str], command: str = "run") -> Progra
     end = list(arguments).index(unknown[0])
     call = _to_call(_new_parser(command).parse_args(arguments[:end]))
     if not call.has_program:
-        raise ConfigurationError(f"there is no option {unknown[0]}; see `funke --help`")
+        name = unknown[0].partition("=")[0]
+        known = [each for action in _new_parser(command)._actions for each in action.option_strings]
+        hint = did_you_mean(name, known) or "; see `funke --help`"
+        raise ConfigurationError(f"there is no option {name}{hint}")
     return replace(call, arguments=tuple(arguments[end:]))
 
 

@@ -5,12 +5,16 @@ Each command loads what it needs when it is called: help and refusals answer at 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
+import select
 import sys
 from collections.abc import Callable, Sequence
 
 from funke import __version__
 from funke.engine.errors import ConfigurationError
+from funke.engine.types.near_names import did_you_mean
 from funke.ops.cli.arguments import ProgramCall, parse_program_call
 from funke.ops.cli.error_report import print_error
 from funke.ops.cli.program import prepare_program
@@ -60,6 +64,8 @@ Options of run and info stand before the program, as in `flink run`: -p, -s, -py
 funke run --help. What the program sets itself wins over options, options win over config.yaml in FUNKE_CONF_DIR.
 """
 INTERRUPTED = 130
+# As a process that SIGPIPE ends.
+NOBODY_READS = 141
 # The function of each command and the module, beside this one, that holds it.
 _JOB_COMMANDS = {
     "list": ("job_commands", "list_jobs"),
@@ -80,8 +86,20 @@ _JOB_COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    """Run a command; returns the exit code. Whoever reads what it prints may leave before its end."""
+    try:
+        code = _main(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is left in the buffer goes nowhere, so that Python has nothing to complain of when it ends.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+        return NOBODY_READS
+    return code
+
+
+def _main(given: list[str]) -> int:
     if not given or given[0] in ("-h", "--help", "help"):
         from funke.ops.cli.terminal import show_help
 
@@ -101,7 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "info": _info,
     }
     if given[0] not in commands:
-        hint = f"; to run it: funke run {given[0]}" if given[0].endswith(".py") else "; see `funke --help`"
+        meant = did_you_mean(given[0], (*commands, *_JOB_COMMANDS, "sql", "help", "version"))
+        hint = f"; to run it: funke run {given[0]}" if given[0].endswith(".py") else meant or "; see `funke --help`"
         return _reporting(lambda: _refuse(f"there is no command '{given[0]}'{hint}"))
     options = ["-d", *given[1:]] if given[0] == "run-application" else given[1:]
     return _reporting(lambda: commands[given[0]](_program_call(given[0], options)))
@@ -187,6 +206,17 @@ def _reporting(action: Callable[[], None]) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and _has_lost_its_reader():
+            raise
         print_error(error)
         return 1
     return 0
+
+
+def _has_lost_its_reader() -> bool:
+    """Whether nobody reads the standard output any more."""
+    with contextlib.suppress(OSError, ValueError):
+        looking = select.poll()
+        looking.register(sys.stdout.fileno(), 0)
+        return any(event & (select.POLLERR | select.POLLHUP) for _, event in looking.poll(0))
+    return False

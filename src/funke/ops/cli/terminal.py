@@ -11,9 +11,10 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from funke.engine.types.json_form import to_json
+from funke.engine.types.near_names import did_you_mean
 
 __all__ = ["CommandParser", "finish", "is_looked_at", "new_parser", "print_json", "say", "show_help", "show_table"]
 __all__ += ["waiting"]
@@ -33,7 +34,13 @@ _STATUS_STYLES = {
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Shows its help in colours."""
+    """Shows its help in colours, and tells which option may be meant by one that there is not."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse a command line."""
+        known = [each for action in self._actions for each in action.option_strings]
+        unknown = message.removeprefix("unrecognized arguments: ").split()[:1] if "unrecognized" in message else []
+        super().error(message + "".join(did_you_mean(each.partition("=")[0], known) for each in unknown))
 
     def print_help(self, file: Any = None) -> None:
         """Write what the command takes."""

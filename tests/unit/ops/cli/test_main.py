@@ -157,7 +157,7 @@ def test_a_job_whose_results_nobody_reads_any_more_is_cancelled(
         (["run", "-pym", "no_such_module_at_all"], "error: there is no Python module 'no_such_module_at_all' to run"),
         (["run", "-pyfs", "missing.zip", "job.py"], "error: there is no file 'missing.zip', which -pyfs names"),
         (["job.py"], "error: there is no command 'job.py'; to run it: funke run job.py"),
-        (["start"], "error: there is no command 'start'; see `funke --help`"),
+        (["start"], "error: there is no command 'start'; did you mean 'start-cluster'?"),
     ],
 )
 def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

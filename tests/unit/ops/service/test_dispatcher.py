@@ -166,8 +166,8 @@ def test_what_cannot_run(dispatcher: Dispatcher, tmp_path: Path) -> None:
     run_id = dispatcher.start(["job.py", "fail"], str(tmp_path), str(tmp_path / "python"))
     with pytest.raises(JobExecutionError, match=r"ended without a job:\nthe program runs fail"):
         dispatcher.first_job(run_id)
-    dispatcher.look()
-    assert dispatcher.runs.all()[0].exit_code == 3
+    # Its process may not be gone yet, though it has given its lock back.
+    eventually(lambda: (dispatcher.look(), dispatcher.runs.all()[0].exit_code == 3)[1])
 
 
 PLACE = """

@@ -100,7 +100,7 @@ def test_unknown_options_list_those_there_are() -> None:
         "connector\nprint-identifier\nproperty-version\nscan.watermark.alignment.group\n"
         "scan.watermark.alignment.max-drift\nscan.watermark.alignment.update-interval\n"
         "scan.watermark.emit.on-event.gap\nscan.watermark.emit.strategy\nscan.watermark.idle-timeout\n"
-        "sink.parallelism\nstandard-error"
+        "sink.parallelism\nstandard-error\n\nUnknown option 'standard-errorr'; did you mean 'standard-error'?"
     )
 
 

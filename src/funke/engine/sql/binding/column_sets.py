@@ -17,6 +17,7 @@ from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.data_types import DataTypes
 from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.near_names import did_you_mean
 
 __all__ = ["ColumnSets"]
 
@@ -153,7 +154,10 @@ class ColumnSets:
     def _require(self, name: syntax.Name) -> None:
         names = [column.name for column in self.columns]
         if name.parts[0] not in names and name.parts[0] not in self.other_names:
-            raise ValidationException(f"Cannot resolve field [{name.parts[0]}], input field list:[{', '.join(names)}].")
+            hint = did_you_mean(name.parts[0], names, begin=" Did")
+            raise ValidationException(
+                f"Cannot resolve field [{name.parts[0]}], input field list:[{', '.join(names)}].{hint}"
+            )
 
 
 _STAR_NAME = syntax.Name(("*",))

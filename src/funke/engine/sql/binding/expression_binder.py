@@ -182,7 +182,8 @@ class ExpressionBinder:
     def _call(self, name: str, arguments: list[BoundExpression], origin: syntax.Expression) -> BoundExpression:
         function = self.find(name)
         if function is None:
-            raise unknown_function(name, [each.type for each in arguments], origin.position)
+            types = [each.type for each in arguments]
+            raise unknown_function(name, types, origin.position, self._session.own_functions)
         return self._apply(function, arguments, origin)
 
     def _apply(

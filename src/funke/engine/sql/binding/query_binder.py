@@ -42,7 +42,7 @@ from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
 from funke.engine.sql.binding.over_queries import OverBinder, has_over
 from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation, UnionAll
 from funke.engine.sql.binding.row_windows import with_row_windows
-from funke.engine.sql.binding.scope import Scope, ScopeColumn, names_of, not_a_row, refused
+from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn, names_of, not_a_row, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
 from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
 from funke.engine.sql.binding.window_grouping import with_windows
@@ -80,7 +80,7 @@ class QueryBinder:
     find_aggregate: AggregateFinder = plain_aggregate
     find_table_function: TableFunctionFinder = plain_table_function
     # The part of a path that is not there: a catalog, a database, or the table itself.
-    find_missing: Callable[[tuple[str, ...]], str] = lambda path: path[-1]
+    find_missing: Callable[[tuple[str, ...]], MissingName] = lambda path: MissingName(path[-1])
     # Whether rows come without an end, so that what needs all of them has another meaning, or none.
     is_streaming: bool = True
 
@@ -232,7 +232,8 @@ class QueryBinder:
             raise UnsupportedFeatureError("FOR SYSTEM_TIME AS OF in SQL")
         found = self.find_table(table.path, table.options) if table.options else self.find_table(table.path)
         if found is None:
-            raise refused(f"Object '{self.find_missing(table.path)}' not found", table.position)
+            missing = self.find_missing(table.path)
+            raise refused(f"Object '{missing.name}' not found{missing.hint}", table.position)
         return found
 
     def _with_tables(self, query: queries.With) -> QueryBinder:

@@ -9,13 +9,18 @@ from functools import cached_property
 from funke.engine.errors import SqlValidationError
 from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.functions.built_in_names import built_in_names
 from funke.engine.sql.functions.refusals import family_text
 from funke.engine.sql.syntax.expressions import Name, Star
 from funke.engine.sql.syntax.position import Position
 from funke.engine.sql.syntax.queries import Relation
 from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.near_names import did_you_mean
 
-__all__ = ["Scope", "ScopeColumn", "names_of", "not_a_row", "refused", "unknown_function"]
+__all__ = ["MissingName", "Scope", "ScopeColumn", "names_of", "not_a_row", "refused", "unknown_function"]
+
+# There are hundreds of functions, so that some other one is always somehow like a name.
+_CLOSE_FUNCTION = 0.8
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,8 @@ class Scope:
         if len(parts) > 1 and any(column.table == parts[0] for column in self.columns):
             found = [i for i, column in enumerate(self.columns) if (column.table, column.name) == parts[:2]]
             if not found:
-                raise refused(f"Column '{parts[1]}' not found in table '{parts[0]}'", name.place_of(1))
+                hint = did_you_mean(parts[1], (column.name for column in self.columns if column.table == parts[0]))
+                raise refused(f"Column '{parts[1]}' not found in table '{parts[0]}'{hint}", name.place_of(1))
             return self._column(found[0]), parts[2:]
         found = self._places.get(parts[0], [])
         if len(found) > 1:
@@ -48,9 +54,9 @@ class Scope:
         if found:
             return self._column(found[0]), parts[1:]
         if len(parts) > 1:
-            raise refused(f"Table '{parts[0]}' not found", name.place_of(0))
-        similar = next((c.name for c in self.columns if c.name.lower() == parts[0].lower()), None)
-        hint = "" if similar is None else f"; did you mean '{similar}'?"
+            hint = did_you_mean(parts[0], {column.table for column in self.columns if column.table is not None})
+            raise refused(f"Table '{parts[0]}' not found{hint}", name.place_of(0))
+        hint = did_you_mean(parts[0], (column.name for column in self.columns))
         raise refused(f"Column '{parts[0]}' not found in any table{hint}", name.position)
 
     @cached_property
@@ -96,10 +102,26 @@ def _up_to_end(start: Position | None, whole: Position | None) -> Position | Non
     return start if start is None or whole is None else start.to(whole.end or whole)
 
 
-def unknown_function(name: str, types: Sequence[DataType], position: Position | None) -> SqlValidationError:
-    """The error for a function that there is not."""
+@dataclass(frozen=True)
+class MissingName:
+    """A name that there is not, and those that are in its place."""
+
+    name: str
+    known: tuple[str, ...] = ()
+
+    @property
+    def hint(self) -> str:
+        """The end of a message about it."""
+        return did_you_mean(self.name, self.known)
+
+
+def unknown_function(
+    name: str, types: Sequence[DataType], position: Position | None, own: Sequence[str] = ()
+) -> SqlValidationError:
+    """The error for a function that there is not; `own` are the names of the program's."""
     given = ", ".join(f"<{family_text(each)}>" for each in types)
-    return refused(f"No match found for function signature {name}({given})", position)
+    hint = did_you_mean(name, (*built_in_names(), *own), _CLOSE_FUNCTION)
+    return refused(f"No match found for function signature {name}({given}){hint}", position)
 
 
 def names_of(source: Relation, own: Sequence[str]) -> tuple[str, ...]:

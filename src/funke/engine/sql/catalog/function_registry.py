@@ -96,9 +96,14 @@ class FunctionRegistry:
     def list_user_defined(self) -> list[str]:
         """Return the names of all functions of users that a name alone can mean."""
         place = (self._catalogs.current_catalog, self._catalogs.current_database)
-        temporary = (each.name for each in self._temporary if (each.catalog, each.database) == place)
         permanent = self._catalogs.catalog(place[0]).list_functions(place[1])
-        return sorted({*self._system, *temporary, *permanent})
+        return sorted({*self.list_temporary(), *permanent})
+
+    def list_temporary(self) -> list[str]:
+        """Return those of them that live as long as the session; no catalog is asked for these."""
+        place = (self._catalogs.current_catalog, self._catalogs.current_database)
+        temporary = (each.name for each in self._temporary if (each.catalog, each.database) == place)
+        return sorted({*self._system, *temporary})
 
     def _qualify(self, path: Sequence[str]) -> Identifier:
         found = self._catalogs.qualify(path)

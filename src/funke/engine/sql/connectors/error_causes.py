@@ -11,9 +11,9 @@ __all__ = ["caused_by"]
 
 
 @contextmanager
-def caused_by(message: str) -> Iterator[None]:
-    """Puts a message in front of an error, whose own text follows as its cause."""
+def caused_by(message: str, hint: str = "") -> Iterator[None]:
+    """Puts a message in front of an error, whose own text follows as its cause, and a hint behind it."""
     try:
         yield
     except JavaException as error:
-        raise ValidationException(f"{message}\nCaused by: {type(error).__name__}: {error}") from error
+        raise ValidationException(f"{message}\nCaused by: {type(error).__name__}: {error}{hint}") from error

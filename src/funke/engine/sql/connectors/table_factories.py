@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
@@ -15,6 +15,7 @@ from funke.engine.sql.connectors.table_option import TableOption
 from funke.engine.sql.connectors.table_sink import TableSink
 from funke.engine.sql.connectors.table_source import TableSource
 from funke.engine.sql.connectors.watermark_options import WATERMARK_OPTIONS
+from funke.engine.types.near_names import did_you_mean
 
 __all__ = ["create_table_sink", "create_table_source", "find_factory", "table_factories"]
 
@@ -70,10 +71,11 @@ def find_factory(options: Mapping[str, str]) -> TableFactory:
         found = table_factories().get(identifier)
         if found is None:
             available = "\n".join(sorted(table_factories()))
+            hint = did_you_mean(identifier, table_factories(), begin="\n\nDid")
             raise ValidationException(
                 f"Could not find any factory for identifier '{identifier}' that implements "
                 "'org.apache.flink.table.factories.DynamicTableFactory' in the classpath.\n\n"
-                f"Available factory identifiers are:\n\n{available}"
+                f"Available factory identifiers are:\n\n{available}{hint}"
             )
         return found
 
@@ -123,19 +125,27 @@ def _unknown_keys(factory: TableFactory, known: tuple[TableOption, ...], options
     return sorted(key for key in options if key not in keys and not key.startswith(factory.free_prefixes))
 
 
-def _shown_options(context: TableContext) -> dict[str, str]:
-    """The options of a table as errors may show them: what a mistyped key holds may be a secret."""
-    factory = table_factories().get(context.options.get(CONNECTOR.key, ""))
-    unknown: list[str] = []
-    if factory is not None:
-        with suppress(JavaException):  # a format that is not known brings no options
-            required, optional = factory.options_for(context)
-            unknown = _unknown_keys(factory, (*COMMON_OPTIONS, *required, *optional), context.options)
-    return {**masked(context.options), **dict.fromkeys(unknown, HIDDEN)}
+def _all_options(factory: TableFactory, context: TableContext) -> tuple[TableOption, ...]:
+    """The options of a table, as far as they are known when something is wrong with them."""
+    own = (*COMMON_OPTIONS, *factory.required_options, *factory.optional_options)
+    try:
+        required, optional = factory.options_for(context)
+    except JavaException:  # a format that is not there brings no options
+        return own
+    return (*own, *required, *optional)
 
 
 @contextmanager
 def _told(what: str, context: TableContext) -> Iterator[None]:
-    options = "\n".join(f"'{key}'='{text}'" for key, text in sorted(_shown_options(context).items()))
-    with caused_by(f"{what} '{context.identifier.summary}'.\n\nTable options are:\n\n{options}"):
+    """Puts in front of an error which table it is about, and behind it which options may be mistyped.
+
+    Mistyped ones are shown without their values, which may be secrets."""
+    factory = table_factories().get(context.options.get(CONNECTOR.key, ""))
+    known = () if factory is None else _all_options(factory, context)
+    unknown = [] if factory is None else _unknown_keys(factory, known, context.options)
+    shown = {**masked(context.options), **dict.fromkeys(unknown, HIDDEN)}
+    options = "\n".join(f"'{key}'='{text}'" for key, text in sorted(shown.items()))
+    keys = [key for each in known for key in each.keys]
+    hints = [f"\n\nUnknown option '{key}'{hint}" for key in unknown if (hint := did_you_mean(key, keys))]
+    with caused_by(f"{what} '{context.identifier.summary}'.\n\nTable options are:\n\n{options}", "".join(hints)):
         yield

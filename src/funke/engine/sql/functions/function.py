@@ -113,6 +113,8 @@ class Session:
     async_calls: AsyncCalls = field(default_factory=AsyncCalls)
     # When the query started, in batch mode.
     started_ms: int | None = None
+    # Names of the program's own functions, for messages about one that there is not.
+    own_functions: tuple[str, ...] = field(default=(), compare=False, repr=False)
     # That of the task that computes the rows.
     clock: Clock = field(default_factory=SystemClock, compare=False, repr=False)
 

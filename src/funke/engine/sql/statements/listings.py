@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import JavaException, TableException, ValidationException
 from funke.engine.sql.catalog.objects import CatalogTable, CatalogView
-from funke.engine.sql.functions.aggregates.catalog import AGGREGATES
-from funke.engine.sql.functions.catalog import FUNCTIONS
+from funke.engine.sql.functions.built_in_names import built_in_names
 from funke.engine.sql.statements.catalog_statements import database_path
 from funke.engine.sql.statements.created_again import create_catalog_text, create_table_text, create_view_text
 from funke.engine.sql.statements.descriptions import columns_listing
@@ -19,7 +18,7 @@ from funke.engine.sql.syntax.expressions import Literal
 from funke.engine.sql.syntax.statements import Show
 from funke.engine.types.logical.data_types import DataTypes
 
-__all__ = ["built_in_names", "show"]
+__all__ = ["show"]
 
 
 def show(session: TableSession, statement: Show) -> Outcome:
@@ -27,12 +26,6 @@ def show(session: TableSession, statement: Show) -> Outcome:
     if shown is None:
         raise UnsupportedFeatureError(f"SHOW {statement.what.upper()}")
     return shown(session, statement)
-
-
-def built_in_names() -> list[str]:
-    """The names of functions that programs call by name."""
-    names = (*FUNCTIONS, *(name for each in AGGREGATES for name in each.names))
-    return [name for name in names if re.fullmatch(r"[a-z][a-z0-9_]*", name)]
 
 
 def _names(column: str, names: Iterable[str], statement: Show) -> Outcome:

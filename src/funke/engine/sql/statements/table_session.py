@@ -12,7 +12,7 @@ from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.grouped_queries import plain_aggregate
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Relation
-from funke.engine.sql.binding.scope import Scope, ScopeColumn
+from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn
 from funke.engine.sql.catalog.catalog_manager import CatalogManager
 from funke.engine.sql.catalog.function_registry import FunctionRegistry
 from funke.engine.sql.catalog.module_manager import ModuleManager
@@ -85,14 +85,15 @@ class TableSession:
 
     def binder(self) -> QueryBinder:
         """What binds queries."""
-        session = Session(self.zone, self.catalogs.current_database, AsyncCalls.of(self.settings))
+        own = tuple(self.functions.list_temporary())
+        session = Session(self.zone, self.catalogs.current_database, AsyncCalls.of(self.settings), own_functions=own)
         return QueryBinder(
             self.find_relation,
             session,
             self.find_function,
             self.find_aggregate,
             self.find_table_function,
-            self._missing_part,
+            self.missing_part,
             self.is_streaming,
         )
 
@@ -119,14 +120,15 @@ class TableSession:
         found = self.catalogs.find(identifier)
         return None if found is None else self.relation_of(identifier, found, may_be_unreadable=True)
 
-    def _missing_part(self, path: tuple[str, ...]) -> str:
+    def missing_part(self, path: tuple[str, ...]) -> MissingName:
         """The first part of a path that there is not: a catalog, a database, or the table."""
         if len(path) == 3 and self.catalogs.get_catalog(path[0]) is None:
-            return path[0]
+            return MissingName(path[0], tuple(self.catalogs.list_catalogs()))
         catalog = self.catalogs.get_catalog(path[0] if len(path) == 3 else self.catalogs.current_catalog)
         if len(path) > 1 and (catalog is None or not catalog.database_exists(path[-2])):
-            return path[-2]
-        return path[-1]
+            return MissingName(path[-2], () if catalog is None else tuple(catalog.list_databases()))
+        database = path[-2] if len(path) > 1 else None
+        return MissingName(path[-1], tuple(self.catalogs.list_tables(path[0] if len(path) == 3 else None, database)))
 
     def find_declared(self, path: tuple[str, ...]) -> ResolvedTable | None:
         """The columns of a table as they were declared; None if it is a view."""

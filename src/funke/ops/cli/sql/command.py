@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from funke.engine.config.option_values import parse_boolean
+from funke.engine.config.secret_keys import named_only
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.attempts.progress import ProgressLine
 from funke.ops.cli.sql.shell import SqlShell
@@ -28,12 +29,13 @@ def sql(arguments: list[str]) -> None:
     parser.add_argument("-D", metavar="KEY=VALUE", action="append", default=[], help="any option of Flink's or Spark's")
     given = parser.parse_args(arguments)
 
-    mode = EnvironmentSettings.in_batch_mode() if given.batch else EnvironmentSettings.in_streaming_mode()
-    t_env = TableEnvironment.create(mode)
+    # Without -b, the mode is that of the configuration; see SqlShell.
+    settings = EnvironmentSettings.in_batch_mode() if given.batch else EnvironmentSettings.new_instance().build()
+    t_env = TableEnvironment.create(settings)
     for option in given.D:
         key, mark, value = option.partition("=")
         if not mark:
-            raise ConfigurationError(f"-D takes key=value, not {option!r}")
+            raise ConfigurationError(f"-D needs key=value, got {named_only(option)}")
         t_env.get_config().set(key, value)
     is_typed = not given.execute and not given.file and sys.stdin.isatty()
     waits = not is_typed or parse_boolean(t_env.get_config().get("table.dml-sync", "false"))

@@ -21,12 +21,10 @@ from pygments.lexers.sql import SqlLexer
 from funke import __version__
 from funke.engine.sql.parsing.reserved_words import RESERVED_WORDS
 from funke.ops.cli.error_report import print_error
-from funke.ops.cli.sql.shell import SqlShell, is_complete
+from funke.ops.cli.sql.shell import LEAVING, SqlShell, is_complete
 from funke.table import TableEnvironment
 
 __all__ = ["SqlPrompt"]
-
-_ENDS = ("quit", "exit")
 
 
 class NameCompleter(Completer):
@@ -80,7 +78,7 @@ class SqlPrompt:
                 continue
             except EOFError:
                 return
-            if text.strip().rstrip(";").strip().lower() in _ENDS:
+            if text.strip().rstrip(";").strip().lower() in LEAVING:
                 return
             try:
                 self._shell.run(text)
@@ -93,7 +91,7 @@ class SqlPrompt:
         @Condition
         def ends() -> bool:
             text = self._session.default_buffer.text
-            return is_complete(text) or text.strip().lower() in ("", *_ENDS)
+            return is_complete(text) or text.strip().lower() in ("", *LEAVING)
 
         @keys.add("enter", filter=ends)
         def accept(event: KeyPressEvent) -> None:

@@ -11,6 +11,7 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from funke.engine.errors import ConfigurationError
 from funke.ops.cli.main import main
 from funke.ops.cli.sql.prompt import NameCompleter, SqlPrompt
 from funke.ops.cli.sql.shell import SqlShell, is_complete
@@ -75,3 +76,36 @@ def test_names_are_completed(t_env: TableEnvironment) -> None:
     document = Document("SELECT * FROM s")
     found = [each.text for each in NameCompleter(t_env).get_completions(document, CompleteEvent())]
     assert "sales" in found and "SELECT" in found and "default_database" not in found
+
+
+ORDERED = "EXPLAIN SELECT * FROM t ORDER BY a"
+TABLE = "CREATE TABLE t (a INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3')"
+
+
+def test_the_runtime_mode_may_change_between_statements(t_env: TableEnvironment) -> None:
+    shown: list[str] = []
+    shell = SqlShell(t_env, waits=False, show=shown.append)
+    shell.run(TABLE)
+    with pytest.raises(Exception, match="Sort on a non-time-attribute field is not supported"):
+        shell.run(ORDERED)
+    shell.run(f"SET 'execution.runtime-mode' = 'batch'; {ORDERED}")
+    with pytest.raises(ConfigurationError, match="expected STREAMING or BATCH"):
+        shell.run(f"SET 'execution.runtime-mode' = 'sometimes'; {ORDERED}")
+    with pytest.raises(Exception, match="Sort on a non-time-attribute field is not supported"):
+        shell.run(f"RESET 'execution.runtime-mode'; {ORDERED}")
+
+
+@pytest.mark.parametrize(
+    ("options", "is_batch"),
+    [
+        ([], False),
+        (["-D", "execution.runtime-mode=batch"], True),
+        (["-b"], True),
+        (["-b", "-Dexecution.runtime-mode=streaming"], False),
+    ],
+)
+def test_the_runtime_mode_of_the_command(
+    options: list[str], is_batch: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sql", *options, "-e", f"{TABLE}; {ORDERED}"]) == (0 if is_batch else 1)
+    assert ("non-time-attribute field" in capsys.readouterr().err) is not is_batch

@@ -16,6 +16,7 @@ from funke.engine.sql.connectors.formats.columnar_factories import AvroFactory, 
 from funke.engine.sql.connectors.formats.csv_factory import CsvFactory
 from funke.engine.sql.connectors.formats.file_format_factory import FileFormatFactory
 from funke.engine.sql.connectors.formats.json_factory import JsonFactory
+from funke.engine.types.near_names import did_you_mean
 
 __all__ = ["FILE_FORMATS", "find_file_format"]
 
@@ -40,5 +41,8 @@ FILE_FORMATS: Mapping[str, FileFormatFactory] = {
 def find_file_format(identifier: str) -> FileFormatFactory:
     """Return the format of a name."""
     if identifier not in FILE_FORMATS:
-        raise ValidationException(f"Could not find any format factory for identifier '{identifier}' in the classpath.")
+        hint = did_you_mean(identifier, FILE_FORMATS, begin=" Did")
+        raise ValidationException(
+            f"Could not find any format factory for identifier '{identifier}' in the classpath.{hint}"
+        )
     return FILE_FORMATS[identifier]
