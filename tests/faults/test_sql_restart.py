@@ -13,6 +13,7 @@ import pytest
 from funke.common import Row, Types
 from funke.datastream import DataStream
 from funke.datastream.connectors.datagen import RateLimiterStrategy
+from funke.engine.errors import StateError
 from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
 from funke.engine.types.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
 from funke.table import Schema, StreamTableEnvironment
@@ -216,6 +217,57 @@ def counted_numbers(t_env: StreamTableEnvironment, numbers: DataStream, conditio
 
 
 @pytest.mark.parametrize("key_hash", [FIRST_KEY_HASH, NEWEST_KEY_HASH])
+def totals(t_env: StreamTableEnvironment, numbers: DataStream, *queries: str) -> DataStream:
+    """Lines of several queries over the numbers: the values of each row by their names."""
+    t_env.create_temporary_view("numbers", numbers, Schema.new_builder().column("f0", "BIGINT").build())
+    streams = []
+    for query in queries:
+        rows = t_env.to_changelog_stream(t_env.sql_query(query))
+        latest = rows.filter(lambda row: row.get_row_kind().name != "UPDATE_BEFORE")
+        streams.append(latest.map(lambda row: str(sorted(row.as_dict().items())), Types.STRING()))
+    first, *others = streams
+    return first.union(*others)
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+def test_queries_whose_parts_have_moved_go_on_and_changed_ones_are_refused(
+    spark: Any, tmp_path: Path, backend: str
+) -> None:
+    """Aggregates change places, and so do queries that differ in their conditions alone."""
+    grouped = f"SELECT MOD(f0, {KEYS}) AS k, {{}} FROM numbers WHERE MOD(f0, 2) = {{}} GROUP BY MOD(f0, {KEYS})"
+    odd, even = (grouped.format("SUM(f0) AS s, COUNT(*) AS n, MIN(f0) AS m", part) for part in (1, 0))
+    env = new_savepoint_environment(**{"state.backend.type": backend})
+    written = totals(StreamTableEnvironment.create(env), some_numbers(env), odd, even)
+    written.sink_to(sink(tmp_path / "out")).uid("out")
+    client = env.execute_async("first")
+    wait_for_records(client)
+    path = client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
+    client.get_job_execution_result().result()
+    assert 0 < sum(committed(tmp_path / "out").values()) < NUMBERS
+
+    env = new_savepoint_environment(1, path)
+    changed = grouped.format("MAX(f0) AS s, COUNT(*) AS n, MIN(f0) AS m", 0)
+    refused = totals(StreamTableEnvironment.create(env), some_numbers(env, None), odd, changed)
+    refused.sink_to(sink(tmp_path / "other")).uid("out")
+    with pytest.raises(StateError, match=r"no aggregate MAX\(f0 BIGINT\), .* written with SUM\(f0 BIGINT\), COUNT"):
+        env.execute("refused")
+
+    env = new_savepoint_environment(3, path, **{"state.backend.type": backend})
+    moved = [grouped.format("COUNT(*) AS n, MIN(f0) AS m, SUM(f0) AS s", part) for part in (0, 1)]
+    again = totals(StreamTableEnvironment.create(env), some_numbers(env, None), *moved)
+    again.sink_to(sink(tmp_path / "out")).uid("out")
+    env.execute("second")
+    groups: dict[tuple[int, int], list[int]] = {}
+    for number in range(NUMBERS):
+        groups.setdefault((number % KEYS, number % 2), []).append(number)
+    lines = committed(tmp_path / "out")
+    assert sum(lines.values()) == NUMBERS
+    for (key, _), own in groups.items():
+        values = {"k": key, "s": sum(own), "n": len(own), "m": own[0]}
+        # The last line of each group, whatever order the numbers came in.
+        assert lines[str(sorted(values.items()))] == 1
+
+
 def test_a_changed_query_goes_on_from_a_savepoint(spark: Any, tmp_path: Path, key_hash: int) -> None:
     """With a condition more, another parallelism and another backend; also by an old hash for keys."""
     start = first_key_hash_start(tmp_path / "old") if key_hash == FIRST_KEY_HASH else None

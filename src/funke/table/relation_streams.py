@@ -72,7 +72,7 @@ from funke.engine.sql.spark_plans.plan_source import PlanFrame, PlanSource, Writ
 from funke.engine.sql.spark_plans.task_code import PlanSettings
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.table_rows import to_batches
-from funke.table.state_ids import state_ids
+from funke.table.state_ids import described, state_ids
 from funke.table.window_streams import Windowed, window_stream
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ def _changelog(env: StreamExecutionEnvironment, relation: ToChangelog | FromChan
 
 def _final_rows(env: StreamExecutionEnvironment, final: FinalRows) -> DataStream:
     upstream = stream_of(env, final.input)
-    operation = ColumnOperator(KeepFinalRows(final.columns, final.otherwise), KeepFinalRows.meaning(final))
+    kept = ColumnOperator(KeepFinalRows(final.columns, final.otherwise), KeepFinalRows.meaning(final))
+    operation = described(kept, upstream, final.input)
     with state_ids(env, "FinalRows"):
         made = upstream._transform(operation, "FinalRows", row_type_of(final.columns))
     return upstream._keeping_parallelism(made)
@@ -203,8 +204,9 @@ def _limit(env: StreamExecutionEnvironment, limit: Limit) -> DataStream:
     return _in_one_place(stream_of(env, limit.input), ColumnOperator(rows, LimitRows.meaning(limit)), "Limit", limit)
 
 
-def _in_one_place(upstream: DataStream, operation: ColumnOperator, name: str, relation: Relation) -> DataStream:
+def _in_one_place(upstream: DataStream, operation: ColumnOperator, name: str, relation: Sort | Limit) -> DataStream:
     """An operator that sees all rows: it has one subtask."""
+    operation = described(operation, upstream, relation.input)
     with state_ids(upstream._env, name):
         made = upstream.global_()._transform(operation, name, row_type_of(relation.columns))
     return made.force_non_parallel()
@@ -283,6 +285,7 @@ def _by_key(
 ) -> DataStream:
     names = tuple(aggregation.input.columns[place].name for place in aggregation.keys)
     exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
+    operation = described(operation, upstream, aggregation.input)
     # One of two steps keeps the same state.
     with state_ids(upstream._env, state_name or name.removeprefix("Global")):
         stream = exchanged._transform(operation, name, row_type_of(aggregation.columns))

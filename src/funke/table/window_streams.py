@@ -8,7 +8,6 @@ from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.graph.partitioners import Global, Hash
 from funke.engine.sql.binding.ranks import WindowRank
-from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.binding.window_relations import (
     OverAggregation,
     PartitionAggregation,
@@ -30,7 +29,7 @@ from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
 from funke.engine.sql.operators.windows.window_rank import RankWindows
 from funke.engine.sql.operators.windows.window_table import AddWindows
 from funke.engine.sql.stream_types import row_type_of
-from funke.table.state_ids import state_ids
+from funke.table.state_ids import described, state_ids
 
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
@@ -102,10 +101,11 @@ def _exchanged(
     names: tuple[str, ...],
     operation: ColumnOperator,
     name: str,
-    relation: Relation,
+    relation: Windowed,
     state_name: str = "",
 ) -> DataStream:
     exchanged = upstream._partitioned(Hash(ColumnKey(names)) if names else Global())
+    operation = described(operation, upstream, relation.input)
     # One of two steps keeps the same state.
     with state_ids(upstream._env, state_name or name.removeprefix("Global")):
         made = exchanged._transform(operation, name, row_type_of(relation.columns))

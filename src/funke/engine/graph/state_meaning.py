@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from funke.engine.errors import StateError
+from funke.engine.graph.operations import ColumnOperator, Operation
 
-__all__ = ["MeaningPart", "PartMoves", "StateMeaning", "StateMoves", "moves_between"]
+__all__ = ["MeaningPart", "PartMoves", "StateMeaning", "StateMoves", "meaning_of", "moves_between"]
 
 _VERSION = 1
 # Longer texts are cut in errors; savepoints have the whole.
@@ -39,11 +40,23 @@ class StateMeaning:
     kind: str
     facts: tuple[tuple[str, str], ...] = ()
     lists: tuple[tuple[str, tuple[MeaningPart, ...]], ...] = ()
+    # Which rows have come, and from where. Others may come from now on; but where state could be that of two operators,
+    # they tell.
+    rows: str = ""
+    sources: str = ""
 
     def to_text(self) -> str:
         """As savepoints have it."""
         parts = {name: [_to_plain(each) for each in own] for name, own in self.lists}
-        return json.dumps({"version": _VERSION, "state": self.kind, "facts": dict(self.facts), "parts": parts})
+        plain = {
+            "version": _VERSION,
+            "state": self.kind,
+            "facts": dict(self.facts),
+            "parts": parts,
+            "rows": self.rows,
+            "sources": self.sources,
+        }
+        return json.dumps(plain)
 
     @staticmethod
     def from_text(text: str) -> StateMeaning:
@@ -55,7 +68,12 @@ class StateMeaning:
                 f"version {_VERSION}"
             )
         lists = tuple((name, tuple(map(_from_plain, own))) for name, own in plain["parts"].items())
-        return StateMeaning(plain["state"], tuple(plain["facts"].items()), lists)
+        return StateMeaning(plain["state"], tuple(plain["facts"].items()), lists, plain["rows"], plain["sources"])
+
+
+def meaning_of(operation: Operation) -> StateMeaning | None:
+    """What the state of an operation means, if it says so."""
+    return operation.meaning if isinstance(operation, ColumnOperator) else None
 
 
 def _to_plain(part: MeaningPart) -> dict[str, Any]:

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from funke.engine.errors import StateError
 from funke.engine.graph.job_graph import JobGraph, JobVertex
-from funke.engine.graph.operations import AssignTimestamps, ColumnOperator, Operation
-from funke.engine.graph.state_meaning import StateMeaning, StateMoves, moves_between
+from funke.engine.graph.operations import AssignTimestamps, Operation
+from funke.engine.graph.state_meaning import StateMeaning, StateMoves, meaning_of, moves_between
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry
+from funke.engine.jobs.checkpoints.matched_operators import with_matched_uids
 
 __all__ = ["matched_graph", "operator_entries", "require_same_channels", "state_moves", "undescribed"]
 
@@ -35,7 +36,7 @@ def operator_entries(graph: JobGraph) -> dict[str, OperatorEntry]:
 
 
 def _meaning_of(operation: Operation) -> str | None:
-    meaning = operation.meaning if isinstance(operation, ColumnOperator) else None
+    meaning = meaning_of(operation)
     return None if meaning is None else meaning.to_text()
 
 
@@ -76,6 +77,7 @@ def matched_graph(
 
     StateError when there is state that no operator claims, or when a maximum parallelism was changed.
     """
+    graph = with_matched_uids(graph, checkpoint)
     if not is_unclaimed_state_allowed:
         _require_all_claimed(graph, checkpoint)
     vertices = tuple(_matched_vertex(vertex, stream_graph, checkpoint) for vertex in graph.vertices)
