@@ -332,7 +332,7 @@ class DataStream(OperatorSettings):
     def _values(self) -> DataStream:
         return self
 
-    def _partitioned(self, partitioner: partitioners.Partitioner) -> DataStream:
+    def _partitioned(self, partitioner: partitioners.Partitioner | None) -> DataStream:
         upstreams = [replace(upstream, partitioner=partitioner) for upstream in self._upstreams]
         return DataStream(self._env, upstreams, self._type_info)
 
@@ -538,18 +538,24 @@ class KeyedStream(RefusedSettings, DataStream):
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator | list[Any]:
-        """Run the job that computes this stream and return rows of key and element."""
+        """Run the job that computes this stream and return rows of key and element, in the order of the elements."""
         with self._env._temporary_nodes():
-            return self._rows_with_key().execute_and_collect(job_execution_name, limit)
+            # Nothing has to meet where the program collects: elements stay where they were made, in their order.
+            made = self._values()._partitioned(None)
+            rows = made._keeping_parallelism(made._transform(*self._keyed_rows()))
+            return rows.execute_and_collect(job_execution_name, limit)
 
     def _values(self) -> DataStream:
         """The same elements where their keys put them, as a stream without keys."""
         return DataStream(self._env, self._upstreams, self._type_info)
 
     def _rows_with_key(self) -> DataStream:
+        return self._values()._transform(*self._keyed_rows())
+
+    def _keyed_rows(self) -> tuple[op.BuiltInMap, str, TypeInformation | None]:
+        """The operation that makes rows of key and element, its name, and their type."""
         assert self._key is not None
-        row_type = keyed_type(self._key_type, self._type_info)
-        return self._values()._transform(op.BuiltInMap(keyed_row(self._key)), "Key", row_type)
+        return op.BuiltInMap(keyed_row(self._key)), "Key", keyed_type(self._key_type, self._type_info)
 
     def shuffle(self) -> NoReturn:
         """Not possible: the key decides where an element goes."""

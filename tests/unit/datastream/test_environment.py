@@ -25,6 +25,7 @@ from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.connectors.sequence import SequenceSource
 from funke.engine.errors import ConfigurationError, GraphError, JobExecutionError
 from funke.engine.graph.operations import ReadSource
+from funke.engine.graph.partitioners import Hash
 from tests.unit.datastream.fake_jobs import FakeEngine
 
 
@@ -405,3 +406,17 @@ class TestCache:
     def test_unbounded_input_cannot_be_cached(self, env: StreamExecutionEnvironment) -> None:
         with pytest.raises(GraphError, match="needs bounded input"):
             env.socket_text_stream("localhost", 9999).map(str).cache()
+
+
+def test_a_keyed_stream_is_collected_in_the_order_of_its_elements(
+    env: StreamExecutionEnvironment, engine: FakeEngine
+) -> None:
+    env.set_parallelism(2)
+    keyed = env.from_collection([("a", 1), ("b", 2)]).key_by(lambda pair: pair[0])
+    list(keyed.execute_and_collect())
+
+    nodes = list(engine.graphs[-1].nodes.values())
+
+    # Nothing is sent by key: several subtasks would mix the elements.
+    assert [node.parallelism for node in nodes] == [1, 1, 1]
+    assert not [each for node in nodes for each in node.inputs if isinstance(each.partitioner, Hash)]

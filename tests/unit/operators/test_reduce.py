@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from funke.common import Types
 from funke.engine.graph.operations import Reduce
 from funke.engine.operators.record_copy import ResultGuard
+from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.types import Row
 from funke.engine.types.functions import ReduceFunction
 from tests.harness.operator_harness import OperatorHarness
@@ -80,3 +82,21 @@ def test_the_fast_loop_gives_the_same_results() -> None:
     harness.process_batch(many)
     assert not harness.operator.guard.is_careful  # type: ignore[attr-defined]
     assert [value[1] for value in harness.outputs()] == list(range(1, 2 * len(many) + 1))
+
+
+class Counting(ReduceFunction):
+    """Counts its calls in a state of its own."""
+
+    def open(self, runtime_context: Any) -> None:
+        self._calls = runtime_context.get_state(ValueStateDescriptor("calls", Types.INT()))
+
+    def reduce(self, value1: Any, value2: Any) -> Any:
+        self._calls.update((self._calls.value() or 0) + 1)
+        return value1[0], self._calls.value()
+
+
+def test_state_of_the_function_belongs_to_the_key() -> None:
+    harness = OperatorHarness(Reduce(Counting(), first))
+    harness.process_batch([("a", 0), ("c", 0), ("c", 0), ("a", 0), ("c", 0)])
+    harness.process(("a", 0))
+    assert harness.outputs() == [("a", 0), ("c", 0), ("c", 1), ("a", 1), ("c", 2), ("a", 2)]

@@ -44,11 +44,13 @@ class ReduceOperator(KeyedOperator):
         self.output.emit(results, timestamps)
 
     def _running(self, keys: list[Any], values: list[Any]) -> list[Any]:
-        reduce, table, is_careful = self._reduce, self._state.table, self.guard.is_careful
+        reduce, table, is_careful, backend = self._reduce, self._state.table, self.guard.is_careful, self.backend
         current_of = table.get
         results: list[Any] = []
         append = results.append
         for key, value in zip(keys, values, strict=True):
+            # State of the function's own belongs to the key too.
+            backend.current_key = key
             current = current_of(key)
             table[key] = reduced = value if current is None else reduce(current, value)
             # The state holds on to the value, and the function may change it in place.
