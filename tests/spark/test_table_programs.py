@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import array
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -174,7 +176,7 @@ def test_pandas_functions_of_whole_rows(batch: TableEnvironment) -> None:
     pair = DataTypes.ROW([DataTypes.FIELD("mean", DataTypes.FLOAT()), DataTypes.FIELD("most", DataTypes.INT())])
     summary = udaf(lambda frame: (frame.a.mean(), frame.c.max()), result_type=pair, func_type="pandas")
     by_key = table.group_by(col("a")).aggregate(summary).select(col("*"))
-    assert by_key.get_schema().get_field_names() == ["a", "mean", "most"]
+    assert by_key.get_schema().get_field_names() == ["a", "TMP_0$mean", "TMP_0$most"]
     assert sorted(rows_of(by_key)) == [("+I", 1, 1.0, 5), ("+I", 3, 3.0, 4)]
     assert rows_of(table.aggregate(summary.alias("u", "v")).select(col("v"), col("u"))) == [("+I", 5, 1.6666666)]
 
@@ -184,3 +186,44 @@ def test_what_a_pandas_function_must_give(batch: TableEnvironment) -> None:
     table = batch.from_elements([(1,), (2,)], ["x"])
     with pytest.raises(Exception, match=r"must be pandas.Series or pandas.DataFrame, got <class 'list'>"):
         rows_of(table.select(wrong(col("x"))))
+
+
+def test_a_system_function_goes_before_an_operator(batch: TableEnvironment) -> None:
+    own = udf(lambda a, b: a * 100 + b, result_type=DataTypes.BIGINT())
+    table = batch.from_elements([(1, 2)], ["a", "b"])
+    batch.create_temporary_function("plus", own)
+    assert rows_of(table.select(col("a") + col("b"))) == [("+I", 3)]
+    batch.create_temporary_system_function("plus", own)
+    assert rows_of(table.select(col("a") + col("b"))) == [("+I", 102)]
+    assert rows_of(batch.sql_query("SELECT 1 + 2, plus(1, 2)")) == [("+I", 3, 102)]
+
+
+@pytest.mark.parametrize("key", ["python.fn-execution.bundle.size", "python.fn-execution.arrow.batch.size"])
+def test_settings_bound_what_a_pandas_function_gets(batch: TableEnvironment, key: str) -> None:
+    batch.get_config().set(key, "2")
+    count = udf(lambda series: pd.Series([len(series)] * len(series)), result_type=DataTypes.INT(), func_type="pandas")
+    table = batch.from_elements([(number,) for number in range(5)], ["n"])
+    assert [row[1] for row in rows_of(table.select(count(col("n"))))] == [2, 2, 2, 2, 1]
+
+
+def test_characters_of_an_array(batch: TableEnvironment) -> None:
+    table = batch.from_elements([(array.array("u", "abc"),)], ["a"])
+    assert str(table.get_schema()) == "root\n |-- a: ARRAY<CHAR(4) NOT NULL>\n"
+    assert rows_of(table) == [("+I", ["a", "b", "c"])]
+
+
+def test_inserts_of_tables_wait_for_execute(tmp_path: Path) -> None:
+    t_env = StreamTableEnvironment.create(new_environment(1))
+    for name in ("first", "second_one", "third"):
+        t_env.execute_sql(
+            f"CREATE TABLE {name} (n BIGINT) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/{name}', "
+            "'format' = 'csv')"
+        )
+    table = t_env.from_elements([(1,), (2,)], ["n"])
+    table.insert_into("first")
+    t_env.insert_into("second_one", table)
+    table.execute_insert("third").wait()
+    t_env.execute("a job of Flink 1.x")
+    for name in ("first", "second_one", "third"):
+        lines = [line for file in (tmp_path / name).iterdir() for line in file.read_text().split()]
+        assert sorted(lines) == ["1", "2"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from funke.datastream.stream_types import OutputType, declared_type, reported_type
@@ -258,8 +258,27 @@ class AllWindowedStream(_Windows):
         self, process_window_function: ProcessAllWindowFunction[Any, Any, Any], output_type: OutputType = None
     ) -> DataStream:
         """Apply a function with a context to all elements of each window."""
+        if isinstance(process_window_function, WindowFunction) and hasattr(process_window_function, "process"):
+            process_window_function = _ByProcessMethod(process_window_function)
         _require(process_window_function, "window_all().process()", ProcessAllWindowFunction)
         return self._windowed(declared_type(output_type), function=process_window_function)
+
+
+class _ByProcessMethod(ProcessAllWindowFunction[Any, Any, Any]):
+    """A function of another kind that has the method `process`: as in PyFlink, that is enough."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def open(self, runtime_context: Any) -> None:
+        self._function.open(runtime_context)
+
+    def close(self) -> None:
+        self._function.close()
+
+    def process(self, context: ProcessAllWindowFunction.Context[Any], elements: Iterable[Any]) -> Iterable[Any]:
+        results: Iterable[Any] = self._function.process(context, elements)
+        return results
 
 
 def time_windows(

@@ -34,6 +34,10 @@ __all__ = [
 _WINDOW_PROPERTIES = {"window_start": "start", "window_end": "end", "rowtime": "rowtime", "proctime": "proctime"}
 
 
+# What Flink calls a function's column, and before the names of a row's fields, when a program names neither.
+_UNNAMED = "TMP_0"
+
+
 class GroupedTable:
     """Rows in groups."""
 
@@ -139,16 +143,16 @@ class AggregatedTable:
     def _item(self) -> syntax.Expression:
         """What the function gives: each field of a row is a column."""
         if not isinstance(self._call, syntax.Call) or self._call.function is None:
-            return self._named(self._call, self._names)
+            return self._named(self._call, self._names or (_UNNAMED,))
         (result,) = (
             from_sql_text(each) if isinstance(each, str) else each for each in self._call.function.result_types
         )
         if not isinstance(result, RowType):
-            return self._named(self._call, self._names)
+            return self._named(self._call, self._names or (_UNNAMED,))
+        names = self._names or tuple(f"{_UNNAMED}${each}" for each in result.names)
         if len(result) == 1:
-            field = syntax.Call("get", (self._call, literal(result.names[0])))
-            return self._named(field, self._names or tuple(result.names))
-        return self._named(self._call, self._names or tuple(result.names))
+            return self._named(syntax.Call("get", (self._call, literal(result.names[0]))), names)
+        return self._named(self._call, names)
 
     @staticmethod
     def _named(expression: syntax.Expression, names: tuple[str, ...]) -> syntax.Expression:

@@ -304,7 +304,7 @@ class Table(QuerySource):
         return self.insert_into(table_path_or_descriptor, overwrite).execute()
 
     def insert_into(self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False) -> TablePipeline:
-        """Say that the rows go to a table, for `execute()` or a StatementSet."""
+        """Say that the rows go to a table, for `execute()` or a StatementSet; or for that of the environment."""
         return self._t_env._pipeline(self, table_path_or_descriptor, overwrite)
 
     def explain(self, *extra_details: ExplainDetail) -> str:
@@ -368,7 +368,7 @@ class Table(QuerySource):
         return queries.InlineTable(self._relation)
 
     def _sets(self, other_names: frozenset[str] = frozenset()) -> ColumnSets:
-        return ColumnSets(self._relation.columns, self._type_of, other_names)
+        return ColumnSets(self._relation.columns, self._type_of, other_names, self._is_user_function)
 
     def _type_of(self, expression: syntax.Expression) -> Any:
         return self._t_env._session.expression_type(expression, self._relation.columns)
@@ -407,7 +407,9 @@ class Table(QuerySource):
         _refuse_ambiguous(self._relation.columns, right._relation.columns)
         condition = None
         if predicate is not None:
-            condition = ColumnSets(columns, self._type_of).written_out(self._expression(predicate))
+            condition = ColumnSets(columns, self._type_of, is_user_function=self._is_user_function).written_out(
+                self._expression(predicate)
+            )
         elif kind in ("right", "full"):
             raise ValidationException(f"a {kind} outer join needs a condition")
         joined_kind: queries.JoinKind = "cross" if condition is None and kind == "inner" else kind

@@ -301,11 +301,17 @@ class TableEnvironment:
 
     def insert_into(self, target_path: str, table: Table) -> None:
         """Say that a table's rows go to another one when `execute()` is called, as in Flink 1.x."""
-        self._buffered.append(table.insert_into(target_path)._plan)
+        table.insert_into(target_path)
 
     def execute(self, job_name: str) -> Any:
-        """Run the inserts of `sql_update` and `insert_into`, and wait for their end, as in Flink 1.x."""
+        """Run the inserts of `sql_update` and `insert_into`, and wait for their end, as in Flink 1.x.
+
+        `Table.insert_into` counts too, unless what it gave was run or put into a StatementSet. Without any insert it
+        runs what is in the environment of streams.
+        """
         plans, self._buffered = tuple(self._buffered), []
+        if not plans:
+            return self._env.execute(job_name)
         client = self._execute_inserts(plans, job_name).get_job_client()
         assert client is not None
         return client.get_job_execution_result().result()
@@ -496,20 +502,27 @@ class TableEnvironment:
         return plan_insert(self._session, statement)
 
     def _pipeline(self, table: Table, target: str | TableDescriptor, overwrite: bool) -> TablePipeline:
+        plan = self._rows_plan(table, target, overwrite)
+        self._buffered.append(plan)
+        return TablePipeline(plan, self)
+
+    def _rows_plan(self, table: Table, target: str | TableDescriptor, overwrite: bool) -> InsertPlan:
         if isinstance(target, TableDescriptor):
             declared = target._to_catalog_table()
             if not declared.schema.columns:
                 columns = schema_of_relation(table._relation)
                 declared = CatalogTable(columns, declared.options, declared.partition_keys, declared.comment)
-            return TablePipeline(
-                plan_rows(self._session, None, declared, table._relation, is_overwrite=overwrite), self
-            )
+            return plan_rows(self._session, None, declared, table._relation, is_overwrite=overwrite)
         identifier = self._session.catalogs.qualify(parse_path(target))
         found = self._session.catalogs.get(identifier)
         if isinstance(found, CatalogView):
             raise ValidationException(f"the view {identifier} cannot be written to")
-        plan = plan_rows(self._session, identifier, found, table._relation, is_overwrite=overwrite)
-        return TablePipeline(plan, self)
+        return plan_rows(self._session, identifier, found, table._relation, is_overwrite=overwrite)
+
+    def _taken(self, plan: InsertPlan) -> InsertPlan:
+        """A plan that is run otherwise than by `execute()` of this environment."""
+        self._buffered = [each for each in self._buffered if each is not plan]
+        return plan
 
     def _explain(self, relation: Relation, details: Sequence[ExplainDetail]) -> str:
         names = _detail_names(details)

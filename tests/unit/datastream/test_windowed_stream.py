@@ -9,7 +9,7 @@ import pytest
 
 from funke.common import Duration, Time, Types
 from funke.datastream import DataStream, StreamExecutionEnvironment, TimeCharacteristic
-from funke.datastream.functions import AllWindowFunction, ProcessWindowFunction
+from funke.datastream.functions import AllWindowFunction, ProcessWindowFunction, WindowFunction
 from funke.datastream.window import (
     ContinuousEventTimeTrigger,
     CountEvictor,
@@ -152,6 +152,21 @@ def test_arguments_that_make_no_sense_are_refused(pairs: DataStream) -> None:
         keyed.window(FIVE).reduce(add, DescribeAll())  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"process\(\) needs a function of the class ProcessWindowFunction"):
         keyed.window(FIVE).process(Describe())  # type: ignore[arg-type]
+
+
+def test_a_method_process_is_enough(pairs: DataStream) -> None:
+    class Count(WindowFunction[Any, Any, Any, Any]):
+        def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any]:
+            return []
+
+        def process(self, context: Any, elements: Iterable[Any]) -> Iterable[Any]:
+            yield len(list(elements))
+
+    counted = pairs.window_all(FIVE).process(Count())  # type: ignore[arg-type]
+    function: Any = operation_of(counted).window_function
+    assert list(function.process(None, [1, 2])) == [2]
+    with pytest.raises(TypeError, match="needs a function of the class AllWindowFunction"):
+        pairs.window_all(FIVE).apply(Count())  # type: ignore[arg-type]
 
 
 def test_functions_of_keyed_windows_are_refused_after_window_all(pairs: DataStream) -> None:

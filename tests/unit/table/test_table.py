@@ -198,3 +198,21 @@ def test_named_fields_of_a_stream_may_be_null() -> None:
     pairs = env.from_collection([("a", 1)], type_info=Types.TUPLE([Types.STRING(), Types.INT()]))
     found = StreamTableEnvironment.create(env).from_data_stream(pairs, col("name"), col("n"))
     assert found.get_schema().get_field_data_types() == [DataTypes.STRING(), DataTypes.INT()]
+
+
+def test_a_table_that_cannot_be_read_has_columns(t_env: TableEnvironment, capsys: pytest.CaptureFixture[str]) -> None:
+    t_env.execute_sql("CREATE TABLE sink (a INT, b STRING) WITH ('connector' = 'print')")
+    t_env.execute_sql(
+        "CREATE TABLE other (a INT, m TIMESTAMP(3) METADATA FROM 'timestamp', v INT METADATA VIRTUAL, p AS PROCTIME(), "
+        "WATERMARK FOR m AS m - INTERVAL '5' SECOND) WITH ('connector' = 'unknown')"
+    )
+    sink = t_env.from_path("sink")
+    assert names(sink) == ["a", "b"]
+    t_env.from_path("other").print_schema()
+    assert capsys.readouterr().out == (
+        "(\n  `a` INT,\n  `m` TIMESTAMP(3) *ROWTIME* METADATA FROM 'timestamp',\n  `v` INT METADATA VIRTUAL,\n"
+        "  `p` TIMESTAMP_LTZ(3) NOT NULL *PROCTIME* AS PROCTIME(),\n"
+        "  WATERMARK FOR `m`: TIMESTAMP(3) AS `m` - INTERVAL '5' SECOND\n)\n"
+    )
+    with pytest.raises(ValidationException, match="Connector 'print' can only be used as a sink"):
+        sink.select(col("a")).execute()

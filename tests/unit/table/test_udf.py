@@ -189,3 +189,18 @@ def test_data_views() -> None:
     del counts["a"]
     numbers.clear()
     assert (list(counts), list(numbers), counts.is_empty()) == (["b"], [], False)
+
+
+def test_iterators_of_a_map_take_entries_away() -> None:
+    view: MapView[str, int] = MapView()
+    view.put_all({"a": 1, "b": 2, "c": 3})
+    keys: Any = iter(view.keys())
+    with pytest.raises(ValueError, match="call next"):
+        keys.remove()
+    assert next(keys) == "a"
+    keys.remove()
+    assert list(keys) == ["b", "c"] and len(list(view.keys())) == 2
+    entries: Any = iter(view.items())
+    assert next(entries) == ("b", 2)
+    entries.remove()
+    assert list(view.values()) == [3]

@@ -27,6 +27,7 @@ READ_BY_QUERIES = (
     "sql-client.execution.result-mode",
     "table.builtin-catalog-name",
     "table.builtin-database-name",
+    "python.fn-execution.arrow.batch.size",
     "table.dml-sync",
     "table.exec.async-scalar.",
     "table.exec.emit.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 __all__ = ["DataView", "ListView", "MapView"]
@@ -53,6 +53,38 @@ class ListView(DataView, Generic[T]):
         return iter(self.get())
 
 
+class _Entries(Generic[K, V, T]):
+    """A view of a map, whose iterators may take away the entry that they have just given."""
+
+    def __init__(self, entries: dict[K, V], of_key: Callable[[K], T]) -> None:
+        self._entries = entries
+        self._of_key = of_key
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> _EntryIterator[K, V, T]:
+        return _EntryIterator(self._entries, self._of_key)
+
+
+class _EntryIterator(Iterator[T], Generic[K, V, T]):
+    def __init__(self, entries: dict[K, V], of_key: Callable[[K], T]) -> None:
+        self._entries = entries
+        self._of_key = of_key
+        self._keys = iter(list(entries))
+        self._last: list[K] = []
+
+    def __next__(self) -> T:
+        self._last = [next(self._keys)]
+        return self._of_key(self._last[0])
+
+    def remove(self) -> None:
+        """Remove the entry that was given last."""
+        if not self._last:
+            raise ValueError("remove() takes away what next() gave: call next() first, and remove() once")
+        del self._entries[self._last.pop()]
+
+
 class MapView(Generic[K, V]):
     """A map in an accumulator."""
 
@@ -80,16 +112,16 @@ class MapView(Generic[K, V]):
         return key in self._dict
 
     def items(self) -> Iterable[tuple[K, V]]:
-        """Return all entries."""
-        return self._dict.items()
+        """Return all entries; iterators of them have `remove()`."""
+        return _Entries(self._dict, lambda key: (key, self._dict[key]))
 
     def keys(self) -> Iterable[K]:
-        """Return all keys."""
-        return self._dict.keys()
+        """Return all keys; iterators of them have `remove()`."""
+        return _Entries(self._dict, lambda key: key)
 
     def values(self) -> Iterable[V]:
-        """Return all values."""
-        return self._dict.values()
+        """Return all values; iterators of them have `remove()`."""
+        return _Entries(self._dict, lambda key: self._dict[key])
 
     def is_empty(self) -> bool:
         """Tell whether nothing is there."""

@@ -12,6 +12,7 @@ from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.parsing import parse_expression
 from funke.engine.sql.parsing.literals import string_literal
 from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.sql.syntax.text_form import DEFINITION_NAMES
 from funke.engine.types.logical.atomic_types import CharType, VarCharType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.data_types import DataTypes
@@ -33,6 +34,8 @@ class ColumnSets:
     columns: Sequence[Column]
     type_of: Callable[[syntax.Expression], DataType]
     other_names: frozenset[str] = frozenset()
+    # Whether a function of the user's stands before a built-in one of its name.
+    is_user_function: Callable[[str], bool] = lambda name: False
 
     def written_out(self, expression: syntax.Expression) -> syntax.Expression:
         """An expression that stands for one value."""
@@ -87,6 +90,10 @@ class ColumnSets:
             return self._parts_of(parse_expression(text.value))
         if expression.name == "flatten":
             return self._flattened(self.written_out(expression.arguments[0]))
+        shown = DEFINITION_NAMES.get(expression.name)
+        if shown is not None and not expression.path and expression.function is None and self.is_user_function(shown):
+            # As in Flink: a temporary system function `plus` is what `+` of the Table API calls.
+            return [self._rebuilt(replace(expression, name=shown.lower(), path=(shown,)))]
         rebuilt = self._rebuilt(expression)
         return [self._concatenated(rebuilt) if expression.name == "+" else rebuilt]
 

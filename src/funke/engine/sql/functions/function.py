@@ -106,11 +106,15 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 @dataclass(frozen=True)
 class Session:
-    """What functions know of the session: its zone, its database, how calls are repeated, and the time."""
+    """What functions know of the session: its zone, its database, how calls are repeated, and the time.
+
+    `pandas_rows` is the most rows that a pandas function gets at once.
+    """
 
     zone: datetime.tzinfo = field(default_factory=lambda: ZoneInfo("UTC"))
     database: str = "default_database"
     async_calls: AsyncCalls = field(default_factory=AsyncCalls)
+    pandas_rows: int = 10_000
     # When the query started, in batch mode.
     started_ms: int | None = None
     # Names of the program's own functions, for messages about one that there is not.

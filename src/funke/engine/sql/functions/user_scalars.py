@@ -100,14 +100,28 @@ def _pandas_kernel(call: BoundCall) -> Kernel:
     user = _user_of(call)
     wanted = to_column_type(call.result)
 
+    most = call.session.pandas_rows
+
     def evaluate(*columns: Any) -> Any:
+        length = next((len(each) for each in columns if not isinstance(each, pa.Scalar)), None)
+        if length is None or length <= most:
+            return evaluate_part(length, *columns)
+        parts = [
+            evaluate_part(
+                min(most, length - start),
+                *(each if isinstance(each, pa.Scalar) else each.slice(start, most) for each in columns),
+            )
+            for start in range(0, length, most)
+        ]
+        return pa.concat_arrays(parts)
+
+    def evaluate_part(length: int | None, *columns: Any) -> Any:
         found = user.function.eval(*(pandas_argument(each, user.takes_row) for each in columns))
         if not isinstance(found, (pd.Series, pd.DataFrame)):
             raise TypeError(
                 f"The result type of Pandas UDF '{user.name}' must be pandas.Series or pandas.DataFrame, "
                 f"got {type(found)}"
             )
-        length = next((len(each) for each in columns if not isinstance(each, pa.Scalar)), None)
         if length is not None and len(found) != length:
             raise ValueError(
                 f"The result length '{len(found)}' of Pandas UDF '{user.name}' is not equal to the input length "

@@ -86,7 +86,8 @@ class TableSession:
     def binder(self) -> QueryBinder:
         """What binds queries."""
         own = tuple(self.functions.list_temporary())
-        session = Session(self.zone, self.catalogs.current_database, AsyncCalls.of(self.settings), own_functions=own)
+        database, async_calls = self.catalogs.current_database, AsyncCalls.of(self.settings)
+        session = Session(self.zone, database, async_calls, self._pandas_rows, own_functions=own)
         return QueryBinder(
             self.find_relation,
             session,
@@ -192,6 +193,12 @@ class TableSession:
                 return of_module
         function = self.functions.find(path) if len(path) <= 3 else None
         return None if function is None else load_function(function)
+
+    @property
+    def _pandas_rows(self) -> int:
+        """How many rows a pandas function gets at once, by Flink's options and their defaults."""
+        sizes = (("python.fn-execution.bundle.size", "100000"), ("python.fn-execution.arrow.batch.size", "10000"))
+        return max(min(int(self.settings.get(key, default)) for key, default in sizes), 1)
 
     @property
     def _uses_core(self) -> bool:

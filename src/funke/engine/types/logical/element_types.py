@@ -147,6 +147,8 @@ def _type_of(value: Any) -> DataType:
 def _typecode_type(values: array.array[Any]) -> DataType:
     if values.typecode in "fd":
         return DataTypes.FLOAT() if values.typecode == "f" else DataTypes.DOUBLE()
+    if values.typecode == "u":
+        return DataTypes.CHAR(values.itemsize)
     # Java has no unsigned numbers: the next wider type holds them.
     size = values.itemsize * (2 if values.typecode in _UNSIGNED else 1)
     if values.typecode in "bhil" + _UNSIGNED and size in _SIZED_INTEGERS:
