@@ -48,6 +48,8 @@ class LocalEnvironment:
 class LocalStream:
     """Elements in order: batches, and watermarks between them."""
 
+    _upstreams = ()
+
     def __init__(self, elements: list[Any], env: LocalEnvironment) -> None:
         self.elements = elements
         self._env = env
