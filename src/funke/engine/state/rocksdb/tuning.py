@@ -14,6 +14,9 @@ __all__ = ["COMPRESSIONS", "create_options"]
 
 _MIB = 1 << 20
 _LARGEST_BUFFER = 4 * _MIB
+# RocksDB notes every change of its files there, 150 bytes for each, and every checkpoint has a copy of it: it begins
+# anew from there on, with the files that there are (as many as 7 GB have).
+_LARGEST_MANIFEST = 128 << 10
 
 _DEFAULTS: dict[str, Any] = {
     "thread.num": 2,
@@ -79,6 +82,7 @@ def create_options(rocks: Any, settings: RocksDBSettings, memory: SlotMemory | N
     tuning = _chosen_tuning(settings, memory)
     options = rocks.Options(raw_mode=True)
     options.set_stats_dump_period_sec(0)
+    options.set_max_manifest_file_size(_LARGEST_MANIFEST)
     table = _table(rocks, settings, memory, tuning)
     for name, value in tuning.items():
         setter = _SETTERS.get(name)
