@@ -18,10 +18,12 @@ pytestmark = pytest.mark.spark
 
 
 def test_sums_of_a_table_that_changes(spark: Any, postgres: PostgresServer, tmp_path: Any) -> None:
+    """Two statements over one table have one reader of its changes."""
     postgres.run(
         "create table if not exists accounts (id int primary key, owner text, money bigint)",
         "alter table accounts replica identity full",
         "create table if not exists sums (owner text primary key, money bigint, pieces bigint)",
+        "create table if not exists richest (id int primary key, money bigint)",
         "insert into accounts select g, 'o' || g % 3, g from generate_series(1, 300) g",
     )
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
@@ -50,11 +52,23 @@ def test_sums_of_a_table_that_changes(spark: Any, postgres: PostgresServer, tmp_
         )
     """)
 
+    t_env.execute_sql(f"""
+        CREATE TABLE richest (id INT, money BIGINT, PRIMARY KEY (id) NOT ENFORCED) WITH (
+            'connector' = 'jdbc', 'url' = '{postgres.jdbc_url}', 'table-name' = 'richest', {login},
+            'sink.buffer-flush.interval' = '50 ms'
+        )
+    """)
+
     def is_right() -> bool:
         wanted = postgres.rows("select owner, sum(money), count(*) from accounts group by owner order by owner")
-        return bool(postgres.rows("select * from sums order by owner") == [(o, int(m), n) for o, m, n in wanted])
+        is_summed = postgres.rows("select * from sums order by owner") == [(o, int(m), n) for o, m, n in wanted]
+        kept = postgres.rows("select id, money from accounts where money > 100 order by id")
+        return is_summed and bool(postgres.rows("select * from richest order by id") == kept)
 
-    job = t_env.execute_sql("INSERT INTO sums SELECT owner, SUM(money), COUNT(*) FROM accounts GROUP BY owner")
+    statements = t_env.create_statement_set()
+    statements.add_insert_sql("INSERT INTO sums SELECT owner, SUM(money), COUNT(*) FROM accounts GROUP BY owner")
+    statements.add_insert_sql("INSERT INTO richest SELECT id, money FROM accounts WHERE money > 100")
+    job = statements.execute()
     try:
         assert wait_until(is_right, 60)
         postgres.run(
@@ -70,7 +84,8 @@ def test_sums_of_a_table_that_changes(spark: Any, postgres: PostgresServer, tmp_
         job.get_job_client().cancel().result()
         free = "select not active from pg_replication_slots where slot_name = 'sums'"
         assert wait_until(lambda: postgres.rows(free) == [(True,)], 30)
-        postgres.run("select pg_drop_replication_slot('sums')", "drop publication sums", "drop table accounts, sums")
+        postgres.run("select pg_drop_replication_slot('sums')", "drop publication sums")
+        postgres.run("drop table accounts, sums, richest")
 
 
 def test_a_stream_of_rows_over_a_kill_and_a_savepoint(spark: Any, postgres: PostgresServer, tmp_path: Any) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from funke import alias
@@ -68,6 +70,7 @@ from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
 from funke.engine.sql.operators.stream_orders import SortByTime
 from funke.engine.sql.operators.table_aggregate import TableAggregate
 from funke.engine.sql.operators.temporal_join import JoinVersions
+from funke.engine.sql.rules.shared_relations import Reuse, SharedRelations
 from funke.engine.sql.spark_plans.plan_source import PlanFrame, PlanSource, WrittenPlan
 from funke.engine.sql.spark_plans.task_code import PlanSettings
 from funke.engine.sql.stream_types import row_type_of
@@ -79,15 +82,35 @@ if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
     from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-__all__ = ["stream_of", "written_stream"]
+__all__ = ["shared_streams", "stream_of", "written_stream"]
+
+
+_shared: ContextVar[SharedRelations[DataStream] | None] = ContextVar("streams of the job under way", default=None)
+
+
+@contextmanager
+def shared_streams(reuse: Reuse) -> Iterator[None]:
+    """Equal relations have one stream meanwhile."""
+    token = _shared.set(SharedRelations(reuse))
+    try:
+        yield
+    finally:
+        _shared.reset(token)
 
 
 def stream_of(env: StreamExecutionEnvironment, relation: Relation) -> DataStream:
     """The stream of a relation's rows."""
+    shared = _shared.get()
+    found = None if shared is None else shared.find(relation)
+    if found is not None:
+        return found
     build = _BUILDERS.get(type(relation))
     if build is None:
         raise UnsupportedFeatureError(f"{type(relation).__name__} in a query")
-    return build(env, relation)
+    stream = build(env, relation)
+    if shared is not None:
+        shared.add(relation, stream)
+    return stream
 
 
 def written_stream(env: StreamExecutionEnvironment, rows: SparkRows) -> tuple[DataStream, PlanFrame]:

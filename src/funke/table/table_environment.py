@@ -17,6 +17,7 @@ from funke.engine.sql.catalog.objects import CatalogFunction, CatalogTable, Cata
 from funke.engine.sql.functions.built_in_names import built_in_names
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.results.table_print import ResultColumns
+from funke.engine.sql.rules.shared_relations import Reuse, reuse_of
 from funke.engine.sql.statements.explanations import explain_inserts, explain_relation
 from funke.engine.sql.statements.insert_plans import plan_insert, plan_rows
 from funke.engine.sql.statements.job_plans import planned_inserts, planned_rows
@@ -459,7 +460,7 @@ class TableEnvironment:
 
     def _execute_query(self, relation: Relation, text: str = "") -> TableResult:
         self._require_mode()
-        job, channel = start_collecting(self._env, planned_rows(self._session, relation), text)
+        job, channel = start_collecting(self._env, planned_rows(self._session, relation), self._reuse, text)
         names = tuple(each.name for each in relation.columns)
         printed = ResultColumns(names, tuple(each.type for each in relation.columns), self._session.zone)
         return TableResult(JobRows(relation.columns, job, channel, printed, self._session.is_streaming))
@@ -472,13 +473,17 @@ class TableEnvironment:
     def _execute_inserts(self, plans: Sequence[InsertPlan], job_name: str | None = None) -> TableResult:
         self._require_mode()
         planned = planned_inserts(self._session, plans)
-        job = start_inserting(self._env, planned, job_name)
+        job = start_inserting(self._env, planned, self._reuse, job_name)
         names = [plan.name for plan in plans]
         shown = tuple(f"{name}_{place}" if names.count(name) > 1 else name for place, name in enumerate(names, 1))
         result = TableResult(InsertCounts(shown, job))
         if self._config.get("table.dml-sync", "false").lower() == "true":
             result.wait()
         return result
+
+    @property
+    def _reuse(self) -> Reuse:
+        return reuse_of(self._session.settings)
 
     def _require_mode(self) -> None:
         """Plans are those of the mode that the environment was made with."""
@@ -493,7 +498,7 @@ class TableEnvironment:
             )
 
     def _attach_inserts(self, plans: Sequence[InsertPlan]) -> None:
-        attach_inserts(self._env, planned_inserts(self._session, plans))
+        attach_inserts(self._env, planned_inserts(self._session, plans), self._reuse)
 
     def _insert_plan(self, stmt: str) -> InsertPlan:
         (statement,) = _parsed(stmt)
@@ -548,11 +553,11 @@ class TableEnvironment:
         )
 
     def _job_of_rows(self, relation: Relation) -> str:
-        graph = collecting_graph(self._env, planned_rows(self._session, relation), "explained")
+        graph = collecting_graph(self._env, planned_rows(self._session, relation), "explained", self._reuse)
         return f"\n== Physical Execution Plan ==\n{to_plan_json(graph)}\n"
 
     def _job_of_inserts(self, plans: Sequence[InsertPlan]) -> str:
-        graph = inserting_graph(self._env, planned_inserts(self._session, plans))
+        graph = inserting_graph(self._env, planned_inserts(self._session, plans), self._reuse)
         return f"\n== Physical Execution Plan ==\n{to_plan_json(graph)}\n"
 
     def _register_unnamed(self, table: Table) -> str:

@@ -18,9 +18,10 @@ from funke.engine.sql.binding.spark_rows import SparkRows
 from funke.engine.sql.changelog.change_kinds import INSERTS, kinds_of
 from funke.engine.sql.connectors.table_sink import TableSink
 from funke.engine.sql.operators.batch_elements import pack_batches
+from funke.engine.sql.rules.shared_relations import Reuse
 from funke.engine.sql.statements.explanations import plan_text
 from funke.engine.sql.statements.outcome import InsertPlan
-from funke.table.relation_streams import stream_of, written_stream
+from funke.table.relation_streams import shared_streams, stream_of, written_stream
 from funke.table.state_ids import state_ids
 
 if TYPE_CHECKING:
@@ -37,15 +38,19 @@ __all__ = ["attach_inserts", "collecting_graph", "inserting_graph", "start_colle
 _MOST_TEXT = 20_000
 
 
-def start_collecting(env: StreamExecutionEnvironment, relation: Relation, text: str = "") -> tuple[SubmittedJob, str]:
+def start_collecting(
+    env: StreamExecutionEnvironment, relation: Relation, reuse: Reuse, text: str = ""
+) -> tuple[SubmittedJob, str]:
     """Start the job that computes rows; return it with the name by which their batches are collected."""
     channel = uuid.uuid4().hex
-    return _submitted(env, collecting_graph(env, relation, channel, text)), channel
+    return _submitted(env, collecting_graph(env, relation, channel, reuse, text)), channel
 
 
-def collecting_graph(env: StreamExecutionEnvironment, relation: Relation, channel: str, text: str = "") -> StreamGraph:
+def collecting_graph(
+    env: StreamExecutionEnvironment, relation: Relation, channel: str, reuse: Reuse, text: str = ""
+) -> StreamGraph:
     """The graph of the job that computes rows."""
-    with env._temporary_nodes():
+    with env._temporary_nodes(), shared_streams(reuse):
         rows = stream_of(env, relation)
         packed = rows._keeping_parallelism(rows._transform(ColumnOperator(pack_batches), "Collect", None))
         sink = env._append(WriteSink(CollectSink(channel)), "Collect table sink", [packed._upstreams], None)
@@ -55,19 +60,19 @@ def collecting_graph(env: StreamExecutionEnvironment, relation: Relation, channe
 
 
 def start_inserting(
-    env: StreamExecutionEnvironment, plans: Sequence[InsertPlan], job_name: str | None = None
+    env: StreamExecutionEnvironment, plans: Sequence[InsertPlan], reuse: Reuse, job_name: str | None = None
 ) -> SubmittedJob:
     """Start the job that writes rows to tables."""
-    return _submitted(env, inserting_graph(env, plans, job_name))
+    return _submitted(env, inserting_graph(env, plans, reuse, job_name))
 
 
 def inserting_graph(
-    env: StreamExecutionEnvironment, plans: Sequence[InsertPlan], job_name: str | None = None
+    env: StreamExecutionEnvironment, plans: Sequence[InsertPlan], reuse: Reuse, job_name: str | None = None
 ) -> StreamGraph:
     """The graph of the job that writes rows to tables."""
     with env._temporary_nodes():
         first = env._last_id + 1
-        attach_inserts(env, plans)
+        attach_inserts(env, plans, reuse)
         written = {number for number in range(first, env._last_id + 1) if number in env._pending}
         name = job_name or f"insert-into_{','.join(plan.name for plan in plans)}"
         return env._graph_of(written, name)
@@ -78,20 +83,25 @@ def _submitted(env: StreamExecutionEnvironment, graph: StreamGraph) -> Submitted
     return env._submit(graph)
 
 
-def attach_inserts(env: StreamExecutionEnvironment, plans: Sequence[InsertPlan]) -> None:
-    """Add what writes rows to tables to an environment."""
-    for plan in plans:
-        rows, sink = _rows_and_sink(env, plan)
-        subtasks = rows._most_subtasks()
-        given = subtasks or env.get_parallelism()
-        with state_ids(env, f"Sink {plan.name}"):
-            sink.write(_spread(rows, plan, given), plan.relation.columns, kinds_of(plan.relation), plan.primary_key)
-        # Its sink is what was added last.
-        written = env._nodes.nodes[env._last_id]
-        written.statement = _statement(plan.text, plan_text(plan.relation, plan))
-        if sink.parallelism is None:
-            # Changes arrive in the order in which they were made.
-            written.parallelism = subtasks
+def attach_inserts(env: StreamExecutionEnvironment, plans: Sequence[InsertPlan], reuse: Reuse) -> None:
+    """Add what writes rows to tables to an environment; what is equal among them is computed once."""
+    with shared_streams(reuse):
+        for plan in plans:
+            _attach_insert(env, plan)
+
+
+def _attach_insert(env: StreamExecutionEnvironment, plan: InsertPlan) -> None:
+    rows, sink = _rows_and_sink(env, plan)
+    subtasks = rows._most_subtasks()
+    given = subtasks or env.get_parallelism()
+    with state_ids(env, f"Sink {plan.name}"):
+        sink.write(_spread(rows, plan, given), plan.relation.columns, kinds_of(plan.relation), plan.primary_key)
+    # Its sink is what was added last.
+    written = env._nodes.nodes[env._last_id]
+    written.statement = _statement(plan.text, plan_text(plan.relation, plan))
+    if sink.parallelism is None:
+        # Changes arrive in the order in which they were made.
+        written.parallelism = subtasks
 
 
 def _rows_and_sink(env: StreamExecutionEnvironment, plan: InsertPlan) -> tuple[DataStream, TableSink]:

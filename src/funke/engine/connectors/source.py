@@ -162,6 +162,8 @@ class Source(ABC):
     # Sources that cannot be read in parallel (collections, sockets) say 1.
     fixed_parallelism: int | None = None
     produced_type: TypeInformation | None = None
+    # What no other source of a job can read at the same time, in words: the replication slot of a database.
+    sole_reader_of: str | None = None
 
     @abstractmethod
     def create_enumerator(self, parallelism: int, restored: Any = None) -> SplitEnumerator:

@@ -110,6 +110,10 @@ class OperatorChain:
         """Whether any operator still works on records."""
         return not self._is_closed and any(operator.has_unfinished for operator in self.operators.values())
 
+    def release_waiting(self) -> None:
+        """Lets every operator, in order, process records that wait for more."""
+        self._in_order(lambda operator: operator.release_waiting)
+
     def prepare_snapshot(self, checkpoint_id: int) -> None:
         """A checkpoint begins: lets every operator, in order, settle what a snapshot cannot do without side effects."""
         self._in_order(lambda operator: lambda: operator.prepare_snapshot(checkpoint_id))

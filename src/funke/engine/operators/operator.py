@@ -359,8 +359,11 @@ class Operator:
 
     @property
     def has_unfinished(self) -> bool:
-        """Whether records have come in whose results are still to come, without any more input."""
+        """Whether records are worked on elsewhere, so that the end of the input has to wait for their results."""
         return False
+
+    def release_waiting(self) -> None:
+        """Processes records that wait for more to come: somebody wants to know whether anything is under way."""
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:
         """A checkpoint begins, after `end_epoch`: the only step of it that may change something. Must be quick.

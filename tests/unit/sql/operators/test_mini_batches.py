@@ -89,7 +89,6 @@ def test_a_bundle_has_as_many_rows_as_was_asked_for(cut: int) -> None:
 def test_rows_wait_no_longer_than_allowed() -> None:
     harness = Running(aggregation_of())
     assert harness.feed(ROWS[:2]) == []
-    assert harness.operator.has_unfinished
     start = harness.clock.now_ms()
     assert harness.operator.next_wakeup_ms() == start + 2000
     harness.set_processing_time(start + 2000)
@@ -97,14 +96,18 @@ def test_rows_wait_no_longer_than_allowed() -> None:
     assert harness.operator.next_wakeup_ms() is None
 
 
-@pytest.mark.parametrize("how", ["checkpoint", "end"])
+@pytest.mark.parametrize("how", ["checkpoint", "end", "probe"])
 def test_nothing_waits_behind_a_barrier_or_the_end(how: str) -> None:
     harness = Running(aggregation_of())
     harness.feed(ROWS[:2])
     harness.watermark(5)
     assert harness.seen() == []
+    # The end of the input does not wait for the latency.
+    assert not harness.operator.has_unfinished
     if how == "end":
         harness.operator.end_input()
+    elif how == "probe":
+        harness.operator.release_waiting()
     else:
         harness.operator.prepare_snapshot(1)
     *rows, last = harness.seen()

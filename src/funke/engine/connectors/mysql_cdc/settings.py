@@ -72,8 +72,8 @@ class MySqlCdcSettings:
     database_pattern: str
     table_pattern: str
     fields: tuple[RowField, ...]
-    # Under which number the server knows this reader of its log.
-    server_id: int
+    # Under which number the server knows this reader of its log; sources are the same whatever it is.
+    server_id: int = field(compare=False)
     # The zone of TIMESTAMP columns that are declared without one, and of DATETIME columns that are declared with one.
     zone: str = "UTC"
     # initial, earliest-offset, latest-offset, specific-offset, timestamp or snapshot.

@@ -45,6 +45,10 @@ class PostgresCdcSource(Source):
         self.is_bounded = settings.start_mode == "snapshot"
         if not settings.is_parallel:
             self.fixed_parallelism = 1
+        if not self.is_bounded:
+            where = settings.database.settings
+            address = f"{where.get('host')}:{where.get('port')}"
+            self.sole_reader_of = f"replication slot '{settings.slot}' of '{where.get('dbname')}' at {address}"
 
     def create_enumerator(self, parallelism: int, restored: Any = None) -> CdcEnumerator:
         return CdcEnumerator(self._settings, restored)

@@ -28,6 +28,7 @@ def job_graph_of(nodes: StreamGraph, roots: set[int], settings: Settings, job_na
     graph = nodes.with_only_ancestors_of(roots)
     if settings.get(options.AUTO_GENERATE_UIDS) is False:
         _require_uids(graph)
+    _refuse_second_readers(graph)
     is_batch = runs_in_batch_mode(graph, settings)
     if not is_batch and _has_small_bundles(settings):
         graph = _one_by_one(graph)
@@ -44,6 +45,23 @@ def job_graph_of(nodes: StreamGraph, roots: set[int], settings: Settings, job_na
         is_batch=is_batch,
     )
     return with_aligned_partitions(graph)
+
+
+def _refuse_second_readers(graph: StreamGraph) -> None:
+    """Two readers of a replication slot would each get a part of the changes."""
+    readers: dict[str, str] = {}
+    for node in graph.nodes.values():
+        resource = node.operation.source.sole_reader_of if isinstance(node.operation, ReadSource) else None
+        if resource is None:
+            continue
+        if resource in readers:
+            raise ConfigurationError(
+                f"the sources '{readers[resource]}' and '{node.name}' both read the {resource}, which has one reader; "
+                "give each source a slot of its own ('slot.name'), or read the table once: equal sources of one "
+                "statement set are shared unless 'table.optimizer.reuse-source-enabled' or "
+                "'table.optimizer.reuse-sub-plan-enabled' is false"
+            )
+        readers[resource] = node.name
 
 
 def _has_small_bundles(settings: Settings) -> bool:

@@ -225,6 +225,7 @@ class Task:
         """Sends the probe on, behind everything that was sent before; not while records are still worked on."""
         chain = self.subtask.chain
         chain.end_epoch()
+        chain.release_waiting()
         self.is_probed = chain.has_unfinished
         if self.is_probed:
             return False

@@ -76,9 +76,8 @@ class BundledOperator(Operator):
         if self._due_ms is not None and now_ms >= self._due_ms:
             self.finish_bundle()
 
-    @property
-    def has_unfinished(self) -> bool:
-        return bool(self._waiting)
+    def release_waiting(self) -> None:
+        self.finish_bundle()
 
     def end_input(self) -> None:
         self.finish_bundle()

@@ -48,6 +48,7 @@ from funke.engine.sql.changelog.change_kinds import Kinds, kinds_of
 from funke.engine.sql.changelog.node_text import node_text, semi_join_text
 from funke.engine.sql.operators.local_aggregate import can_be_local
 from funke.engine.sql.rules.set_comparisons import REPEATED
+from funke.engine.sql.rules.shared_relations import repeated_relations, reuse_of
 from funke.engine.sql.spark_plans.plan_choice import PlanChoice, exchanges_in, spark_parts
 from funke.engine.sql.statements.insert_plans import plan_insert
 from funke.engine.sql.statements.job_plans import plan_choice, planned_inserts, planned_rows
@@ -115,6 +116,8 @@ class _Style:
     is_logical: bool = False
     is_infix: bool = False
     has_kinds: bool = False
+    # What the job computes once, by its number less one.
+    reused: tuple[Relation, ...] = ()
 
 
 def _sections(session: TableSession, asked: Sequence[_Plan], planned: Sequence[_Plan], details: Sequence[str]) -> str:
@@ -128,9 +131,13 @@ def _sections(session: TableSession, asked: Sequence[_Plan], planned: Sequence[_
             _Style(has_kinds=CHANGELOG_MODE in details),
             _advice(session, planned) if has_advice else "",
         ),
-        ("Optimized Execution Plan", planned, _Style(is_infix=True), ""),
+        ("Optimized Execution Plan", planned, _Style(is_infix=True, reused=_reused(session, planned)), ""),
     )
     return "\n".join(f"== {title} ==\n{_trees(plans, style)}{more}" for title, plans, style, more in sections)
+
+
+def _reused(session: TableSession, plans: Sequence[_Plan]) -> tuple[Relation, ...]:
+    return tuple(repeated_relations([each.relation for each in plans], reuse_of(session.settings)))
 
 
 def _advice(session: TableSession, plans: Sequence[_Plan]) -> str:
@@ -175,24 +182,28 @@ def _title(relation: Relation, style: _Style) -> str:
 
 
 def _trees(plans: Sequence[_Plan], style: _Style) -> str:
-    return "\n".join("\n".join(_tree(each, style)) + "\n" for each in plans)
+    """As in Flink's plans: what several sinks use stands before them, what one uses twice at its first place."""
+    first = style.reused if len(plans) > 1 else ()
+    trees = [_tree(_Plan(each), style, [other for other in first if other is not each]) for each in first]
+    trees += [_tree(each, style, list(first)) for each in plans]
+    return "\n".join("\n".join(tree) + "\n" for tree in trees)
 
 
-def _tree(plan: _Plan, style: _Style) -> list[str]:
+def _tree(plan: _Plan, style: _Style, shown: list[Relation] | None = None) -> list[str]:
+    lines = _lines(plan.relation, style, shown) if plan.sink is None else _with_sink(plan, style, shown)
     # Columns of windows have names that no query can write.
-    return [line.replace("\x00window_", "w$").replace("\x00", "") for line in _with_sink(plan, style)]
+    return [line.replace("\x00window_", "w$").replace("\x00", "") for line in lines]
 
 
-def _with_sink(plan: _Plan, style: _Style) -> list[str]:
-    if plan.sink is None:
-        return _lines(plan.relation, style)
+def _with_sink(plan: _Plan, style: _Style, shown: list[Relation] | None) -> list[str]:
+    assert plan.sink is not None
     fields = ", ".join(each.name for each in plan.relation.columns)
     name = "LogicalSink" if style.is_logical else "Sink"
     kinds = ", changelogMode=[NONE]" if style.has_kinds else ""
     conflicts = "" if style.is_logical else _conflicts_text(plan.relation, plan.sink)
     line = f"{name}(table=[{plan.sink.name}], fields=[{fields}]{conflicts}{kinds})"
     relation = plan.relation.input if isinstance(plan.relation, Materialization) else plan.relation
-    return [line, *_below([_lines(relation, style)])]
+    return [line, *_below([_lines(relation, style, shown)])]
 
 
 def _conflicts_text(relation: Relation, sink: InsertPlan) -> str:
@@ -202,22 +213,30 @@ def _conflicts_text(relation: Relation, sink: InsertPlan) -> str:
     return materialized + strategy
 
 
-def _lines(relation: Relation, style: _Style) -> list[str]:
-    """The lines of a relation and of everything that it reads."""
+def _lines(relation: Relation, style: _Style, shown: list[Relation] | None = None) -> list[str]:
+    """The lines of a relation and of everything that it reads; `shown` are those that stand somewhere already."""
+    shown = [] if shown is None else shown
+    number = next((place for place, each in enumerate(style.reused, 1) if each == relation), None)
+    if number is not None:
+        if relation in shown:
+            return [f"Reused(reference_id=[{number}])"]
+        shown.append(relation)
     titles = _TITLES.get(type(relation), _plain_titles)(relation, style)
     if style.has_kinds:
         # What stands before the node itself, such as an exchange, has what the node reads.
         sources = [relation, *(inputs_of(relation)[:1] * (len(titles) - 1))]
         titles = [f"{each[:-1]}, changelogMode=[{_kinds_text(kinds_of(of))}])" for each, of in zip(titles, sources)]
     sides = relation.sides if isinstance(relation, SemiJoin) else ()
-    trees = [_side_lines(each, style) for each in sides] or [_lines(each, style) for each in inputs_of(relation)]
-    lines = _below(trees)
+    if number is not None:
+        titles = [f"{titles[0]}(reuse_id=[{number}])", *titles[1:]]
+    trees = [_side_lines(each, style, shown) for each in sides]
+    lines = _below(trees or [_lines(each, style, shown) for each in inputs_of(relation)])
     for title in reversed(titles):
         lines = [title, *lines] if title is titles[-1] else [title, *_below([lines])]
     return lines
 
 
-def _side_lines(side: Calculation, style: _Style) -> list[str]:
+def _side_lines(side: Calculation, style: _Style, shown: list[Relation]) -> list[str]:
     """The rows of one side of a join, without what says which side it is."""
     shown = replace(side, columns=side.columns[:-1], expressions=side.expressions[:-1])
     columns = shown.input.columns
@@ -228,7 +247,7 @@ def _side_lines(side: Calculation, style: _Style) -> list[str]:
     exchange = _exchange(source, range(len(shown.columns)))
     if style.has_kinds:
         exchange = f"{exchange[:-1]}, changelogMode=[{_kinds_text(kinds_of(source))}])"
-    return [exchange, *_below([_lines(source, style)])]
+    return [exchange, *_below([_lines(source, style, shown)])]
 
 
 def _kinds_text(kinds: Kinds) -> str:
