@@ -77,11 +77,11 @@ def test_one_aggregation_for_several_sinks() -> None:
               +- TableSourceScan(table=[[default_catalog, default_database, src]], fields=[b])
 
         Sink(table=[default_catalog.default_database.s3], fields=[b, n])
-        +- Calc(select=[b, n], where=[(n > 1)])
+        +- Calc(select=[b, EXPR$0 AS n], where=[(EXPR$0 > 1)])
            +- Reused(reference_id=[1])
 
         Sink(table=[default_catalog.default_database.s4], fields=[b, n])
-        +- Calc(select=[b, n], where=[(n > 2)])
+        +- Calc(select=[b, EXPR$0 AS n], where=[(EXPR$0 > 2)])
            +- Reused(reference_id=[1])
     """)
 

@@ -88,3 +88,59 @@ def test_a_sink_that_waits() -> None:
     sink = vertex(2, "Sink: pg", replace(pressure(0.2, 0.0, Diagnosis.ROOT), in_usage=1.0))
     found = find_bottleneck(view(SOURCE, sink))
     assert found is not None and found.sentence.endswith("It waits for what it writes to.")
+
+
+def in_slots(found: VertexView, *slots: int) -> VertexView:
+    """The vertex whose subtasks stand in slots."""
+    placed = tuple(replace(each, slot=slot) for each, slot in zip(found.subtasks, slots, strict=True))
+    return replace(found, subtasks=placed)
+
+
+def test_one_that_waits_for_its_turn_is_not_the_bottleneck() -> None:
+    """Its input is full while the sink of its slot writes."""
+    source = in_slots(vertex(1, "Source: orders", PRESSED, PRESSED), 0, 1)
+    waiting = replace(pressure(0.0, 0.0, Diagnosis.ROOT), in_usage=1.0)
+    enrich = in_slots(vertex(2, "enrich", waiting, waiting), 0, 1)
+    sink = in_slots(vertex(3, "Sink: pg", ROOT, ROOT), 0, 1)
+    found = find_bottleneck(view(source, enrich, sink))
+    assert found is not None and found.sentence == (
+        '"Sink: pg" is the bottleneck: busy 97%, "Source: orders" waits. It waits for what it writes to.'
+    )
+
+
+def test_in_one_slot_nobody_is_pressed() -> None:
+    """A block that stays in its slot is processed before the next one is made."""
+    source, enrich = vertex(1, "Source: orders", pressure(0.02)), vertex(2, "enrich", pressure(0.01))
+    sink = vertex(3, "Sink: pg", ROOT)
+    found = find_bottleneck(view(*(in_slots(each, 0) for each in (source, enrich, sink))))
+    assert found is not None and found.vertex_id == 3
+    assert '"Sink: pg" is the bottleneck: busy 97%, the others of its slot wait for their turn.' in found.sentence
+    # A single chain.
+    operators = (OperatorView("1", "Source: orders"), OperatorView("2", "Sink: pg"))
+    chain = replace(in_slots(vertex(1, "Source: orders -> Sink: pg", ROOT), 0), operators=operators)
+    found = find_bottleneck(view(chain))
+    assert found is not None and found.sentence == '"Source: orders -> Sink: pg" is the bottleneck: busy 97%.'
+
+
+def test_a_slot_whose_time_is_shared_has_no_bottleneck() -> None:
+    both = (vertex(1, "Source", pressure(0.5)), vertex(2, "Map", pressure(0.5)))
+    assert find_bottleneck(view(*(in_slots(each, 0) for each in both))) is None
+    # Busy all the time, in a slot of its own: nobody waits.
+    apart = in_slots(vertex(1, "Source", pressure(0.5)), 0), in_slots(vertex(2, "Map", ROOT), 1)
+    assert find_bottleneck(view(*apart)) is None
+
+
+def test_bursts_are_no_skew() -> None:
+    """Those of a slot that is held up come by turns."""
+    figures = [{"numRecordsIn": 500, "numRecordsInPerSecond": 90.0}, {"numRecordsIn": 500, "numRecordsInPerSecond": 2}]
+    metrics = MetricsView(operators={"2": dict(enumerate(figures))})
+    found = find_bottleneck(view(SOURCE, vertex(2, "count", ROOT, ROOT), metrics=metrics))
+    assert found is not None and found.skew is None
+
+
+def test_rows_without_keys_are_not_skewed_by_keys() -> None:
+    operators = {"2": {0: {"numRecordsIn": 900}, 1: {"numRecordsIn": 100}}}
+    seen = view(SOURCE, vertex(2, "count", ROOT, ROOT), metrics=MetricsView(operators=operators))
+    assert (found := find_bottleneck(seen)) is not None and found.skew == 0.9
+    spread = replace(seen, edges=tuple(replace(each, partitioner="REBALANCE") for each in seen.edges))
+    assert (found := find_bottleneck(spread)) is not None and found.skew is None

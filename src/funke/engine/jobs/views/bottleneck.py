@@ -17,6 +17,8 @@ _SKEWED = 1.5
 _HOT = 0.2
 _IS_BUSY = 0.9
 _IS_IDLE = 0.5
+# What takes so much of the time of its slot stands out.
+_MOST = 0.7
 
 
 @dataclass(frozen=True)
@@ -44,14 +46,16 @@ def find_bottleneck(view: JobView) -> Bottleneck | None:
     roots = [vertex for vertex in view.vertices if vertex.pressure and vertex.pressure.diagnosis is Diagnosis.ROOT]
     # Those before the root wait; a busy vertex that nobody waits for holds up nobody.
     holding = [vertex for vertex in roots if any(before in pressed for before in _before(view, vertex))]
-    if not holding:
+    root = max(holding, key=_share_of_time, default=None)
+    busiest = _busiest_of_full_slot(view)
+    if busiest is not None and (root is None or not _is_busy(root)):
+        # The subtasks of a slot take turns: one whose input is full while it is idle waits for its turn.
+        root = busiest
+    if root is None:
         return None
-    root = max(holding, key=lambda vertex: vertex.pressure.busy if vertex.pressure else 0.0)
     skew, (line, share) = _skew(view, root), _busiest_line(view, root)
-    waiting = [vertex.name for vertex in view.vertices if vertex.id in pressed]
-    parts = [
-        f'"{root.name}" is the bottleneck: {_busy(root)}, {_names(waiting)} {"wait" if len(waiting) > 1 else "waits"}'
-    ]
+    waiting = [vertex.name for vertex in view.vertices if vertex.id in pressed and vertex.id != root.id]
+    parts = [f'"{root.name}" is the bottleneck: {_busy(root)}{_waiting_text(view, waiting)}']
     key, key_share = _hottest_key(view, root)
     if skew is not None:
         parts.append(f"one of its {root.parallelism} subtasks has {skew:.0%} of the records: its keys are skewed")
@@ -59,10 +63,36 @@ def find_bottleneck(view: JobView) -> Bottleneck | None:
         parts.append(f"{key_share:.0%} of its records have the key {key}")
     if line:
         parts.append(f"{share:.0%} of its time it is at {line}")
-    elif _is_sink(root) and not _is_busy(root):
+    elif _is_sink(root) and (_is_only_sink(root) or not _is_busy(root)):
         parts.append("it waits for what it writes to")
     sentence = ". ".join(f"{part[0].upper()}{part[1:]}" for part in parts) + "."
     return Bottleneck(root.id, sentence, line or None, skew, key, key_share)
+
+
+def _waiting_text(view: JobView, waiting: list[str]) -> str:
+    if waiting:
+        return f", {_names(waiting)} {'wait' if len(waiting) > 1 else 'waits'}"
+    return ", the others of its slot wait for their turn" if len(view.vertices) > 1 else ""
+
+
+def _busiest_of_full_slot(view: JobView) -> VertexView | None:
+    """The vertex that takes most of the time of a slot that hardly ever has nothing to do, if others wait for it."""
+    spent: dict[int, dict[int, float]] = defaultdict(dict)
+    for vertex in view.vertices:
+        for each in vertex.subtasks:
+            if each.pressure is not None and each.slot is not None:
+                spent[each.slot][vertex.id] = each.pressure.busy
+    fullest = max(spent.values(), key=lambda shares: sum(shares.values()), default={})
+    busiest = next((vertex for vertex in view.vertices if fullest.get(vertex.id, 0.0) >= _MOST), None)
+    if busiest is None or sum(fullest.values()) < _IS_BUSY:
+        return None
+    # A chain with a source in it reads more slowly than it could; another one holds up those of its slot.
+    is_waited_for = len(fullest) > 1 or not any(_before(view, busiest))
+    return busiest if is_waited_for else None
+
+
+def _share_of_time(vertex: VertexView) -> float:
+    return vertex.pressure.busy if vertex.pressure else 0.0
 
 
 def _holder(view: JobView) -> Bottleneck | None:
@@ -155,20 +185,33 @@ def _is_sink(vertex: VertexView) -> bool:
     return "Sink" in vertex.operators[-1].name
 
 
+def _is_only_sink(vertex: VertexView) -> bool:
+    return "Sink" in vertex.operators[0].name
+
+
 def _names(names: list[str]) -> str:
     shown = [f'"{name}"' for name in names[:3]]
     return ", ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _skew(view: JobView, vertex: VertexView) -> float | None:
-    """The share of the records that go to the fullest subtask, by rate while they come; None if that is even."""
-    if vertex.parallelism < 2:
+    """The share of the records that go to the fullest subtask; None if that is even, or not a matter of keys.
+
+    Both by rate and in all: while a job is held up its subtasks take records by turns, in bursts.
+    """
+    is_keyed = any(edge.target_vertex == vertex.id and edge.partitioner == "HASH" for edge in view.edges)
+    if vertex.parallelism < 2 or not is_keyed:
         return None
-    counts = _records(view, vertex).values()
-    if len(counts) != vertex.parallelism:
-        return None
-    share = max(counts) / sum(counts)
+    shares = [_fullest_share(view, vertex, name) for name in ("numRecordsInPerSecond", "numRecordsIn")]
+    known = [each for each in shares if each is not None]
+    share = min(known, default=0.0)
     return share if share >= min(0.95, _SKEWED / vertex.parallelism) else None
+
+
+def _fullest_share(view: JobView, vertex: VertexView, name: str) -> float | None:
+    measured = view.metrics.operators.get(vertex.operators[0].id, {})
+    counts = [float(figures.get(name, 0)) for figures in measured.values()]
+    return max(counts) / sum(counts) if len(counts) == vertex.parallelism and sum(counts) > 0 else None
 
 
 def _busiest_line(view: JobView, vertex: VertexView) -> tuple[str, float]:

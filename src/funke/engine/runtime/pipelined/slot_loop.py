@@ -16,7 +16,7 @@ import select
 import socket
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -334,9 +334,19 @@ class SlotLoop:
     def _fire_timers(self) -> None:
         self._last_timers = time.monotonic()
         for task in self._tasks:
-            may_run = not task.has_ended and not task.is_held and task.has_room
-            if may_run and self._subtasks.fire_timers(task.subtask.chain):
-                task.is_dirty = task.has_news = True
+            if task.has_ended or task.is_held or not task.has_room:
+                continue
+            with self._at_work(task):
+                if self._subtasks.fire_timers(task.subtask.chain):
+                    task.is_dirty = task.has_news = True
+
+    @contextlib.contextmanager
+    def _at_work(self, task: Task) -> Iterator[None]:
+        """What is done meanwhile is the work of a task, also if it is not for a block: what a sink sends in one go."""
+        self._current, started = task, time.perf_counter()
+        yield
+        task.worked(started)
+        self._current = None
 
     def _flush(self) -> bool:
         """Sends what waits in routers and sinks; whether there was anything."""
@@ -347,8 +357,9 @@ class SlotLoop:
             if task.is_dirty and not task.has_ended and not task.is_held:
                 task.is_dirty = False
                 was_dirty = True
-                task.subtask.chain.flush()
-                task.subtask.flush()
+                with self._at_work(task):
+                    task.subtask.chain.flush()
+                    task.subtask.flush()
         return was_dirty
 
     def _release_results(self) -> None:
@@ -362,8 +373,9 @@ class SlotLoop:
         for task in self._tasks:
             if task.has_news and not task.has_ended and not task.is_held:
                 task.has_news = False
-                task.subtask.chain.end_epoch()
-                task.subtask.flush()
+                with self._at_work(task):
+                    task.subtask.chain.end_epoch()
+                    task.subtask.flush()
 
     def _send(self, is_busy: bool) -> None:
         """What this turn has for others leaves."""
@@ -469,8 +481,9 @@ class SlotLoop:
     def _begin(self, taking: TakeCheckpoint) -> None:
         self._is_reading = not taking.is_last
         for task in self._sources:
-            task.begin(taking)
-            self._align(task, taking)
+            with self._at_work(task):
+                task.begin(taking)
+                self._align(task, taking)
             self._tell_cut(task, taking)
         self._capture_if_aligned(taking)
 
