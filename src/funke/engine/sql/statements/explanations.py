@@ -238,13 +238,13 @@ def _lines(relation: Relation, style: _Style, shown: list[Relation] | None = Non
 
 def _side_lines(side: Calculation, style: _Style, shown: list[Relation]) -> list[str]:
     """The rows of one side of a join, without what says which side it is."""
-    shown = replace(side, columns=side.columns[:-1], expressions=side.expressions[:-1])
-    columns = shown.input.columns
-    is_same = shown.condition is None and [_text(each, _Style()) for each in shown.expressions] == [
+    rows = replace(side, columns=side.columns[:-1], expressions=side.expressions[:-1])
+    columns = rows.input.columns
+    is_same = rows.condition is None and [_text(each, _Style()) for each in rows.expressions] == [
         each.name for each in columns
     ]
-    source = shown.input if is_same else shown
-    exchange = _exchange(source, range(len(shown.columns)))
+    source = rows.input if is_same else rows
+    exchange = _exchange(source, range(len(rows.columns)))
     if style.has_kinds:
         exchange = f"{exchange[:-1]}, changelogMode=[{_kinds_text(kinds_of(source))}])"
     return [exchange, *_below([_lines(source, style, shown)])]
