@@ -7,6 +7,7 @@ from itertools import chain
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from funke.datastream.interrupts import cancel_interrupted, watch_cell
 from funke.engine.types.collected_form import collector
 from funke.engine.types.type_information import TypeInformation
 
@@ -23,6 +24,7 @@ class CloseableIterator:
         self._job = job
         self._elements = _converted(chain.from_iterable(job.collected(name)), type_info)
         self._is_closed = False
+        watch_cell(job)
 
     def __iter__(self) -> CloseableIterator:
         return self
@@ -42,7 +44,12 @@ class CloseableIterator:
         """Return the next element; waits for it, and raises StopIteration after the last one."""
         if self._is_closed:
             raise StopIteration("the iterator is closed")
-        return next(self._elements)
+        try:
+            return next(self._elements)
+        except KeyboardInterrupt:
+            self._is_closed = True
+            cancel_interrupted(self._job)
+            raise
 
     def close(self) -> None:
         """Stop collecting and cancel the job if it still runs."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
 from funke.common.configuration import Configuration
@@ -13,6 +12,7 @@ from funke.common.job_client import JobClient
 from funke.common.job_execution_result import JobExecutionResult
 from funke.datastream.closeable_iterator import CloseableIterator
 from funke.datastream.environment_sources import EnvironmentSources
+from funke.datastream.interrupts import cancelled_by_interrupt
 from funke.datastream.job_submission import submit
 from funke.datastream.rocksdb_options_factory import with_packed_factory
 from funke.datastream.upstream import Upstream
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["StreamExecutionEnvironment"]
 
 pass_on_names(__name__)
-
-CANCEL_TIMEOUT_S = 30
 
 
 class StreamExecutionEnvironment(EnvironmentSources):
@@ -65,12 +63,8 @@ class StreamExecutionEnvironment(EnvironmentSources):
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Run everything that was added since the last job, and wait for its end."""
         job = self._submit(self._take_graph(job_name))
-        try:
+        with cancelled_by_interrupt(job):
             return JobExecutionResult(job.result())
-        except KeyboardInterrupt:
-            # The interrupt goes on to the program, also when the job is slow to stop.
-            wait([job.cancel()], CANCEL_TIMEOUT_S)
-            raise
 
     def execute_async(self, job_name: str = DEFAULT_JOB_NAME) -> JobClient:
         """Run everything that was added since the last job, and return at once."""

@@ -6,10 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from funke.datastream.interrupts import cancelled_by_interrupt
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.results.table_print import ResultColumns, listing_lines, query_lines
 from funke.engine.sql.statements.outcome import Outcome
@@ -49,6 +51,10 @@ class ResultContent(ABC):
 
     def wait(self, timeout_ms: int | None) -> None:
         """Wait until there is something to read."""
+
+    def interruptible(self) -> AbstractContextManager[None]:
+        """Within, an interrupt cancels the job."""
+        return nullcontext() if self.job is None else cancelled_by_interrupt(self.job)
 
     def close(self) -> None:
         """Give up what is still to come."""

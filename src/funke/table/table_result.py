@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from types import TracebackType
 
 from funke.common.job_client import JobClient
+from funke.datastream.interrupts import cancel_interrupted, watch_cell
 from funke.engine.types.row import Row
 from funke.passed_on_names import pass_on_names
 from funke.table.catalog import ResolvedSchema
@@ -31,7 +32,8 @@ class TableResult:
 
     def wait(self, timeout_ms: int | None = None) -> None:
         """Wait for the first row of a query, or for the end of an insert."""
-        self._content.wait(timeout_ms)
+        with self._content.interruptible():
+            self._content.wait(timeout_ms)
 
     def get_table_schema(self) -> TableSchema:
         """Return names and types of the columns."""
@@ -51,8 +53,9 @@ class TableResult:
 
     def print(self) -> None:
         """Print the rows in a frame, each as soon as it is there."""
-        for line in self._content.lines(self._content.rows()):
-            print(line, flush=True)
+        with self._content.interruptible():
+            for line in self._content.lines(self._content.rows()):
+                print(line, flush=True)
 
 
 class CloseableIterator:
@@ -60,13 +63,21 @@ class CloseableIterator:
 
     def __init__(self, content: ResultContent) -> None:
         self._content = content
-        self._rows: Iterator[Row] = content.rows()
+        with content.interruptible():
+            self._rows: Iterator[Row] = content.rows()
+        if content.job is not None and not content.is_insert:
+            watch_cell(content.job)
 
     def __iter__(self) -> CloseableIterator:
         return self
 
     def __next__(self) -> Row:
-        return next(self._rows)
+        try:
+            return next(self._rows)
+        except KeyboardInterrupt:
+            if self._content.job is not None:
+                cancel_interrupted(self._content.job)
+            raise
 
     def next(self) -> Row:
         """Return the next row; waits for it, and raises StopIteration after the last one."""
