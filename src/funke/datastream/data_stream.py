@@ -38,6 +38,7 @@ from funke.engine.state.descriptors import MapStateDescriptor
 from funke.engine.types.composite_types import TupleTypeInfo
 from funke.engine.types.functions import FilterFunction, FlatMapFunction, KeySelector, MapFunction, ReduceFunction
 from funke.engine.types.functions import Partitioner as UserPartitioner
+from funke.engine.types.near_names import did_you_mean
 from funke.engine.types.output_tag import OutputTag
 from funke.engine.types.time import Duration, Time
 from funke.engine.types.type_information import TypeInformation
@@ -63,6 +64,9 @@ __all__ = [
 pass_on_names(__name__)
 
 
+_CLOSE_METHOD = 0.75
+
+
 class DataStream(OperatorSettings):
     """A stream of elements of one type.
 
@@ -85,6 +89,17 @@ class DataStream(OperatorSettings):
         self._upstreams = tuple(upstreams)
         self._type_info = type_info
         self._node = node
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Refuse what there is not; what only keyed streams have is told apart."""
+        message = f"'{type(self).__name__}' object has no attribute '{name}'"
+        if not name.startswith("_"):
+            own = [each for each in dir(type(self)) if not each.startswith("_")]
+            message += did_you_mean(name, own, _CLOSE_METHOD)
+            if hasattr(KeyedStream, name):
+                otherwise = f", or {name}_all() for all elements" if hasattr(self, f"{name}_all") else ""
+                message = f"{name}() needs a keyed stream: call key_by() before it{otherwise}"
+        raise AttributeError(at_user_line(message) if "key_by" in message else message)
 
     def get_name(self) -> str:
         """Return the name of the operator that produces this stream."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from funke.datastream.environment_settings import EnvironmentSettings
+from funke.datastream.unexecuted import watch_unexecuted
 from funke.datastream.upstream import Upstream, edges_to
 from funke.engine.config.settings import Settings
 from funke.engine.errors import user_line
@@ -21,7 +22,10 @@ class EnvironmentGraph(EnvironmentSettings):
         super().__init__(settings)
         self._nodes = StreamGraph()
         self._pending: set[int] = set()
+        # Names of the jobs that were run.
+        self._submissions: list[str] = []
         self._last_id = 0
+        watch_unexecuted(self)
 
     def _append(
         self,

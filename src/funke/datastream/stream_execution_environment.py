@@ -93,6 +93,7 @@ class StreamExecutionEnvironment(EnvironmentSources):
         return job_graph_of(nodes, roots, self._settings, job_name)
 
     def _submit(self, graph: StreamGraph) -> SubmittedJob:
+        self._submissions.append(graph.job_name)
         graph = self._cached_results.with_collecting_sinks(graph)
         job = submit(graph, job_settings_of(graph, with_packed_factory(self._settings), self._cached_files))
         self._cached_results.fill_from(job, graph)

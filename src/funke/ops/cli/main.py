@@ -172,6 +172,7 @@ def _run_with(arguments: list[str]) -> Callable[[ProgramCall], None]:
 def run(program: Callable[[], None], command: list[str]) -> None:
     """Run the program and wait for the jobs it has left running; when it is interrupted, cancel them."""
     from funke.datastream.job_submission import submitting_with
+    from funke.datastream.unexecuted import forget_unexecuted, tell_unexecuted
     from funke.engine.jobs.records.recovery import ProgramRun
     from funke.ops.cli.job_list import JobList
 
@@ -179,12 +180,15 @@ def run(program: Callable[[], None], command: list[str]) -> None:
     try:
         with submitting_with(jobs):
             program()
+        tell_unexecuted()
         jobs.wait()
     except SystemExit as ended:
         if ended.code in (None, 0):
+            tell_unexecuted()
             jobs.wait()
         raise
     finally:
+        forget_unexecuted()
         jobs.cancel()
 
 
