@@ -249,6 +249,35 @@ def test_records_come_while_the_job_runs_and_partitions_are_found(
     assert seen == ["first", "second", "all"]
 
 
+TOLD: list[str] = []
+
+
+def tell(value: str) -> str:
+    """Notes what has come through; slots are threads here."""
+    TOLD.append(value)
+    return value
+
+
+def test_the_first_record_of_an_endless_job_comes_through_without_a_second_one(
+    env: StreamExecutionEnvironment, kafka: KafkaBroker
+) -> None:
+    # More subtasks than partitions, and an exchange behind them.
+    topic, sent = new_topic(kafka, 1), list[str]()
+    TOLD.clear()
+    stream = stream_of(env, source_of(kafka, topic)).key_by(lambda value: value)
+    stream.map(tell).sink_to(CollectSink("out"))
+
+    def has_told(coordinator: StreamCoordinator) -> bool:
+        if coordinator.figures.subtasks and not sent:
+            sent.append("first")
+            kafka.produce(topic, sent)
+        return bool(TOLD)
+
+    with pytest.raises(JobExecutionError, match="cancelled"):
+        run(env, on_start=stop_when(has_told))
+    assert TOLD == ["first"]
+
+
 def test_a_job_goes_on_from_any_checkpoint(env: StreamExecutionEnvironment, kafka: KafkaBroker) -> None:
     topic, count = new_topic(kafka, 2), 2_000
     kafka.produce(topic, [str(number) for number in range(count)])

@@ -158,6 +158,19 @@ def test_a_job_goes_back_to_its_parallelism_when_it_does_not_start_with_another(
     assert kept.phases[-1].failure is not None and "it does not start" in kept.phases[-1].failure
 
 
+def test_many_short_jobs_leave_nothing_behind(dispatcher: Dispatcher, tmp_path: Path) -> None:
+    runs = [start(dispatcher, tmp_path) for _ in range(6)]
+    for run_id in runs:  # two slots: they run one after the other
+        job_id = dispatcher.first_job(run_id)
+        eventually(lambda job_id=job_id: is_running(dispatcher, job_id))  # type: ignore[misc]
+        dispatcher.jobs.find(job_id).commanded().cancel().result(30)  # type: ignore[union-attr]
+    eventually(lambda: not any(map(dispatcher.runs.is_alive, runs)))
+    dispatcher.look()
+    assert all(run.ended_ms is not None for run in dispatcher.runs.all())
+    assert dispatcher.count().free == 2 and dispatcher.pool.uses() == []
+    assert not [path for path in Path(dispatcher.service.home).rglob("*") if path.is_socket()]
+
+
 def test_what_cannot_run(dispatcher: Dispatcher, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"there is no file 'nothing.py'"):
         dispatcher.start(["nothing.py"], str(tmp_path))

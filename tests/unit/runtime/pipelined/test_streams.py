@@ -324,6 +324,31 @@ def test_who_is_pressed_and_who_presses_is_seen_while_the_job_runs(monkeypatch: 
     assert found == {Diagnosis.FINE, Diagnosis.ROOT}
 
 
+def test_what_a_source_reads_ahead_of_a_function_that_takes_long_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_REPORT_S", "_LONGEST_WAIT_S"):
+        monkeypatch.setattr(slot_loop, name, 0.02)
+    HAS_BEEN_SEEN.clear()
+    read: list[int] = []
+    take_reports = StreamCoordinator._take_reports
+
+    def look(coordinator: StreamCoordinator, message: Reports) -> None:
+        take_reports(coordinator, message)
+        read.append(coordinator.figures.records_read)
+        if read[-1] and read[-100:].count(read[-1]) == 100:  # nothing more is read
+            HAS_BEEN_SEEN.set()
+
+    monkeypatch.setattr(StreamCoordinator, "_take_reports", look)
+    builder = GraphBuilder(1)
+    source = builder._add(ReadSource(SequenceSource(0, 20_000)), "numbers", [])
+    to_the_second = Custom(lambda key, count: 1, lambda value: value)
+    held = builder._add(Map(hold), "held", [source], to_the_second, parallelism=2)
+    builder._add(WriteSink(CollectSink("out")), "out", [held], Forward(), parallelism=2)
+    run = run_stream(builder.graph, TINY)
+    assert len(run.collected) == 20_001
+    ahead = next(count for count in read if read.count(count) >= 100)
+    assert 0 < ahead < 10_000, "some buffers full"
+
+
 def test_a_failing_function_fails_the_job_with_its_name() -> None:
     builder = GraphBuilder(2)
     source = builder._add(ReadSource(SequenceSource(0, 1000)), "numbers", [])
