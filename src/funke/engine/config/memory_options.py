@@ -16,7 +16,7 @@ TASK_HEAP_SIZE = memory_option(f"{_W}task.heap.size", None, "Heap of a worker's 
 MANAGED_SIZE = memory_option(
     f"{_W}managed.size",
     None,
-    "Memory of a worker's slots for RocksDB; 96 MB per slot when no size of a worker is set.",
+    "Memory of a worker's slots for RocksDB; 256 MB per slot when no size of a worker is set.",
     "taskmanager.memory.size",
 )
 MANAGED_FRACTION = float_option(f"{_W}managed.fraction", 0.4, "The part of a worker's memory that is managed.")

@@ -67,6 +67,7 @@ class KeyedOperator(FunctionOperator):
         """The stored keys of a batch."""
         keys = storage_keys(self._select_keys[input_index](values))
         self._hot_keys.look(keys)
+        self.backend.prefetch(keys)
         return keys
 
     def hottest_key(self) -> dict[str, Any]:

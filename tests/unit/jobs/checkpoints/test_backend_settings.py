@@ -60,7 +60,7 @@ def test_snapshots_in_memory_can_be_synchronous_and_those_of_rocksdb_cannot() ->
 @pytest.mark.parametrize(
     ("options", "memory"),
     [
-        ({}, 96 * MIB),
+        ({}, 256 * MIB),
         ({"memory_fixed__per__slot": "32 mb"}, 32 * MIB),
         ({"memory_fixed__per__tm": "64 mb", "taskmanager_numberOfTaskSlots": "4"}, 16 * MIB),
         ({"taskmanager_memory_managed_size": "64 mb", "taskmanager_numberOfTaskSlots": "2"}, 32 * MIB),

@@ -122,9 +122,9 @@ def test_a_batch_is_one_request_and_one_write(monkeypatch: pytest.MonkeyPatch) -
         state = BackendColumns(ColumnLayout("state", created), backend, lambda: 0)
         put(state, {number: number for number in range(500)})
         requests: list[Any] = []
-        get, write = backend.store.get, backend.store.write
+        get, put_rows = backend.store.get, backend.store.put
         monkeypatch.setattr(backend.store, "get", lambda rows: requests.append(("get", len(rows))) or get(rows))
-        monkeypatch.setattr(backend.store, "write", lambda rows: requests.append("write") or write(rows))
+        monkeypatch.setattr(backend.store, "put", lambda *rows: requests.append("put") or put_rows(*rows))
         put(state, {number: number for number in range(250, 750)})
         # The others were written just now.
-        assert requests == [("get", 250), "write"]
+        assert requests == [("get", 250), "put"]

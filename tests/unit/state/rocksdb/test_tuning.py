@@ -185,9 +185,11 @@ def fill(store: RocksDBStore, count: int) -> None:
 
 def test_databases_of_a_slot_share_one_cache_and_one_budget_of_write_buffers(make_store: MakeStore) -> None:
     stores = [make_store(f"db-{number}") for number in range(4)]
-    memory = slot_memory(stores[0]._rocks, 16 * MIB, 0.5)
-    # Cache and write buffers, which may be half more than they should: 16 MB.
-    assert memory.cache_bytes + memory.buffer_bytes // 2 == pytest.approx(16 * MIB, abs=2)
+    budget = RocksDBSettings(memory_bytes=16 * MIB).database_bytes
+    assert budget is not None and budget + RocksDBSettings(memory_bytes=16 * MIB).entry_bytes == 16 * MIB
+    memory = slot_memory(stores[0]._rocks, budget, 0.5)
+    # Cache and write buffers, which may be half more than they should.
+    assert memory.cache_bytes + memory.buffer_bytes // 2 == pytest.approx(budget, abs=2)
     assert {store.measure("block-cache-capacity") for store in stores} == {memory.cache_bytes}
     largest_buffers = 0
     for _ in range(3):

@@ -63,6 +63,9 @@ class KeyedBackend(ABC):
             merged = handle.merge(merged, part)
         handle.table[key] = handle.merge(handle.table[key], merged) if key in handle.table else merged
 
+    def prefetch(self, keys: list[Any]) -> None:
+        """The stored keys of a batch that is about to be processed: what they have may be read at once."""
+
     @abstractmethod
     def drop_key(self, key: Any) -> None:
         """Forgets all state of a stored key."""

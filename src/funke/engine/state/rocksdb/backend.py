@@ -20,7 +20,16 @@ from funke.engine.state.keyed.state_kinds import kind_of, require_kind
 from funke.engine.state.keyed.timer_queue import EVENT_TIME, TimerQueue, Timers
 from funke.engine.state.rocksdb.census import Census
 from funke.engine.state.rocksdb.copies import DatabaseCopy, StateInfo, prepare_copy
-from funke.engine.state.rocksdb.rows import encode_namespace, is_bucket, row_prefix, split_row, state_prefix
+from funke.engine.state.rocksdb.entry_memory import entry_memory
+from funke.engine.state.rocksdb.rows import (
+    decode_value,
+    encode_namespace,
+    encode_value,
+    is_bucket,
+    row_prefix,
+    split_row,
+    state_prefix,
+)
 from funke.engine.state.rocksdb.settings import RocksDBSettings
 from funke.engine.state.rocksdb.states import FrozenTable, create_rocksdb_state
 from funke.engine.state.rocksdb.store import RocksDBStore
@@ -64,6 +73,9 @@ class RocksDBBackend(KeyedBackend):
         self._handles: dict[tuple[str, Hashable], Any] = {}
         # Tables of windows that somebody still uses: there must never be two for the same.
         self._tables: WeakValueDictionary[tuple[str, Hashable], RocksDBTable] = WeakValueDictionary()
+        # Those of states that are not divided by windows.
+        self._plain_tables: dict[str, RocksDBTable] = {}
+        self._memory = entry_memory(settings.entry_bytes)
         self._kinds: dict[str, str] = {}
         self._states: dict[str, StateInfo] = {}
         self._groups: set[int] = set()
@@ -140,9 +152,17 @@ class RocksDBBackend(KeyedBackend):
                 self._key_groups,
                 self._groups,
                 self._settings.cached_entries,
+                self._memory,
             )
             self._tables[state.name, namespace] = table
+            if namespace is None:
+                self._plain_tables[state.name] = table
         return table
+
+    def prefetch(self, keys: list[Any]) -> None:
+        """Reads what the batch will ask for in one request for each state, if it did so with batches before."""
+        for table in self._plain_tables.values():
+            table.prefetch(keys)
 
     def _convert(self, state: StateInfo, ttl_handle: Any) -> None:
         """Gives all entries of a state times, or takes them away."""
@@ -155,11 +175,11 @@ class RocksDBBackend(KeyedBackend):
         for group in self._groups:
             rows: list[tuple[bytes, bytes | None]] = []
             for row, value in self.store.scan(state_prefix(group, state.number)):
-                content = unpack(value)
+                content = decode_value(value)
                 if is_bucket(split_row(row)[3]):
                     rows.append((row, pack({key: convert(stored) for key, stored in content.items()})))
                 else:
-                    rows.append((row, pack(convert(content))))
+                    rows.append((row, encode_value(convert(content))))
             self.store.write(rows)
 
     def drop_key(self, key: Any) -> None:
@@ -265,7 +285,7 @@ class RocksDBBackend(KeyedBackend):
                     state = StateInfo(len(self._states), place.name, place.kind, place.has_ttl)
                     self._states[place.name] = state
                 table = RocksDBTable(
-                    self.store, state.number, encode_namespace(place.namespace), self._key_groups, self._groups, 0
+                    self.store, state.number, encode_namespace(place.namespace), self._key_groups, self._groups
                 )
                 table.fresh = entries
                 table.release()

@@ -48,14 +48,8 @@ class FrozenTable(RocksDBTable):
         if len(fresh) > self.limit:
             self.flush()
 
-    def _load(self, key: Any) -> Any:
-        found = super()._load(key)
-        if found is not ABSENT:
-            self.clean[key] = frozen(found)
-        return found
-
     def _cached(self, found: Any) -> Any:
-        return frozen(found)
+        return found if found is ABSENT else frozen(found)
 
     def put_all(self, keys: list[Any], entries: list[Any]) -> None:
         """Sets many entries; those that are ABSENT go."""

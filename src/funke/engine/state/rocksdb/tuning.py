@@ -13,7 +13,7 @@ from funke.engine.state.rocksdb.settings import RocksDBSettings
 __all__ = ["COMPRESSIONS", "create_options"]
 
 _MIB = 1 << 20
-_LARGEST_BUFFER = 4 * _MIB
+_LARGEST_BUFFER = 8 * _MIB
 # RocksDB notes every change of its files there, 150 bytes for each, and every checkpoint has a copy of it: it begins
 # anew from there on, with the files that there are (as many as 7 GB have).
 _LARGEST_MANIFEST = 128 << 10

@@ -21,6 +21,7 @@ from funke.engine.types.columns.arrow_rows import to_python
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
 from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.number_hash import MODULUS, MODULUS_BITS, hash_integers, mixed, signed
 from funke.engine.types.stable_hash import stable_hash
 from funke.engine.types.time_types import (
     DateTypeInfo,
@@ -39,9 +40,6 @@ Hashes = Any
 _MASK = 0x7FFFFFFF
 _NONE_HASH = stable_hash(None)
 _NAN_HASH = stable_hash(float("nan"))
-# Python's hash of a number is its remainder by this prime.
-_MODULUS_BITS = 61
-_MODULUS = (1 << _MODULUS_BITS) - 1
 _DAYS_TO_1970 = 719_163
 _DAY_US = 86_400_000_000
 
@@ -101,33 +99,8 @@ def _vectorised(arrow_type: Any, type_info: TypeInformation) -> Callable[[Any], 
     return next((hash_present for fits, hash_present in candidates if fits(arrow_type)), None)
 
 
-def _mixed(python_hashes: Hashes) -> Hashes:
-    """What `stable_hash` makes of the hash that Python gives to a number."""
-    mixed = python_hashes.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(29)
-    return (mixed >> np.uint64(16) & np.uint64(_MASK)).astype(np.int64)
-
-
-def _signed(magnitudes: Hashes, is_negative: Hashes) -> Hashes:
-    """Python's hashes of numbers, from their absolute values' remainders."""
-    hashes = magnitudes.view(np.int64)
-    hashes = np.where(is_negative, -hashes, hashes)
-    hashes[hashes == -1] = -2  # which Python keeps for errors
-    return hashes
-
-
-def _hash_integers(numbers: Hashes) -> Hashes:
-    if numbers.dtype == np.uint64:
-        return _mixed((numbers % np.uint64(_MODULUS)).view(np.int64))
-    wide = numbers.astype(np.int64)
-    is_negative = wide < 0
-    # The smallest number has no counterpart: its bits are its absolute value, without a sign.
-    magnitudes = np.where(is_negative, -wide, wide).view(np.uint64)
-    return _mixed(_signed(magnitudes % np.uint64(_MODULUS), is_negative))
-
-
 def _of_integers(column: Any) -> Hashes:
-    return _hash_integers(column.to_numpy(zero_copy_only=False))
+    return hash_integers(column.to_numpy(zero_copy_only=False))
 
 
 def _of_floats(column: Any) -> Hashes:
@@ -136,20 +109,20 @@ def _of_floats(column: Any) -> Hashes:
     mantissas, exponents = np.frexp(np.where(is_nan | is_infinite, 0.0, numbers))
     # A number is 53 bits times a power of two; modulo 2**61 - 1 that power is a rotation.
     digits = np.ldexp(np.abs(mantissas), 53).astype(np.uint64)
-    shifts = ((exponents - 53) % _MODULUS_BITS).astype(np.uint64)
-    rotated = (digits << shifts) & np.uint64(_MODULUS) | digits >> (np.uint64(_MODULUS_BITS) - shifts)
+    shifts = ((exponents - 53) % MODULUS_BITS).astype(np.uint64)
+    rotated = (digits << shifts) & np.uint64(MODULUS) | digits >> (np.uint64(MODULUS_BITS) - shifts)
     rotated[is_infinite] = hash(float("inf"))
-    hashes = _mixed(_signed(rotated, numbers < 0))
+    hashes = mixed(signed(rotated, numbers < 0))
     hashes[is_nan] = _NAN_HASH
     return hashes
 
 
 def _of_dates(column: Any) -> Hashes:
-    return _hash_integers(_integers(column.cast(pa.date32()), pa.int32()) + _DAYS_TO_1970)
+    return hash_integers(_integers(column.cast(pa.date32()), pa.int32()) + _DAYS_TO_1970)
 
 
 def _of_times(column: Any) -> Hashes:
-    return _hash_integers(_integers(column.cast(pa.time64("us")), pa.int64()))
+    return hash_integers(_integers(column.cast(pa.time64("us")), pa.int64()))
 
 
 def _of_moments(column: Any) -> Hashes:
@@ -157,12 +130,12 @@ def _of_moments(column: Any) -> Hashes:
     days, of_day = np.divmod(_microseconds(column), _DAY_US)
     seconds, microseconds = np.divmod(of_day, 1_000_000)
     parts = (days + _DAYS_TO_1970, seconds // 3600, seconds // 60 % 60, seconds % 60, microseconds)
-    return _of_tuples([_hash_integers(part) for part in parts])
+    return _of_tuples([hash_integers(part) for part in parts])
 
 
 def _of_instants(column: Any) -> Hashes:
     seconds, microseconds = np.divmod(_microseconds(column), 1_000_000)
-    return _of_tuples([_hash_integers(seconds), _hash_integers(microseconds * 1000)])
+    return _of_tuples([hash_integers(seconds), hash_integers(microseconds * 1000)])
 
 
 def _microseconds(column: Any) -> Hashes:

@@ -1,0 +1,69 @@
+"""The memory of a slot for entries as Python objects: one budget for the caches of all its tables."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Mapping
+from itertools import islice
+from typing import Any, Protocol
+from weakref import WeakSet
+
+__all__ = ["EntryMemory", "entry_memory", "object_bytes"]
+
+# Of a collection the first few elements stand for all.
+_FEW = 8
+_DEPTH = 4
+
+
+class Keeper(Protocol):
+    """A table that keeps entries at hand, which it could read again."""
+
+    @property
+    def kept_bytes(self) -> int:
+        """About how much memory they take."""
+
+    def let_go(self) -> None:
+        """Gives up some of them, those that came first."""
+
+
+class EntryMemory:
+    """What all tables together may keep; the largest ones give up entries for the others."""
+
+    def __init__(self, budget_bytes: int) -> None:
+        self.budget_bytes = budget_bytes
+        self.keepers: WeakSet[Keeper] = WeakSet()
+
+    def relieve(self) -> None:
+        """Makes sure that what is kept stays within the budget; called when a table has grown."""
+        while sum(keeper.kept_bytes for keeper in self.keepers) > self.budget_bytes:
+            largest = max(self.keepers, key=lambda keeper: keeper.kept_bytes)
+            before = largest.kept_bytes
+            largest.let_go()
+            if largest.kept_bytes >= before:
+                return
+
+
+_SHARED: dict[int, EntryMemory] = {}
+
+
+def entry_memory(budget_bytes: int) -> EntryMemory:
+    """The memory of this process; asking again gives the same."""
+    return _SHARED.setdefault(budget_bytes, EntryMemory(budget_bytes))
+
+
+def object_bytes(value: Any, depth: int = _DEPTH) -> int:
+    """About how much memory an object takes, with what it holds."""
+    size = sys.getsizeof(value, 64)
+    if not depth or isinstance(value, (str, bytes, bytearray, int, float)):
+        return size
+    parts: Collection[Any] = ()
+    if isinstance(value, Mapping):
+        parts = [part for item in islice(value.items(), _FEW) for part in item]
+        count = 2 * len(value)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        parts = list(islice(value, _FEW))
+        count = len(value)
+    elif hasattr(value, "__dict__"):
+        parts = [vars(value)]
+        count = 1
+    return size + (sum(object_bytes(part, depth - 1) for part in parts) * count // len(parts) if parts else 0)
