@@ -100,9 +100,8 @@ class OperatorHarness:
         before_open: Callable[[Operator], Any] | None = None,
         keeps_columns: bool = False,
         moves: StateMoves | None = None,
-        now_ms: int = 0,
     ) -> None:
-        self.clock = clock or ManualClock(now_ms)
+        self.clock = clock or ManualClock()
         self._moves = moves
         self.sent_to_driver: list[DriverMessage] = []
         self.task = TaskInfo(

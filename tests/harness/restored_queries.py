@@ -6,7 +6,7 @@ What is compared, and how state is moved, is what a job does when it starts from
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -21,14 +21,15 @@ from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry
 from funke.engine.jobs.checkpoints.start_point import state_moves
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.sql.binding.query_binder import QueryBinder
-from funke.engine.sql.binding.relations import Column, Scan
+from funke.engine.sql.binding.relations import Column, Relation, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS
+from funke.engine.sql.changelog.change_kinds import INSERTS
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.syntax.statements import QueryStatement
 from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.row import RowKind
 from funke.table.relation_streams import stream_of
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness, Watermark
@@ -47,7 +48,7 @@ class FedTable:
 
     name: str
     columns: tuple[Column, ...]
-    has_changes: bool = False
+    kinds: frozenset[RowKind] = INSERTS
     primary_key: tuple[str, ...] = ()
 
     def stream(self, env: StreamExecutionEnvironment, columns: Sequence[Column]) -> DataStream:
@@ -56,7 +57,7 @@ class FedTable:
 
     def scan(self) -> Scan:
         """Its rows."""
-        return Scan(self.columns, self, (self.name,), ALL_KINDS if self.has_changes else INSERTS, self.primary_key)
+        return Scan(self.columns, self, (self.name,), self.kinds, self.primary_key)
 
     def batch(self, columns: Sequence[str], rows: Rows) -> ColumnBatch:
         """Rows as the columns that a plan reads."""
@@ -103,14 +104,14 @@ class Query:
         *,
         backend: str = "hashmap",
         settings: Mapping[str, str] | None = None,
-        now_ms: int = 0,
+        wrap: Callable[[Relation], Relation] = lambda relation: relation,
     ) -> None:
         (statement,) = parse(text)
         assert isinstance(statement, QueryStatement)
         self._tables = tables
         session: Any = SimpleNamespace(is_streaming=True, settings=settings or {})
         scans = {(name,): table.scan() for name, table in tables.items()}
-        self.relation = planned_rows(session, QueryBinder(scans.get).bind(statement.query))
+        self.relation = wrap(planned_rows(session, QueryBinder(scans.get).bind(statement.query)))
         env = StreamExecutionEnvironment()
         self._last = [each.node_id for each in stream_of(env, self.relation)._upstreams]
         self._nodes: dict[int, StreamNode] = env._nodes.nodes
@@ -133,7 +134,6 @@ class Query:
                 backend=choice_of(backend),
                 restored=None if state is None else [state],
                 moves=moves.get(node.uid or ""),
-                now_ms=now_ms,
             )
             self._harnesses[number] = made
 

@@ -7,7 +7,7 @@ order, and of which some may be missing: what state has for them is moved, or le
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,7 +146,7 @@ def moves_between(old: StateMeaning, new: StateMeaning) -> StateMoves:
             raise _differs(name, before.get(name), after.get(name))
     known, moves = dict(old.lists), {}
     for name, wanted in new.lists:
-        found = PartMoves(tuple(_move(name, each, known.get(name, ())) for each in wanted))
+        found = PartMoves(tuple(_moves(name, wanted, known.get(name, ()))))
         if found.places() != list(range(len(known.get(name, ())))) or any(_is_changed(each) for each in found.parts):
             moves[name] = found
     return moves
@@ -156,14 +156,25 @@ def _is_changed(move: _PartMove) -> bool:
     return list(move.bits) != list(range(len(move.bits)))
 
 
-def _move(name: str, part: MeaningPart, known: Sequence[MeaningPart]) -> _PartMove:
-    start = 0
-    for place, each in enumerate(known):
-        if each.text == part.text and each.width == part.width and set(part.members) <= set(each.members):
-            if part.members == each.members:
-                return _PartMove(place, start, part.width)
-            return _PartMove(place, start, part.width, tuple(map(each.members.index, part.members)))
-        start += each.width
+def _moves(name: str, wanted: Sequence[MeaningPart], known: Sequence[MeaningPart]) -> Iterator[_PartMove]:
+    taken: set[int] = set()
+    for part in wanted:
+        fitting = [place for place, each in enumerate(known) if _is_in(part, each)]
+        # Parts of the same text stay in their order: they may be calls of functions that no text tells apart.
+        place = next((each for each in fitting if each not in taken), fitting[-1] if fitting else None)
+        yield _move(name, part, known, place)
+        taken.update([] if place is None else [place])
+
+
+def _is_in(part: MeaningPart, known: MeaningPart) -> bool:
+    return known.text == part.text and known.width == part.width and set(part.members) <= set(known.members)
+
+
+def _move(name: str, part: MeaningPart, known: Sequence[MeaningPart], place: int | None) -> _PartMove:
+    if place is not None:
+        start, members = sum(each.width for each in known[:place]), known[place].members
+        bits = () if part.members == members else tuple(map(members.index, part.members))
+        return _PartMove(place, start, part.width, bits)
     if part.is_filler:
         return _PartMove(-1, -1, part.width)
     texts = ", ".join(each.text for each in known if not each.is_filler and not each.members) or "none"

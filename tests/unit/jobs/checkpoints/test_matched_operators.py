@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
-from funke.common import Types
+from funke.common import Row, Types
 from funke.datastream import StreamExecutionEnvironment
 from funke.engine.errors import StateError
 from funke.engine.graph.job_graph import JobGraph
@@ -15,7 +16,10 @@ from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry
 from funke.engine.jobs.checkpoints.start_point import matched_graph, operator_entries, state_moves
 from funke.engine.planner.chaining import operator_id_of_uid, to_job_graph
 from funke.engine.runtime.snapshot_files import SnapshotHandle
-from funke.table import StreamTableEnvironment
+from funke.table import AggregateFunction, DataTypes, StreamTableEnvironment, TableAggregateFunction
+from funke.table.expressions import col
+from funke.table.types import DataType
+from funke.table.udf import udaf, udtaf
 
 TYPE = Types.ROW_NAMED(["k", "v", "i"], [Types.STRING(), Types.LONG(), Types.LONG()])
 SUM, COUNT = "SELECT k, SUM(v) FROM {} GROUP BY k", "SELECT k, COUNT(*) FROM {} GROUP BY k"
@@ -121,3 +125,85 @@ def test_a_description_of_a_later_version_is_refused() -> None:
     checkpoint.operators[entry.operator_id] = OperatorEntry(**{**vars(entry), "meaning": json.dumps(later)})
     with pytest.raises(StateError, match="in version 2, and this version of Funke knows version 1"):
         matched_graph(job_graph, graph, checkpoint, False)
+
+
+class Total(AggregateFunction):
+    """An aggregate function of the program's."""
+
+    def create_accumulator(self) -> list[int]:
+        return [0]
+
+    def accumulate(self, accumulator: list[int], value: int) -> None:
+        accumulator[0] += value
+
+    def get_value(self, accumulator: list[int]) -> int:
+        return accumulator[0]
+
+
+class Product(Total):
+    """Another one, with accumulators of the same kind."""
+
+
+class Weighted(Total):
+    """One that is made with a value."""
+
+    def __init__(self, weight: int) -> None:
+        self.weight = weight
+
+
+class Both(TableAggregateFunction):
+    """A table aggregate function of the program's."""
+
+    def create_accumulator(self) -> list[int]:
+        return []
+
+    def accumulate(self, accumulator: list[int], value: int) -> None:
+        accumulator.append(value)
+
+    def emit_value(self, accumulator: list[int]) -> Iterator[Row]:
+        yield from (Row(each) for each in accumulator)
+
+
+class Either(Both):
+    """Another one."""
+
+
+def of_user(function: AggregateFunction, accumulator: DataType) -> JobGraph:
+    env = StreamExecutionEnvironment()
+    t_env = StreamTableEnvironment.create(env)
+    t_env.create_temporary_view("a", env.from_collection([], TYPE))
+    t_env.create_temporary_function("f", udaf(function, result_type=DataTypes.BIGINT(), accumulator_type=accumulator))
+    t_env.to_changelog_stream(t_env.sql_query("SELECT k, f(v) FROM a GROUP BY k")).print()
+    return to_job_graph(env._pending_graph(None))
+
+
+def of_table_function(function: TableAggregateFunction, argument: str) -> JobGraph:
+    env = StreamExecutionEnvironment()
+    t_env = StreamTableEnvironment.create(env)
+    table = t_env.from_data_stream(env.from_collection([], TYPE))
+    types = {"result_type": DataTypes.ROW([DataTypes.FIELD("x", DataTypes.BIGINT())])}
+    made = udtaf(function, accumulator_type=DataTypes.ARRAY(DataTypes.BIGINT()), **types)
+    grouped = table.group_by(col("k")).flat_aggregate(made(col(argument)).alias("x")).select(col("k"), col("x"))
+    t_env.to_changelog_stream(grouped).print()
+    return to_job_graph(env._pending_graph(None))
+
+
+def test_an_aggregate_function_of_the_users_is_known_by_its_names_and_its_accumulator() -> None:
+    longs, doubles = DataTypes.ARRAY(DataTypes.BIGINT()), DataTypes.ARRAY(DataTypes.DOUBLE())
+    checkpoint = saved(of_user(Total(), longs))
+    assert state_moves(checkpoint, operator_entries(of_user(Total(), longs))) == {}
+    with pytest.raises(StateError, match=r"no aggregate Product\[Product .* with Total\[Total OF ARRAY<BIGINT>\]"):
+        state_moves(checkpoint, operator_entries(of_user(Product(), longs)))
+    with pytest.raises(StateError, match=r"no aggregate Total\[Total OF ARRAY<DOUBLE>\]"):
+        state_moves(checkpoint, operator_entries(of_user(Total(), doubles)))
+    with pytest.raises(StateError, match=r"no aggregate .*weight=3.* with .*weight=2"):
+        state_moves(saved(of_user(Weighted(2), longs)), operator_entries(of_user(Weighted(3), longs)))
+
+
+def test_a_table_aggregate_function_is_known_by_its_name_and_its_arguments() -> None:
+    checkpoint = saved(of_table_function(Both(), "v"))
+    assert state_moves(checkpoint, operator_entries(of_table_function(Both(), "v"))) == {}
+    with pytest.raises(StateError, match=r"the function Both\[Both.*, and this job has the function Either\[Either"):
+        state_moves(checkpoint, operator_entries(of_table_function(Either(), "v")))
+    with pytest.raises(StateError, match=r"\(v BIGINT\), and this job has the function .*\(i BIGINT\)"):
+        state_moves(checkpoint, operator_entries(of_table_function(Both(), "i")))

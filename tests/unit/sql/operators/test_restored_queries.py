@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 from funke.engine.errors import StateError
+from funke.engine.sql.binding.materialization import Materialization
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.changelog.change_kinds import ALL_KINDS
 from funke.engine.types.logical.sql_text import from_sql_text
+from funke.engine.types.row import RowKind
 from tests.harness.restored_queries import FedTable, Query, Rows, Savepoint, Unclaimed
 from tests.harness.sql_changelogs import Change
 
@@ -21,10 +24,15 @@ BACKENDS = ("hashmap", "rocksdb")
 _TYPES = {"k": "STRING", "k2": "STRING", "v": "BIGINT", "i": "BIGINT", "d": "DOUBLE"}
 _TIME = Column("ts", from_sql_text("TIMESTAMP(3)"), TimeAttribute.ROWTIME)
 COLUMNS = (*(Column(name, from_sql_text(each)) for name, each in _TYPES.items()), _TIME)
+_KEYED = (Column("k", from_sql_text("STRING NOT NULL")), *COLUMNS[1:])
 TABLES = {
     "t": FedTable("t", COLUMNS),
     "u": FedTable("u", COLUMNS),
-    "c": FedTable("c", COLUMNS, has_changes=True),
+    "c": FedTable("c", COLUMNS, ALL_KINDS),
+    # Updates come without the rows before them.
+    "upserts": FedTable("upserts", _KEYED, ALL_KINDS - {RowKind.UPDATE_BEFORE}, ("k",)),
+    "others": FedTable("others", _KEYED, ALL_KINDS - {RowKind.UPDATE_BEFORE}, ("k",)),
+    "versions": FedTable("versions", _KEYED, ALL_KINDS, ("k",)),
 }
 _EPOCH = datetime.datetime(1970, 1, 1)
 
@@ -45,19 +53,18 @@ def rows(seed: int, first_second: int, count: int = 12) -> dict[str, Rows]:
         changes.append(("+I", known))
         if random_rows.random() < 0.3:
             changes.append(("-D", known))
-    return {**made, "c": changes}
+    updates = [("+U", row(place * 0.5)) for place in range(count)]
+    return {**made, "c": changes, "upserts": updates, "versions": [("+I", values) for _, values in updates]}
 
 
 FIRST, SECOND = rows(1, 0), rows(2, 6)
 AT_FIRST, AT_SECOND, AT_END = 5_000, 10_000, 100_000
 
 
-def saved(
-    text: str, backend: str = "hashmap", settings: Mapping[str, str] | None = None, fed: Mapping[str, Rows] = FIRST
-) -> Savepoint:
+def saved(text: str, backend: str = "hashmap", settings: Mapping[str, str] | None = None, **given: Any) -> Savepoint:
     """The state of a query after the first rows."""
-    query = Query(text, TABLES, backend=backend, settings=settings)
-    query.feed(fed, AT_FIRST)
+    query = Query(text, TABLES, backend=backend, settings=settings, **given)
+    query.feed(FIRST, AT_FIRST)
     return query.savepoint()
 
 
@@ -68,9 +75,9 @@ def went_on(query: Query, fed: Mapping[str, Rows] = SECOND) -> list[Change]:
     return sorted(found, key=repr)
 
 
-def undisturbed(text: str, backend: str = "hashmap") -> list[Change]:
+def undisturbed(text: str, **given: Any) -> list[Change]:
     """The same of a query that has seen all rows."""
-    query = Query(text, TABLES, backend=backend)
+    query = Query(text, TABLES, **given)
     query.feed(FIRST, AT_FIRST)
     return went_on(query)
 
@@ -109,6 +116,8 @@ def window_top(last: int = 2, key: str = "k", order: str = "v DESC", size: int =
 HOP = "TABLE(HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '{0}' SECOND))"
 CUMULATE = "TABLE(CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '{0}' SECOND))"
 OFFSET = "TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '{0}' SECOND, INTERVAL '1' SECOND))"
+
+VERSIONED = "SELECT {0} FROM t JOIN versions FOR SYSTEM_TIME AS OF t.ts ON {1} = versions.k"
 
 # What is written, what starts from it: only places, names and what is left out have changed.
 MOVED = {
@@ -162,6 +171,11 @@ MOVED = {
     ),
     "by time": ("SELECT k, v FROM t ORDER BY ts", "SELECT k AS l, v AS w FROM t ORDER BY ts"),
     "first ones of all": ("SELECT k, v FROM t ORDER BY v LIMIT 3", "SELECT k AS l, v AS w FROM t ORDER BY v LIMIT 3"),
+    "versions": (
+        VERSIONED.format("t.v, t.i, versions.d, versions.v", "t.k"),
+        VERSIONED.format("versions.v, t.i", "t.k"),
+    ),
+    "updates by key": ("SELECT k, v, i FROM upserts", "SELECT i, k FROM upserts"),
 }
 
 # What is written, what starts from it, and what the error says of both.
@@ -252,6 +266,12 @@ CHANGED = {
         "no aggregate MAX|GROUP BY",
     ),
     "by time": ("SELECT k, v FROM t ORDER BY ts", "SELECT k, i FROM t ORDER BY ts", "rows of t.k STRING, t.v"),
+    "versions": (
+        VERSIONED.format("t.v, versions.v", "t.k"),
+        VERSIONED.format("t.v, versions.v", "t.k2"),
+        "the key t.k STRING, and this job has the key t.k2 STRING",
+    ),
+    "updates by key": ("SELECT k FROM upserts", "SELECT k FROM others", "the unique key upserts.k .* others.k"),
     "first ones of all": ("SELECT k, v FROM t ORDER BY v LIMIT 3", "SELECT k, v FROM t ORDER BY v LIMIT 4", "1 to 3"),
     "first ones by another": (
         "SELECT k, v FROM t ORDER BY v LIMIT 3",
@@ -283,6 +303,61 @@ def test_what_changed_is_refused_with_both(name: str) -> None:
     assert "is not that of this job" in str(refusal.value)
     # The query that has written it goes on.
     assert went_on(Query(before, TABLES, savepoint)) == undisturbed(before)
+
+
+_EARLY = {"table.exec.emit.early-fire.enabled": "true", "table.exec.emit.early-fire.delay": "0 s"}
+
+
+def legacy(calls: str, size: int = 4) -> str:
+    return f"SELECT k, {calls} FROM t GROUP BY k, TUMBLE(ts, INTERVAL '{size}' SECOND)"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_windows_that_tell_early_results_are_the_same_or_refused(backend: str) -> None:
+    """Results that were told stand in the state as they were."""
+    before = legacy("SUM(v), COUNT(*)")
+    savepoint = saved(before, backend, _EARLY)
+    renamed = (
+        "SELECT l, SUM(w), COUNT(*) FROM (SELECT k AS l, v AS w, ts FROM t) GROUP BY l, TUMBLE(ts, INTERVAL '4' SECOND)"
+    )
+    for same in (before, renamed):
+        went = went_on(Query(same, TABLES, savepoint, backend=backend, settings=_EARLY))
+        assert went == undisturbed(before, settings=_EARLY)
+    for changed in (legacy("COUNT(*), SUM(v)"), legacy("SUM(v)"), legacy("SUM(v), COUNT(*)", 3)):
+        with pytest.raises(StateError, match=r"and this job has (aggregates|windows)"):
+            Query(changed, TABLES, savepoint, settings=_EARLY)
+    slower = {**_EARLY, "table.exec.emit.early-fire.delay": "1 s"}
+    with pytest.raises(StateError, match=r"results told early 0 ms.* results told early 1000 ms"):
+        Query(before, TABLES, savepoint, settings=slower)
+
+
+def materialized(keys: tuple[int, ...], strategy: str = "deduplicate") -> Any:
+    """Lets a query have a primary key."""
+    return lambda relation: Materialization(relation.columns, relation, keys, None, 0, strategy)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("strategy", ["deduplicate", "nothing"])
+def test_rows_of_a_primary_key(strategy: str, backend: str) -> None:
+    before, after = "SELECT k, v, i FROM c", "SELECT k, i FROM c"
+    wrap = materialized((0,), strategy)
+    savepoint = saved(before, backend, wrap=wrap)
+    moved = went_on(Query(after, TABLES, savepoint, backend=backend, wrap=wrap))
+    assert moved == undisturbed(after, wrap=wrap)
+    for text, other, message in (
+        ("SELECT k, v, d FROM c", wrap, "no column c.d DOUBLE"),
+        ("SELECT k2, v, i FROM c", wrap, "the primary key c.k STRING, and this job has the primary key c.k2 STRING"),
+        (before, materialized((0, 1), strategy), "the primary key c.k STRING, and this job has"),
+    ):
+        with pytest.raises(StateError, match=message):
+            Query(text, TABLES, savepoint, wrap=other)
+
+
+def test_what_a_conflict_does_is_part_of_the_state() -> None:
+    text = "SELECT k, v FROM c"
+    savepoint = saved(text, wrap=materialized((0,), "nothing"))
+    with pytest.raises(StateError, match="ON CONFLICT DO NOTHING, and this job has ON CONFLICT DO ERROR"):
+        Query(text, TABLES, savepoint, wrap=materialized((0,), "error"))
 
 
 # The law, for random pairs of queries: starting one from the state of another is exact or refused.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from types import FunctionType
+from decimal import Decimal
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from funke.engine.operators.functions.table_functions import (
@@ -16,6 +17,7 @@ from funke.engine.operators.functions.table_functions import (
     DelegatingPandasAggregateFunction,
     DelegatingScalarFunction,
     DelegationTableFunction,
+    UserDefinedFunction,
 )
 from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
 from funke.engine.sql.binding.correlations import Correlation
@@ -67,6 +69,8 @@ __all__ = ["ColumnTexts", "type_text", "user_function_text"]
 
 # A text that grows beyond it is cut, and told from others by its hash: expressions of expressions have no end.
 _LONGEST = 500
+# Values that are the same whenever the program is run.
+_PLAIN = (str, int, float, bytes, Decimal, type(None))
 # They stand for functions of the program.
 _DELEGATIONS = (
     DelegatingScalarFunction,
@@ -86,13 +90,15 @@ def type_text(data_type: DataType) -> str:
 
 
 def user_function_text(user: UserFunction) -> str:
-    """A function of the user's: what it is called in SQL and in the program, and what its accumulators are."""
+    """A function of the user's: its name, its class with the plain values it was made with, and its accumulators."""
     own = user.function.func if isinstance(user.function, _DELEGATIONS) else user.function
     # What has no name of its own, such as a partial, is known by its class.
-    name = own.__qualname__ if isinstance(own, FunctionType) else type(own).__qualname__
+    name = own.__qualname__ if isinstance(own, FunctionType | BuiltinFunctionType) else type(own).__qualname__
+    given = vars(own) if isinstance(own, UserDefinedFunction) else {}
+    values = ", ".join(f"{key}={value!r}" for key, value in sorted(given.items()) if isinstance(value, _PLAIN))
     kept = user.accumulator_type
     accumulators = "" if kept is None else f" OF {kept if isinstance(kept, str) else type_text(kept)}"
-    return f"{user.name}[{name}{accumulators}]"
+    return _bounded(f"{user.name}[{name}{f'({values})' if values else ''}{accumulators}]")
 
 
 class ColumnTexts:
