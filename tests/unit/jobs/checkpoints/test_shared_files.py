@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from funke.engine.config import Settings
-from funke.engine.errors import JobExecutionError, LeaseLostError
+from funke.engine.errors import JobExecutionError, LeaseLostError, StateError
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
@@ -127,3 +127,15 @@ def test_small_state_is_written_into_the_metadata_unless_told_otherwise(tmp_path
     assert sizes(**{"state.storage.fs.memory-threshold": "8 kb", **older}) == (8 << 10, 8 << 10), "the larger counts"
     assert sizes(**{"execution.checkpointing.data-inline-threshold": "5 mb"}) == (1 << 20, 1 << 20), "at most 1 MB"
     assert sizes(**{"execution.checkpointing.data-inline-threshold": "0"})[0] == 0
+
+
+def test_files_of_a_damaged_checkpoint_stay_until_somebody_has_decided_about_it(tmp_path: Path) -> None:
+    job = Job(tmp_path, execution__checkpointing__num_retained="2")
+    job.answer(job.begin("a"), "a")
+    job.answer(job.begin("b"), "b")
+    job.keeper.store.discard(StateError("the newest one is damaged"))
+    job.keeper.end_attempt(JobExecutionError("nobody has allowed to go back"))
+    assert job.files() == {"a", "b"}
+    job.keeper.store.go_back(job.keeper.store.completed[-1])
+    job.keeper.end_attempt(JobExecutionError("a slot is gone"))
+    assert job.files() == {"a"}

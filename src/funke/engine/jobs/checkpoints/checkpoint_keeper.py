@@ -458,7 +458,8 @@ class CheckpointKeeper:
                 delete_folder(folder)
 
     def _sweep(self) -> None:
-        if self.settings.is_incremental:
+        # What a damaged checkpoint shares may be all that is left of it, until somebody has decided to go back.
+        if self.settings.is_incremental and not self.store.losses:
             with contextlib.suppress(FunkeError, OSError):
                 self.store.sweep(self._guard.check if self._guard is not None else lambda: None)
 
