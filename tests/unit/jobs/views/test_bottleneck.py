@@ -9,6 +9,7 @@ from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.views.back_pressure import Diagnosis, PressureView, status_of, together
 from funke.engine.jobs.views.bottleneck import find_bottleneck
 from funke.engine.jobs.views.job_view import EdgeView, JobView, MetricsView, OperatorView, SubtaskView, VertexView
+from funke.engine.operators.watermark_patience import WATERMARK_MISSING
 from funke.engine.types.job_status import JobStatus
 
 
@@ -144,3 +145,13 @@ def test_rows_without_keys_are_not_skewed_by_keys() -> None:
     assert (found := find_bottleneck(seen)) is not None and found.skew == 0.9
     spread = replace(seen, edges=tuple(replace(each, partitioner="REBALANCE") for each in seen.edges))
     assert (found := find_bottleneck(spread)) is not None and found.skew is None
+
+
+def test_windows_that_no_watermark_reaches() -> None:
+    """Everything else is fine."""
+    fine = vertex(1, "Source: orders", pressure(0.1)), vertex(2, "WindowAggregate", pressure(0.1))
+    metrics = MetricsView(operators={"2": {0: {}, 1: {WATERMARK_MISSING: 1}}})
+    found = find_bottleneck(view(*fine, metrics=metrics))
+    assert found is not None and found.vertex_id == 2
+    assert found.sentence.startswith('The windows of "WindowAggregate" cannot fire: records come, but no watermark.')
+    assert find_bottleneck(view(*fine)) is None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from funke.engine.jobs.views.back_pressure import Diagnosis, PressureStatus
 from funke.engine.jobs.views.job_view import JobView, VertexView
+from funke.engine.operators.watermark_patience import WATERMARK_MISSING
 
 __all__ = ["Bottleneck", "find_bottleneck"]
 
@@ -42,6 +43,9 @@ def find_bottleneck(view: JobView) -> Bottleneck | None:
     """Who does not answer any more, or else the root of backpressure; None when nobody waits for anybody."""
     if view.held:
         return _holder(view)
+    waiting_windows = _windows_without_watermark(view)
+    if waiting_windows is not None:
+        return waiting_windows
     pressed = {vertex.id for vertex in view.vertices if _is_pressed(vertex)}
     roots = [vertex for vertex in view.vertices if vertex.pressure and vertex.pressure.diagnosis is Diagnosis.ROOT]
     # Those before the root wait; a busy vertex that nobody waits for holds up nobody.
@@ -67,6 +71,20 @@ def find_bottleneck(view: JobView) -> Bottleneck | None:
         parts.append("it waits for what it writes to")
     sentence = ". ".join(f"{part[0].upper()}{part[1:]}" for part in parts) + "."
     return Bottleneck(root.id, sentence, line or None, skew, key, key_share)
+
+
+def _windows_without_watermark(view: JobView) -> Bottleneck | None:
+    """Windows that have taken records for some time, and cannot fire."""
+    for vertex in view.vertices:
+        for operator in vertex.operators:
+            measured = view.metrics.operators.get(operator.id, {})
+            if any(figures.get(WATERMARK_MISSING) for figures in measured.values()):
+                sentence = (
+                    f'The windows of "{operator.name}" cannot fire: records come, but no watermark. A part of the '
+                    "source has no data, or nothing generates watermarks; the log says what to do."
+                )
+                return Bottleneck(vertex.id, sentence, operator.user_line)
+    return None
 
 
 def _waiting_text(view: JobView, waiting: list[str]) -> str:

@@ -6,7 +6,6 @@ own that do the same much faster (see `aligned_windows` and `session_windows`).
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from itertools import repeat
 from typing import Any
@@ -15,8 +14,9 @@ from funke.engine.errors import StateError
 from funke.engine.graph.operations import Window
 from funke.engine.operators.function_operator import method_of
 from funke.engine.operators.keyed_operator import KeyedOperator
-from funke.engine.operators.operator import MIN_WATERMARK, OperatorContext
+from funke.engine.operators.operator import OperatorContext
 from funke.engine.operators.record_copy import detached
+from funke.engine.operators.watermark_patience import WATERMARK_MISSING, WatermarkPatience
 from funke.engine.operators.windowing.assigner import MergingWindowAssigner
 from funke.engine.operators.windowing.merging_window_set import MergingWindowSet
 from funke.engine.operators.windowing.trigger import TriggerResult
@@ -43,14 +43,16 @@ from funke.engine.types.watermark_spec import NO_TIMESTAMP
 __all__ = ["LATE_RECORDS_DROPPED", "WindowOperator"]
 
 LATE_RECORDS_DROPPED = "numLateRecordsDropped"
-# How long event-time windows wait for a first watermark before the operator complains.
-PATIENCE_MS = 10_000
+# What to do when no watermark comes.
+_ADVICE = (
+    "Give assign_timestamps_and_watermarks() a strategy that generates watermarks, and with_idleness() if a part of "
+    "the source has no data"
+)
 CONTENTS = "window-contents"
 MERGING_SET = "merging-window-set"
 # Stands in timers for all keys of a window, in snapshots that hold the keys elsewhere.
 EVERY_KEY = "__every_key_of_the_window__"
 
-_LOGGER = logging.getLogger(__name__)
 _CONTINUE, _FIRE = TriggerResult.CONTINUE, TriggerResult.FIRE
 _PURGE, _FIRE_AND_PURGE = TriggerResult.PURGE, TriggerResult.FIRE_AND_PURGE
 
@@ -87,8 +89,7 @@ class WindowOperator(KeyedOperator):
         self.trigger_context = OperatorTriggerContext(timers, backend, metrics)
         window_context = OperatorWindowContext(timers, backend, self.runtime_context, self.is_merging)
         self.call = WindowCall(self.function, window_context)
-        self._waits_for_watermark = self.is_event_time and not context.task.is_batch
-        self._waits_since: int | None = None
+        self._patience = WatermarkPatience(self.is_event_time and not context.task.is_batch, _ADVICE)
         self._late_dropped = metrics.counter(LATE_RECORDS_DROPPED)
 
     def open(self) -> None:
@@ -279,25 +280,14 @@ class WindowOperator(KeyedOperator):
     def end_epoch(self) -> None:
         """Lets go of what is not needed any more; says so when nothing can fire for lack of watermarks."""
         super().end_epoch()
-        if self._waits_for_watermark and self.timer_service.watermark > MIN_WATERMARK:
-            self._waits_for_watermark = False
-        elif self._waits_for_watermark and self.records_in:
-            self._warn_when_due()
+        self._is_watermark_missing()
 
-    def _warn_when_due(self) -> None:
+    def _is_watermark_missing(self) -> bool:
         now = self.context.task.clock.now_ms()
-        if self._waits_since is None:
-            self._waits_since = now
-        elif now - self._waits_since >= PATIENCE_MS:
-            self._waits_for_watermark = False
-            _LOGGER.warning(
-                "the windows of operator '%s' cannot fire: %d records have come in the last %d s, but no watermark. "
-                "Give assign_timestamps_and_watermarks() a strategy that generates watermarks, and with_idleness() if "
-                "a part of the source has no data",
-                self.context.operator_name,
-                self.records_in,
-                (now - self._waits_since) // 1000,
-            )
+        return self._patience.is_over(self.timer_service.watermark, self.records_in, now, self.context.operator_name)
+
+    def metrics(self) -> dict[str, Any]:
+        return {**super().metrics(), **({WATERMARK_MISSING: 1} if self._is_watermark_missing() else {})}
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         super().restore_keyed(map(self._require_keys, parts))

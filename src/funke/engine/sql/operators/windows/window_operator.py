@@ -7,12 +7,18 @@ from typing import Any
 
 from funke.engine.operators.key_watch import KeyWatch
 from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorContext
+from funke.engine.operators.watermark_patience import WATERMARK_MISSING, WatermarkPatience
 from funke.engine.sql.binding.window_relations import WindowTime
 from funke.engine.sql.operators.windows.local_time import LocalTime
 from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["WindowOperator"]
+
+_ADVICE = (
+    "A part of the source has no data, or rows without a time: 'table.exec.source.idle-timeout' or the table's "
+    "'scan.watermark.idle-timeout' lets the others go on without it"
+)
 
 
 class WindowOperator(Operator):
@@ -34,6 +40,7 @@ class WindowOperator(Operator):
     def setup(self, context: OperatorContext) -> None:
         super().setup(context)
         self._clock = context.task.clock
+        self._patience = WatermarkPatience(self.time.is_event_time and not context.task.is_batch, _ADVICE)
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Takes in rows; those that have no open window are dropped."""
@@ -92,4 +99,7 @@ class WindowOperator(Operator):
         self.closed = self.local.last_shown(self._watermark) + 1
 
     def metrics(self) -> dict[str, Any]:
-        return {"numLateRecordsDropped": self.late, "numNullRowTimeRecordsDropped": self.without_time}
+        dropped = {"numLateRecordsDropped": self.late, "numNullRowTimeRecordsDropped": self.without_time}
+        now, name = self._clock.now_ms(), self.context.operator_name
+        is_missing = self._patience.is_over(self._watermark, self.records_in, now, name)
+        return dropped | ({WATERMARK_MISSING: 1} if is_missing else {})
