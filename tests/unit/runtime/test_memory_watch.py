@@ -80,3 +80,24 @@ def test_what_this_process_has() -> None:
     after = own_bytes_of(os.getpid())
     assert after is not None and after - before > 48 * MB and held
     assert own_bytes_of(0) is None
+
+
+def test_a_thread_that_leaks_is_not_blamed_on_the_operator_that_runs() -> None:
+    process = Process()
+    for step in range(40):
+        process.grows((100 + 18 * step) * MB, LARGE if step % 4 else NOWHERE)
+    process.grows(801 * MB, LARGE)
+    assert process.watch.largest == NOWHERE
+    assert process.watch.warning() == (
+        "this slot has 801 mb of memory and fails at 1000 mb (my.key): it grew as fast while no operator was running: "
+        "look for a thread, of the program's or of a library's, that keeps what it makes"
+    )
+    assert "look for a thread" in process.watch.excess(1001 * MB)
+
+
+def test_an_operator_that_leaks_is_named_although_it_seldom_runs() -> None:
+    process, size = Process(), 100
+    for step in range(40):
+        size += 60 if step % 4 == 0 else 0
+        process.grows(size * MB, LARGE if step % 4 == 0 else NOWHERE)
+    assert process.watch.largest == LARGE

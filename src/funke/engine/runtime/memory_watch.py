@@ -17,6 +17,9 @@ __all__ = ["MemoryWatch", "own_bytes_of"]
 _SOFT = 0.8
 # Beyond what a slot has loaded before any function of the user's runs, growth of less than this says nothing.
 _LEAST_GROWTH = 1 << 20
+# So many looks while no operator runs tell whether the process grows then too, and as fast as with one.
+_ENOUGH_LOOKS = 5
+_AS_FAST = 0.5
 
 
 class MemoryWatch:
@@ -32,6 +35,8 @@ class MemoryWatch:
         self._own_bytes = own_bytes
         self._whose_turn = whose_turn
         self._grown: Counter[OperatorPlace] = Counter()
+        # How often the watch has looked during whose turns.
+        self._looks: Counter[OperatorPlace] = Counter()
         self._before: int | None = None
         self._is_warned = False
         # Whether the limit is near.
@@ -43,9 +48,12 @@ class MemoryWatch:
         if size is None:
             return None
         growth = 0 if self._before is None else size - self._before
+        whose = self._whose_turn()
+        if self._before is not None:
+            self._looks[whose] += 1
         self._before = size
         if growth >= _LEAST_GROWTH:
-            self._grown[self._whose_turn()] += growth
+            self._grown[whose] += growth
         self.is_close = size > self._limit.size * _SOFT
         return size if size > self._limit.size else None
 
@@ -56,28 +64,47 @@ class MemoryWatch:
         self._is_warned = True
         return (
             f"this slot has {size_text(self._before or 0)} of memory and fails at {size_text(self._limit.size)} "
-            f"({self._limit.origin}){_taken_by(self.largest, ': ')}"
+            f"({self._limit.origin}){self._taken_by(': ')}"
         )
 
     @property
     def largest(self) -> OperatorPlace:
-        """The operator during whose turns the process grew most; the one whose turn it is when it never grew."""
+        """The operator during whose turns the process grew most; the one whose turn it is when it never grew.
+
+        Nobody, if it grew as fast while no operator was running: a thread takes memory at any time.
+        """
         grown = Counter({place: size for place, size in self._grown.items() if place != NOWHERE})
-        return grown.most_common(1)[0][0] if grown else self._whose_turn()
+        if not grown:
+            return NOWHERE if self._grown else self._whose_turn()
+        place = grown.most_common(1)[0][0]
+        return NOWHERE if self._grows_anyway(place) else place
+
+    def _grows_anyway(self, place: OperatorPlace) -> bool:
+        idle_looks = self._looks[NOWHERE]
+        if idle_looks < _ENOUGH_LOOKS:
+            return False
+        return self._grown[NOWHERE] / idle_looks >= _AS_FAST * self._grown[place] / max(1, self._looks[place])
+
+    def _taken_by(self, before: str) -> str:
+        place = self.largest
+        if place != NOWHERE:
+            line = f" ({place.user_line})" if place.user_line else ""
+            return f"{before}most of it was taken while operator '{place.name}'{line} was running"
+        if not self._grown:
+            return ""
+        return (
+            f"{before}it grew as fast while no operator was running: look for a thread, of the program's or of a "
+            "library's, that keeps what it makes"
+        )
 
     def excess(self, size: int) -> str:
         """Why the process must end."""
         return (
             f"it had {size_text(size)} of memory, and a slot may have {size_text(self._limit.size)} "
-            f"({self._limit.origin}){_taken_by(self.largest, '; ')}. Give workers more memory, keep less in functions "
+            f"({self._limit.origin}){self._taken_by('; ')}. Give workers more memory, keep less in functions "
             "and state, or keep state outside of memory (state.backend.type: rocksdb); "
             "funke.slot-memory-limit: 0 switches the limit off"
         )
-
-
-def _taken_by(place: OperatorPlace, before: str) -> str:
-    line = f" ({place.user_line})" if place.user_line else ""
-    return f"{before}most of it was taken while operator '{place.name}'{line} was running" if place != NOWHERE else ""
 
 
 def own_bytes_of(pid: int) -> int | None:

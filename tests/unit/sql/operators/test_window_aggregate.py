@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.functions.table_functions import DelegatingPandasAggregateFunction
+from funke.engine.operators.watermark_patience import WATERMARK_MISSING
 from funke.engine.sql.binding.relations import BoundAggregate, Column, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.window_relations import WindowAggregation, Windows, WindowTime
@@ -341,3 +342,17 @@ def test_functions_of_users_that_cannot_be_put_together(
     harness.end_input()
     assert [row[1] for row in results_of(harness)] == wanted
     harness.close()
+
+
+def test_windows_without_a_watermark_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    """As those of streams: after ten seconds in the log, and by a metric that `funke status` reads."""
+    harness = harness_of(aggregate(Windows("tumble", 5)))
+    for second in range(0, 30, 5):
+        harness.set_processing_time(second * 1000)
+        harness.operator.process_columns(batch_of([("a", 1, 1)]))
+        assert (WATERMARK_MISSING in harness.operator.metrics()) is (second >= 10)
+    (record,) = caplog.records
+    assert "the windows of operator 'operator' cannot fire: 3 records have come in the last 10 s" in record.message
+    assert "'table.exec.source.idle-timeout'" in record.message
+    harness.watermark(3)
+    assert WATERMARK_MISSING not in harness.operator.metrics()
