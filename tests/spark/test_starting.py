@@ -119,3 +119,27 @@ def damaged_archive_changes_nothing(folder: Path) -> None:
         file.write(b"\xff" * 4096)
     output, errors, _ = run(folder)
     assert (output, errors) == (OUTPUT + "as ever\n", "")
+
+
+SMALL = """
+import sys
+from funke.datastream import StreamExecutionEnvironment
+
+
+def needless(value):
+    return [name for name in ("pandas", "unittest", "pyspark.testing") if name in sys.modules]
+
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+with env.from_collection([(n % 3, n) for n in range(10)]).key_by(lambda pair: pair[0]).map(needless) \\
+        .execute_and_collect() as found:
+    print(needless(None), {str(each) for each in found})
+"""
+
+
+def test_a_small_job_loads_no_tools_for_tests(tmp_path: Path) -> None:
+    program = tmp_path / "small.py"
+    program.write_text(SMALL)
+    found = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=300, check=True)
+    assert found.stdout == "[] {'[]'}\n"

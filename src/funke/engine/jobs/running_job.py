@@ -36,6 +36,7 @@ from funke.engine.jobs.views.view_writer import ViewWriter
 from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.local_copies import remove_copies
 from funke.engine.runtime.spark_session import use_storage_settings
+from funke.engine.runtime.starting.background import note_success
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
 
@@ -91,6 +92,7 @@ class RunningJob:
         except BaseException as failure:
             self._end(self._final_status(failure), failure)
         else:
+            note_success()
             self._end(JobStatus.FINISHED, summary)
 
     # The end, and what is written down

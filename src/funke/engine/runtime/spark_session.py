@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from funke.engine.connectors.remote.access import access_of, install_access
 from funke.engine.errors import SparkUnavailableError
 from funke.engine.runtime.starting.early_start import start_early, take_gateway
+from funke.engine.runtime.starting.lean_converters import use_lean_converters
 from funke.engine.runtime.starting.spark_process import start_by_submit
 from funke.engine.runtime.starting.warm_spark import end_aside, fits, put_aside, take_aside
 from funke.engine.trust.run_folders import run_folder
@@ -110,6 +111,7 @@ def _spark_context(configuration: Mapping[str, str], derived: Mapping[str, str])
     from pyspark import SparkConf, SparkContext
 
     _quieten_py4j()
+    use_lean_converters()
     _forget_dead_session()
     active = SparkContext._active_spark_context
     if active is not None and active._jsc is not None:

@@ -1,4 +1,4 @@
-"""Starts the making of an archive when the program ends: then it takes nothing from a job."""
+"""Starts the making of an archive when a program ends whose job went well: then it takes nothing from a job."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ import os
 import subprocess
 import sys
 
-__all__ = ["build_at_exit"]
+__all__ = ["build_at_exit", "note_success"]
+
+_successes: list[int] = []
+
+
+def note_success() -> None:
+    """A job of this process has finished: who fails is about to be changed or thrown away, and waits for nothing."""
+    _successes[:] = [os.getpid()]
 
 
 @functools.cache
@@ -19,7 +26,7 @@ def build_at_exit() -> None:
 
 
 def _start_building(pid: int) -> None:
-    if os.getpid() != pid:  # a fork of the driver
+    if os.getpid() != pid or _successes != [pid]:  # a fork of the driver, or a program that has failed
         return
     with contextlib.suppress(OSError, RuntimeError):
         subprocess.Popen(
