@@ -38,7 +38,9 @@ def test_a_slow_sink(env: StreamExecutionEnvironment, parallelism: int) -> None:
     source = DataGeneratorSource(lambda index: index, 10**12, type_info=Types.LONG())
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
     enriched = numbers.key_by(lambda number: number % 100).map(lambda number: number).name("enrich")
-    enriched.key_by(lambda number: number % 5000).map(lambda number: number).name("last").sink_to(SlowSink()).name("slow")
+    enriched.key_by(lambda number: number % 5000).map(lambda number: number).name("last").sink_to(SlowSink()).name(
+        "slow"
+    )
     client = env.execute_async("slow sink")
     seen: list[str] = []
 
