@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -13,7 +14,7 @@ from funke.engine.errors import StateError
 from funke.engine.graph.job_graph import JobGraph
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry
-from funke.engine.jobs.checkpoints.start_point import matched_graph, operator_entries, state_moves
+from funke.engine.jobs.checkpoints.start_point import matched_graph, operator_entries, state_moves, undescribed
 from funke.engine.planner.chaining import operator_id_of_uid, to_job_graph
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.table import AggregateFunction, DataTypes, StreamTableEnvironment, TableAggregateFunction
@@ -207,3 +208,14 @@ def test_a_table_aggregate_function_is_known_by_its_name_and_its_arguments() -> 
         state_moves(checkpoint, operator_entries(of_table_function(Either(), "v")))
     with pytest.raises(StateError, match=r"\(v BIGINT\), and this job has the function .*\(i BIGINT\)"):
         state_moves(checkpoint, operator_entries(of_table_function(Both(), "i")))
+
+
+def test_state_without_a_description_is_named() -> None:
+    """As earlier versions have written it: the job warns, and takes it for that of the same query."""
+    _, job_graph = program(EU, COUNT.format("a"))
+    entries = operator_entries(job_graph)
+    assert undescribed(saved(job_graph), entries) == []
+    before = {uid: replace(entry, meaning=None) for uid, entry in entries.items()}
+    checkpoint = replace(saved(job_graph), operators=before)
+    assert undescribed(checkpoint, entries) == ["GroupAggregate"]
+    assert state_moves(checkpoint, entries) == {}

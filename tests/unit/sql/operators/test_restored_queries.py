@@ -500,6 +500,25 @@ def test_state_without_a_description_is_refused_where_its_fields_are_not_those_o
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (windowed("SUM(v), COUNT(*)"), windowed("SUM(v)")),
+        (in_sessions("SUM(v), COUNT(*)"), in_sessions("SUM(v)")),
+        (top(), top(columns="v")),
+        (top(1), top(1, columns="v")),
+        (window_top(), window_top(columns="v")),
+        (over("SUM(v); COUNT(i)"), over("SUM(v)")),
+        MOVED["over values"],
+    ],
+)
+def test_no_operator_takes_other_fields_for_its_own(before: str, after: str, backend: str) -> None:
+    """In state without a description."""
+    with pytest.raises(StateError, match="another query"):
+        went_on(Query(after, TABLES, saved(before, backend).without_meanings(), backend=backend))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("text", [grouped("SUM(v), COUNT(*)"), top(), top(1), top(1, order="ts")])
 def test_a_time_to_live_comes_and_goes(text: str, backend: str) -> None:
     """Nothing has expired by then."""

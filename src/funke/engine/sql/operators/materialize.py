@@ -7,7 +7,7 @@ is, nothing changes. Of rows that are equal the first one goes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,15 @@ from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, primary_ke
 from funke.engine.sql.operators.aggregate import signs_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
-from funke.engine.sql.operators.plain_rows import Values, column_of, moved_lists, place_of, plain_values, row_lists
+from funke.engine.sql.operators.plain_rows import (
+    Values,
+    column_of,
+    moved_lists,
+    place_of,
+    plain_values,
+    require_rows,
+    row_lists,
+)
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.state.snapshot.file_format import GroupPart
@@ -72,6 +80,9 @@ class MaterializeOperator(KeyedColumnsOperator):
 
     def layout(self) -> ColumnLayout:
         return ColumnLayout("rows-of-primary-key", row_lists, self._spec.ttl_ms)
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        super().restore_keyed(require_rows(parts, self.layout().name, len(self._schema)))
 
     def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
         return moved_lists(part, self.layout().name, moves[COLUMNS])

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import isnan
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.errors import StateError
 from funke.engine.graph.state_meaning import PartMoves
 from funke.engine.sql.state.moved_state import moved_part
 from funke.engine.sql.state.stored_rows import to_plain
 from funke.engine.state.snapshot.file_format import GroupPart
 
-__all__ = ["Values", "column_of", "moved_lists", "place_of", "plain_values", "row_lists"]
+__all__ = ["Values", "column_of", "moved_lists", "place_of", "plain_values", "require_rows", "row_lists"]
 
 Values = tuple[Any, ...]
 # Stands for NaN, which is not equal to itself.
@@ -24,6 +25,23 @@ _NAN = "NaN"
 def row_lists(count: int) -> tuple[Any, ...]:
     """A column of state: an empty list for each key."""
     return (np.fromiter(([] for _ in range(count)), object, count),)
+
+
+def require_rows(
+    parts: Iterable[tuple[int, GroupPart]], table: str, width: int, is_sorted: bool = False
+) -> Iterator[tuple[int, GroupPart]]:
+    """The same parts; StateError if rows have another number of values, as those of another query may."""
+    for group, part in parts:
+        for table_id, entries in part.tables.items():
+            first = next(iter(entries.values()), None) if table_id.name == table else None
+            rows = [] if first is None else (first[0] if table_id.has_ttl else first)[0]
+            found = len(rows[0][1] if is_sorted else rows[0]) if rows else width
+            if found != width:
+                raise StateError(
+                    f"a row of '{table}' has {found} values, and this query keeps {width}: it is the state of another "
+                    "query"
+                )
+        yield group, part
 
 
 def moved_lists(part: GroupPart, table: str, moves: PartMoves | None, is_sorted: bool = False) -> GroupPart:

@@ -7,7 +7,7 @@ are left out, each number whose row is another one changes; else the row that le
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -26,7 +26,7 @@ from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.keep_earliest_row import KeepEarliestRow
 from funke.engine.sql.operators.keep_one_row import KeepOneRow
 from funke.engine.sql.operators.key_columns import KeyColumns
-from funke.engine.sql.operators.plain_rows import column_of, moved_lists, plain_values, row_lists
+from funke.engine.sql.operators.plain_rows import column_of, moved_lists, plain_values, require_rows, row_lists
 from funke.engine.sql.operators.sort_tuples import sort_tuples
 from funke.engine.sql.operators.stream_orders import KeepTopRows
 from funke.engine.sql.state.keyed_columns import ColumnLayout
@@ -184,6 +184,9 @@ class RankRowsOperator(KeyedColumnsOperator):
 
     def layout(self) -> ColumnLayout:
         return ColumnLayout("ranked-rows", row_lists, self._spec.ttl_ms)
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        super().restore_keyed(require_rows(parts, self.layout().name, len(self._input), is_sorted=True))
 
     def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
         return moved_lists(part, self.layout().name, moves[COLUMNS], is_sorted=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.errors import StateError
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock
 from funke.engine.sql.state.moved_state import moved_part
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
@@ -33,11 +34,18 @@ def parts_of_blocks(
             yield group, GroupPart({_TABLE: {name: _stored(part)}}, [], [])
 
 
-def blocks_of_parts(parts: Iterable[tuple[int, GroupPart]]) -> Iterator[tuple[Any, AggregateBlock]]:
-    """What was split, in pieces, with their names."""
+def blocks_of_parts(
+    parts: Iterable[tuple[int, GroupPart]], widths: Sequence[int]
+) -> Iterator[tuple[Any, AggregateBlock]]:
+    """What was split, in pieces, with their names; accumulators must have so many fields."""
     for _, part in parts:
         for name, stored in part.tables.get(_TABLE, {}).items():
             keys, counts, fields = stored
+            if [len(each) for each in fields] != list(widths):
+                raise StateError(
+                    f"the accumulators of '{_TABLE.name}' have {[len(each) for each in fields]} fields, and this query "
+                    f"keeps {list(widths)}: it is the state of another query"
+                )
             columns = () if keys is None else tuple(keys.data.columns)
             yield name, AggregateBlock(columns, counts, fields)
 

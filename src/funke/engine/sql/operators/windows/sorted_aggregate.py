@@ -7,7 +7,7 @@ behind it, in their order (RANGE: from the first one that is equal on); results 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -26,7 +26,7 @@ from funke.engine.sql.operators.aggregate import differ
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
-from funke.engine.sql.operators.plain_rows import column_of, moved_lists, plain_values, row_lists
+from funke.engine.sql.operators.plain_rows import column_of, moved_lists, plain_values, require_rows, row_lists
 from funke.engine.sql.operators.sort_tuples import sort_tuples
 from funke.engine.sql.operators.windows.sorted_images import SortedImages, image_function
 from funke.engine.sql.state.keyed_columns import ColumnLayout
@@ -150,6 +150,9 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
 
     def layout(self) -> ColumnLayout:
         return ColumnLayout("sorted-rows", row_lists, self._spec.ttl_ms)
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        super().restore_keyed(require_rows(parts, self.layout().name, len(self._input), is_sorted=True))
 
     def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
         return moved_lists(part, self.layout().name, moves.get(COLUMNS), is_sorted=True)

@@ -186,7 +186,7 @@ class WindowAggregateOperator(WindowOperator):
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         every = list(parts)
-        self.restore_blocks(blocks_of_parts(every))
+        self.restore_blocks(blocks_of_parts(every, [len(kernel.dtypes) for kernel in self._aggregates.kernels]))
         self.restore_entries(every)
 
     def snapshot(self) -> OperatorStateSnapshot:
