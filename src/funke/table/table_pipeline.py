@@ -27,7 +27,7 @@ class TablePipeline:
         self._t_env = t_env
 
     def __str__(self) -> str:
-        return f"insert into {self._plan.name}"
+        return f"TablePipeline with sink table '{self._plan.identifier or self._plan.name}'"
 
     def execute(self) -> TableResult:
         """Start writing."""
