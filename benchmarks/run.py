@@ -198,6 +198,12 @@ class Bench:
         result = subprocess.run(command, cwd=PROGRAMS, capture_output=True, text=True, check=True)
         return max(float(line.split()[2]) for line in result.stdout.splitlines() if line.startswith("BYTES"))
 
+    def rocksdb_share(self, keys: int) -> Ratio:
+        """A count over so many keys in one slot: the CPU of a record in memory over that with RocksDB."""
+        heap, rocksdb = (self.state_figures("keys", name, str(keys))["cpu_us"] for name in ("hashmap", "rocksdb"))
+        name = f"count over {keys:,} keys in one slot: rocksdb / hashmap"
+        return at_least(name, heap / rocksdb, 0.4, f"{heap:.1f} / {rocksdb:.1f} µs of CPU per record")
+
     def transform_with_state(self, keys: int) -> float:
         """Rows per second of Spark's own stateful Python API."""
         command = [sys.executable, "transform_with_state.py", self.input(keys), "2"]
@@ -496,6 +502,8 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
             bench.funke("keyed_count", 100_000),
             0.3,
         ),
+        "rocksdb-1m": lambda: bench.rocksdb_share(1_000_000),
+        "rocksdb-5m": lambda: bench.rocksdb_share(5_000_000),
         "stall": lambda: under(
             "checkpoint of 1 M keys in one slot: processing stands still (ms)",
             bench.worst_of_backends("stall_ms"),

@@ -30,6 +30,11 @@ def parse(line):
     return key, int(timestamp), float(value)
 
 
+PARSED = Types.TUPLE([Types.STRING(), Types.LONG(), Types.DOUBLE()])
+COUNTED = Types.TUPLE([Types.STRING(), Types.LONG()])
+DOUBLED = Types.TUPLE([Types.STRING(), Types.DOUBLE()])
+
+
 class CountPerKey(KeyedProcessFunction):
     def open(self, runtime_context: RuntimeContext):
         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
@@ -41,15 +46,15 @@ class CountPerKey(KeyedProcessFunction):
 
 
 def keyed_count(lines):
-    return lines.map(parse).key_by(lambda row: row[0]).process(CountPerKey())
+    return lines.map(parse, PARSED).key_by(lambda row: row[0]).process(CountPerKey(), COUNTED)
 
 
 def keyed_reduce(lines):
-    return lines.map(parse).key_by(lambda row: row[0]).reduce(lambda a, b: (a[0], b[1], a[2] + b[2]))
+    return lines.map(parse, PARSED).key_by(lambda row: row[0]).reduce(lambda a, b: (a[0], b[1], a[2] + b[2]))
 
 
 def stateless(lines):
-    return lines.map(parse).filter(lambda row: row[2] > 50.0).map(lambda row: (row[0], row[2] * 2))
+    return lines.map(parse, PARSED).filter(lambda row: row[2] > 50.0).map(lambda row: (row[0], row[2] * 2), DOUBLED)
 
 
 JOBS = {"keyed_count": keyed_count, "keyed_reduce": keyed_reduce, "stateless": stateless}

