@@ -128,16 +128,19 @@ def main(argv=None):
     totals.map(total_text, output_type=Types.STRING()).print().set_parallelism(1)
     late = totals.get_side_output(LATE)
     late.map(late_text, output_type=Types.STRING()).print("too late").set_parallelism(1)
-    print_summary(env.execute_async("payments per minute"))
+    print_summary(env.execute_async("payments per minute"), arguments.rate)
 
 
-def print_summary(client):
+def print_summary(client, rate):
     """Waits for the job and tells what it did."""
     seconds = client.get_job_execution_result().result().get_net_runtime() / 1000
     metrics = client.get_metrics()
     records, epochs = metrics["records_read"], metrics["epochs"]
     late = sum(value for name, value in metrics.items() if name.endswith("latePayments"))
-    print(f"{records:,} records, {records / seconds:,.0f} records/s, {epochs} epochs, {late} late records")
+    print(
+        f"{records:,} records, {records / seconds:,.0f} records/s (the source is paced: {rate:,.0f} a second at most, "
+        f"--rate changes it), {epochs} epochs, {late} late records"
+    )
 
 
 if __name__ == "__main__":

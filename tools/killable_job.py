@@ -171,7 +171,7 @@ class KillableJob:
                 found["executor"].append(pid)
             elif self.program.name in process.command:
                 found["driver"].append(pid)
-            elif "pyspark.daemon" in process.command and "pyspark.daemon" in above.command:
+            elif _is_daemon(process.command) and _is_daemon(above.command):
                 found["worker"].append(pid)
             elif process.name == "funke-watcher":
                 found["watcher"].append(pid)
@@ -244,6 +244,11 @@ class _Process(NamedTuple):
     parent: int
     name: str
     command: str
+
+
+def _is_daemon(command: str) -> bool:
+    """Whether it is the process that Spark's Python workers are forked from, or one of them."""
+    return "quiet_daemon" in command or "pyspark.daemon" in command
 
 
 def _tree(mark: str) -> dict[int, _Process]:

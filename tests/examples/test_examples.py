@@ -139,7 +139,8 @@ def test_demo(run: Run) -> None:
     # How many of the late ones come behind the watermark depends on the machine; none is lost.
     assert payments + len(late) == 3000
     assert 1 <= len(late) <= 6
-    assert re.fullmatch(rf"3,000 records, [\d,]+ records/s, \d+ epochs, {len(late)} late records", summary)
+    paced = r"\(the source is paced: 1,000 a second at most, --rate changes it\)"
+    assert re.fullmatch(rf"3,000 records, [\d,]+ records/s {paced}, \d+ epochs, {len(late)} late records", summary)
 
 
 def test_fraud_detector(run: Run) -> None:

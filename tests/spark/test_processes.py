@@ -84,7 +84,7 @@ env.from_collection([1, 2, 3]).key_by(lambda x: x).reduce(lambda a, b: a + b).pr
 env.execute()
 from funke.engine.runtime.process_ties import children_of
 for pid in children_of(SparkContext._gateway.proc.pid):
-    if "pyspark.daemon" in Path(f"/proc/{pid}/cmdline").read_text():
+    if "quiet_daemon" in Path(f"/proc/{pid}/cmdline").read_text():
         os.kill(pid, signal.SIGKILL)
 print("killed", flush=True)
 endless().print()

@@ -211,6 +211,7 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
         # Spark's own ports answer only to itself, and its sockets for workers stand where nobody else can go.
         options.setdefault("spark.authenticate", "true")
         options.setdefault("spark.python.unix.domain.socket.dir", run_folder())
+        options.setdefault("spark.python.daemon.module", "funke.engine.runtime.quiet_daemon")
         java_options = f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION} {_LATE_COMPILER}"
         options.setdefault("spark.driver.defaultJavaOptions", java_options)
     return options
