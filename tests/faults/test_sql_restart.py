@@ -216,7 +216,6 @@ def counted_numbers(t_env: StreamTableEnvironment, numbers: DataStream, conditio
     return lines.union(t_env.to_data_stream(windows).map(lambda row: f"{row[0]}:{row[1]} in a window", Types.STRING()))
 
 
-@pytest.mark.parametrize("key_hash", [FIRST_KEY_HASH, NEWEST_KEY_HASH])
 def totals(t_env: StreamTableEnvironment, numbers: DataStream, *queries: str) -> DataStream:
     """Lines of several queries over the numbers: the values of each row by their names."""
     t_env.create_temporary_view("numbers", numbers, Schema.new_builder().column("f0", "BIGINT").build())
@@ -268,6 +267,7 @@ def test_queries_whose_parts_have_moved_go_on_and_changed_ones_are_refused(
         assert lines[str(sorted(values.items()))] == 1
 
 
+@pytest.mark.parametrize("key_hash", [FIRST_KEY_HASH, NEWEST_KEY_HASH])
 def test_a_changed_query_goes_on_from_a_savepoint(spark: Any, tmp_path: Path, key_hash: int) -> None:
     """With a condition more, another parallelism and another backend; also by an old hash for keys."""
     start = first_key_hash_start(tmp_path / "old") if key_hash == FIRST_KEY_HASH else None
