@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import datetime
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -227,3 +228,20 @@ def test_inserts_of_tables_wait_for_execute(tmp_path: Path) -> None:
     for name in ("first", "second_one", "third"):
         lines = [line for file in (tmp_path / name).iterdir() for line in file.read_text().split()]
         assert sorted(lines) == ["1", "2"]
+
+
+def test_times_keep_their_milliseconds(batch: TableEnvironment) -> None:
+    time = datetime.time(1, 2, 3, 456789)
+    fields = [DataTypes.FIELD("a", DataTypes.TIME()), DataTypes.FIELD("b", DataTypes.ARRAY(DataTypes.TIME()))]
+    table = batch.from_elements([(time, [time])], DataTypes.ROW(fields))
+    kept = time.replace(microsecond=456000)
+    seen = udf(repr, result_type=DataTypes.STRING())
+    text = col("a").cast(DataTypes.STRING())
+    finer = col("a").cast(DataTypes.TIME(3)).cast(DataTypes.STRING())
+    assert rows_of(table.select(col("a"), col("b"), seen(col("a")), text, finer)) == [
+        ("+I", kept, [kept], repr(kept), "01:02:03", "01:02:03.456")
+    ]
+    query = (
+        "SELECT CAST(x AS TIME(0)), CAST(x AS TIME(3)) = CAST(x AS TIME(0)) FROM (VALUES (TIME '01:02:03.456')) t(x)"
+    )
+    assert rows_of(batch.sql_query(query)) == [("+I", datetime.time(1, 2, 3), False)]

@@ -15,7 +15,7 @@ from funke.engine.types.logical.data_type import DataType, RawType
 from funke.engine.types.logical.families import with_nullable
 from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
 from funke.engine.types.logical.row_type import RowField, RowType
-from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType
+from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType, TimeType
 
 __all__ = ["column_schema", "from_column_type", "to_column_type"]
 
@@ -29,9 +29,12 @@ def to_column_type(data_type: DataType) -> Any:
     """Return the Arrow type of a column.
 
     Instants stand in UTC, intervals are whole months (int32) or milliseconds (int64), a multiset counts its elements.
+    As in Flink a time has milliseconds whatever its precision says, which counts for casts and texts.
     """
     if isinstance(data_type, LocalZonedTimestampType):
         return pa.timestamp(to_arrow_type(TimestampType(data_type.precision)).unit, "UTC")
+    if isinstance(data_type, TimeType) and data_type.precision < 3:
+        return pa.time32("ms")
     if isinstance(data_type, YearMonthIntervalType):
         return pa.int32()
     if isinstance(data_type, DayTimeIntervalType):
