@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.functions.user_aggregates import result_fields
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.windows import GroupWindow
@@ -163,7 +164,11 @@ class FlatAggregateTable(AggregatedTable):
     """Groups that a table aggregate function of the user's has turned into rows."""
 
     def _item(self) -> syntax.Expression:
-        return self._named(self._call, self._names)
+        """What the function gives: its columns have the names of its own fields."""
+        user = self._call.function if isinstance(self._call, syntax.Call) else None
+        return self._named(
+            self._call, self._names or (() if user is None else tuple(name for name, _ in result_fields(user)))
+        )
 
 
 def _call_of(func: Any, table: Table) -> tuple[syntax.Expression, tuple[str, ...]]:

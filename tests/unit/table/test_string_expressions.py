@@ -37,7 +37,7 @@ from funke.table.expressions import (
 )
 from funke.table.string_expressions import expression_of, expressions_of
 from funke.table.types import DataType
-from funke.table.udf import TableAggregateFunction, udaf, udf, udtf
+from funke.table.udf import TableAggregateFunction, udaf, udf, udtaf, udtf
 from funke.table.window import Over, Session, Slide, Tumble
 
 a, b, c = col("a"), col("b"), col("c")
@@ -340,6 +340,8 @@ def test_aggregates_of_users_by_name(t_env: TableEnvironment, table: Table) -> N
     assert grouped.select(b, call("mean", a)).get_schema().get_field_names() == ["b", "EXPR$0"]
     assert grouped.aggregate("mean(a) as m").select("b, m").get_schema().get_field_names() == ["b", "m"]
     assert grouped.flat_aggregate("top(a)").select("*").get_schema().get_field_names() == ["b", "v", "r"]
+    single = udtaf(Top(), result_type=DataTypes.ROW([DataTypes.FIELD("v", DataTypes.BIGINT())]))
+    assert grouped.flat_aggregate(single(a)).select(col("v")).get_schema().get_field_names() == ["v"]
     assert table.flat_aggregate("top(a) as (x, y)").select("y, x").get_schema().get_field_names() == ["y", "x"]
 
 
