@@ -28,7 +28,7 @@ STORED = st.one_of(KEYS, st.booleans(), st.lists(st.integers()), st.characters(c
 
 
 class Count(KeyedProcessFunction):
-    """Counts the records of a key; the state of odd keys alone is looked at if it is asked to."""
+    """Counts the records of a key, or writes without looking."""
 
     def __init__(self, reads: bool) -> None:
         self.reads = reads
