@@ -76,6 +76,8 @@ def start(folder: Path, **options: str) -> Any:
         "execution.checkpointing.interval": "200 ms",
         "execution.checkpointing.dir": str(folder / "checkpoints"),
         "execution.checkpointing.tolerable-failed-checkpoints": "1000",
+        # In files, however few of the keys a subtask has.
+        "execution.checkpointing.data-inline-threshold": "0",
         **options,
     }
     for key, value in given.items():
