@@ -19,6 +19,7 @@ from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.table import DataTypes, EnvironmentSettings, Schema, StreamTableEnvironment, Table, TableEnvironment
 from funke.table.expressions import col, lit
 from funke.table.udf import udaf, udf, udtf
+from funke.table.window import Session, Slide, Tumble
 from tests.spark.job_running import collect, new_environment
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
@@ -245,3 +246,36 @@ def test_times_keep_their_milliseconds(batch: TableEnvironment) -> None:
         "SELECT CAST(x AS TIME(0)), CAST(x AS TIME(3)) = CAST(x AS TIME(0)) FROM (VALUES (TIME '01:02:03.456')) t(x)"
     )
     assert rows_of(batch.sql_query(query)) == [("+I", datetime.time(1, 2, 3), False)]
+
+
+HOUR = lit(1).hour
+WINDOWS_OF_BATCHES: dict[str, tuple[Any, list[tuple[int, int]]]] = {
+    "tumble": (Tumble.over(HOUR).on(col("ts")).alias("w"), [(11, 3), (8, 4)]),
+    "slide": (Slide.over(HOUR).every(HOUR).on(col("ts")).alias("w"), [(11, 3), (8, 4)]),
+    # Flink has no sessions in batch mode.
+    "session": (Session.with_gap(lit(35).minutes).on(col("ts")).alias("w"), [(11, 3), (8, 4)]),
+}
+
+
+@pytest.fixture
+def rows_with_times(batch: TableEnvironment) -> Table:
+    at = datetime.datetime(2018, 3, 11, 3, 10)
+    rows = [(2, at), (2, at), (1, at), (3, at.replace(minute=40)), (8, at.replace(hour=4, minute=20)), (3, at)]
+    return batch.from_elements(
+        rows, DataTypes.ROW([DataTypes.FIELD("b", DataTypes.INT()), DataTypes.FIELD("ts", DataTypes.TIMESTAMP(3))])
+    )
+
+
+@pytest.mark.parametrize("kind", WINDOWS_OF_BATCHES)
+def test_windows_of_batches_go_by_any_timestamp(rows_with_times: Table, kind: str) -> None:
+    """There are no watermarks that could find rows late."""
+    window, expected = WINDOWS_OF_BATCHES[kind]
+    sums = rows_with_times.window(window).group_by(col("w")).select(col("b").sum, col("w").start)
+    assert sorted((start.hour, total) for _, total, start in rows_of(sums)) == sorted((at, n) for n, at in expected)
+
+
+def test_window_functions_of_batches_go_by_any_timestamp(batch: TableEnvironment, rows_with_times: Table) -> None:
+    batch.create_temporary_view("v", rows_with_times)
+    windows = "TUMBLE(TABLE v, DESCRIPTOR(ts), INTERVAL '1' HOUR)"
+    sums = batch.sql_query(f"SELECT HOUR(window_start), SUM(b) FROM TABLE({windows}) GROUP BY window_start, window_end")
+    assert sorted(rows_of(sums)) == [("+I", 3, 11), ("+I", 4, 8)]

@@ -15,7 +15,7 @@ from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.binding.table_aggregations import table_aggregate_in
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.window_relations import RowWindowTable, WindowTable
-from funke.engine.sql.binding.window_tables import window_table, window_time, windows_of
+from funke.engine.sql.binding.window_tables import window_table, window_time, windows_of, with_time
 from funke.engine.sql.functions.function import Session
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
@@ -32,7 +32,7 @@ _START, _END, _TIME, _CLOCK = (syntax.Name((f"\x00window_{part}",)) for part in 
 
 
 def with_group_window(
-    select: queries.Select, source: Relation, scope: Scope, session: Session
+    select: queries.Select, source: Relation, scope: Scope, session: Session, is_streaming: bool
 ) -> tuple[queries.Select, Relation, Scope]:
     """A query whose groups are windows, over rows that have windows; any other query as it is."""
     select, source, scope = _with_clock(select, source, scope, session)
@@ -43,7 +43,7 @@ def with_group_window(
         raise UnsupportedFeatureError("an aggregate function that gives rows, in a group window")
     if any(map(_is_number, window.arguments)):
         return _counting_rows(select, window, source, scope)
-    table = _table(window, source, scope, session)
+    table = _table(window, source, scope, session, is_streaming)
     bounds = [ScopeColumn(column.name, column.type, None, column.time) for column in table.columns[-3:]]
     written = _Properties(window, table.time.is_event_time)
     items = tuple(
@@ -115,12 +115,12 @@ def _group_keys(keys: tuple[syntax.Expression, ...], window: syntax.Call) -> tup
     return (*others, _START, _END, _TIME) if window in keys else others
 
 
-def _table(window: syntax.Call, source: Relation, scope: Scope, session: Session) -> WindowTable:
+def _table(window: syntax.Call, source: Relation, scope: Scope, session: Session, is_streaming: bool) -> WindowTable:
     time, *sizes = window.arguments or (None,)
     if len(sizes) != _SIZES[window.name] or not isinstance(time, syntax.Name):
         raise refused(f"{window.name.upper()} in GROUP BY needs a time column and intervals", window.position)
-    found = _time_column(time, scope)
-    column = source.columns[found.index]
+    found = _time_column(time, scope, is_streaming)
+    column = with_time(source.columns[found.index], is_streaming)
     named = [Column(own.name, each.type, each.time) for own, each in zip(scope.columns, source.columns)]
     made = window_table(source, named, windows_of(window.name, sizes), window_time(column, found.index, session), None)
     *rest, start, end, last = made.columns
@@ -133,9 +133,9 @@ def _table(window: syntax.Call, source: Relation, scope: Scope, session: Session
     return replace(made, columns=(*rest, *hidden))
 
 
-def _time_column(time: syntax.Name, scope: Scope) -> BoundColumn:
+def _time_column(time: syntax.Name, scope: Scope, is_streaming: bool = True) -> BoundColumn:
     found, nested = scope.find(time)
-    if found.time is None or nested:
+    if nested or with_time(Column(found.name, found.type, found.time), is_streaming).time is None:
         raise SqlValidationError(
             "Window aggregate can only be defined over a time attribute column, but "
             f"{to_sql_text(found.type)} encountered."

@@ -102,7 +102,8 @@ class QueryBinder:
         for name, clause in _REFUSED.items():
             if getattr(select, name):
                 raise UnsupportedFeatureError(f"{clause} in SQL")
-        select, source, scope = with_group_window(select, *self._bind_source(select.source), self.session)
+        relation, scope = self._bind_source(select.source)
+        select, source, scope = with_group_window(select, relation, scope, self.session, self.is_streaming)
         binder = ExpressionBinder(scope, self.session, self.find_function, self.bind)
         illegal = aggregate_in(select.where, self.find_aggregate)
         if illegal is not None:
@@ -212,7 +213,7 @@ class QueryBinder:
         elif isinstance(source, queries.SubQuery):
             relation, name = self.bind(source.query), None
         elif isinstance(source, queries.WindowFunction):
-            relation, name = bind_window_table(source, self._bind_source, self.session), None
+            relation, name = bind_window_table(source, self._bind_source, self.session, self.is_streaming), None
         elif isinstance(source, queries.ChangelogFunction):
             relation, name = bind_changelog_function(source, self._bind_source), None
         else:

@@ -21,7 +21,7 @@ from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearM
 from funke.engine.types.logical.sql_text import to_sql_text
 from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType
 
-__all__ = ["bind_window_table", "interval_ms", "window_table", "window_time", "windows_of"]
+__all__ = ["bind_window_table", "interval_ms", "window_table", "window_time", "windows_of", "with_time"]
 
 _SIGNATURES = {
     "tumble": "TUMBLE(TABLE table_name, DESCRIPTOR(timecol), datetime interval[, datetime interval])",
@@ -39,6 +39,7 @@ def bind_window_table(
     function: queries.WindowFunction,
     bind_source: Callable[[queries.Relation], tuple[Relation, Scope]],
     session: Session,
+    is_streaming: bool,
 ) -> WindowTable:
     """The meaning of a window table function."""
     source, scope = bind_source(function.input)
@@ -51,10 +52,10 @@ def bind_window_table(
             f"SQL validation failed. The window function {_SIGNATURES[function.kind]} requires the timecol to be "
             f"TIMESTAMP or TIMESTAMP_LTZ, but is {to_sql_text(source.columns[place].type)}."
         )
-    if source.columns[place].time is None:
+    timed = with_time(source.columns[place], is_streaming)
+    if timed.time is None:
         raise SqlValidationError(
-            "The window function requires the timecol is a time attribute type, but is "
-            f"{to_sql_text(source.columns[place].type)}."
+            f"The window function requires the timecol is a time attribute type, but is {to_sql_text(timed.type)}."
         )
     windows = windows_of(function.kind, function.sizes, function.offset)
     windows = replace(windows, is_table_function=True)
@@ -65,7 +66,14 @@ def bind_window_table(
         )
     partition_by = tuple(_column_of(each, scope) for each in function.partition_by)
     named = [Column(name, column.type, column.time) for name, column in zip(names, source.columns)]
-    return window_table(source, named, windows, window_time(source.columns[place], place, session), partition_by)
+    return window_table(source, named, windows, window_time(timed, place, session), partition_by)
+
+
+def with_time(column: Column, is_streaming: bool) -> Column:
+    """A column that windows are to go by; in batch mode, as in Flink, every timestamp is event time."""
+    if is_streaming or column.time is not None or not isinstance(column.type, (TimestampType, LocalZonedTimestampType)):
+        return column
+    return replace(column, time=TimeAttribute.ROWTIME)
 
 
 def window_table(
