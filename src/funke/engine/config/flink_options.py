@@ -120,7 +120,10 @@ PYTHON_EXECUTION_MODE = without_effect(
 # PyFlink holds results back until a bundle is complete; by default that are 1 000 records, or those of a second.
 SMALL_BUNDLE = 100
 PYTHON_BUNDLE_SIZE = integer_option(
-    "python.fn-execution.bundle.size", 1000, "If set to 100 or less, a slow record does not hold back those before it."
+    "python.fn-execution.bundle.size",
+    1000,
+    "The most rows that a pandas function gets at once; if set to 100 or less, a slow record does not hold back those "
+    "before it.",
 )
 PYTHON_BUNDLE_TIME_MS = without_effect(
     integer_option("python.fn-execution.bundle.time", 1000, "How long records wait for each other."),

@@ -52,7 +52,7 @@ def warnings(options: dict[str, str], capsys: pytest.CaptureFixture[str]) -> lis
         ({"taskmanager.numberOfTaskSlots": "4", "state.backend.type": "rocksdb"}, []),
         ({"taskmanager.numberOfTaskSlots": "4", "spark.master": "yarn"}, []),
         ({"python.fn-execution.bundle.size": "1"}, []),
-        ({"python.fn-execution.bundle.size": "10000"}, ["python.fn-execution.bundle.size has"]),
+        ({"python.fn-execution.bundle.size": "10000"}, []),
         ({"execution.checkpointing.unaligned": "true"}, []),
         ({"execution.checkpointing.unaligned.forced": "true"}, ["execution.checkpointing.unaligned.forced has"]),
         ({"execution.checkpointing.aligned-checkpoint-timeout": "5 s"}, []),

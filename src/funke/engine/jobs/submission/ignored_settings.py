@@ -84,7 +84,7 @@ def _reason(key: str, settings: Settings) -> str:
         value = settings.get(option)
     except ConfigurationError:  # whoever reads it says so
         return option.no_effect
-    return "" if value == option.default else option.no_effect or _reason_here(option, value, settings)
+    return "" if value == option.default else option.no_effect or _reason_here(option, settings)
 
 
 def _with_suggestion(key: str, reason: str) -> str:
@@ -103,10 +103,8 @@ def _reason_of_reporter(key: str, settings: Settings) -> str:
     return reason_without_effect(key)
 
 
-def _reason_here(option: ConfigOption[Any], value: Any, settings: Settings) -> str:
+def _reason_here(option: ConfigOption[Any], settings: Settings) -> str:
     """Why an option has no effect together with the others."""
-    if option is options.PYTHON_BUNDLE_SIZE and value > options.SMALL_BUNDLE:
-        return "records travel in epochs, as many as there are"
     if option.key.startswith("security.ssl.") and not settings.get(options.SSL_ENABLED):
         return f"{options.SSL_ENABLED.key} is not true"
     is_rocksdb = str(settings.get(options.STATE_BACKEND)).lower() == "rocksdb"
