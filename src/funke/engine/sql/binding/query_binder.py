@@ -102,8 +102,8 @@ class QueryBinder:
         for name, clause in _REFUSED.items():
             if getattr(select, name):
                 raise UnsupportedFeatureError(f"{clause} in SQL")
-        relation, scope = self._bind_source(select.source)
-        select, source, scope = with_group_window(select, relation, scope, self.session, self.is_streaming)
+        table, scope = self._bind_source(select.source)
+        select, source, scope = with_group_window(select, table, scope, self.session, self.is_streaming)
         binder = ExpressionBinder(scope, self.session, self.find_function, self.bind)
         illegal = aggregate_in(select.where, self.find_aggregate)
         if illegal is not None:
