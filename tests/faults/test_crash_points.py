@@ -80,7 +80,8 @@ def parents() -> dict[int, int]:
 def addresses_of(client: Any) -> dict[int, Any]:
     """Where the slots are that run now."""
     runner = client._job._attempts._runner
-    return {} if runner is None else runner.addresses
+    # A copy: the next attempt's slots may be added meanwhile.
+    return {} if runner is None else dict(runner.addresses)
 
 
 def wait_for_mark(folder: Path, client: Any) -> None:

@@ -26,6 +26,7 @@ from funke.engine.formats.table.text_cells import CellReader, cell_reader
 from funke.engine.types.logical.atomic_types import BinaryType, BooleanType, VarBinaryType
 from funke.engine.types.logical.collection_types import ArrayType
 from funke.engine.types.logical.row_type import RowField, RowType
+from funke.engine.types.logical.time_types import TimeType
 
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
@@ -111,9 +112,9 @@ class CsvParser:
         self._quote = None if cells.quote is None else cells.quote.encode()
         self._escape = None if cells.escape is None else cells.escape.encode()
         self._texts = self._conversion(lambda place: pa.string())
+        self._is_typed = list(map(_is_typed, self._types))
         self._typed = self._conversion(self._cell_type)
         self._to_column = [_column_reader(each, cells) for each in self._types]
-        self._is_typed = [not isinstance(each, _READ_AS_TEXT) for each in self._types]
 
     def parse(self, data: bytes) -> Any:
         """Return the columns of a chunk."""
@@ -182,7 +183,7 @@ class CsvParser:
         )
 
     def _cell_type(self, index: int) -> Any:
-        return pa.string() if isinstance(self._types[index], _READ_AS_TEXT) else self._schema.field(index).type
+        return self._schema.field(index).type if self._is_typed[index] else pa.string()
 
     def _may_have_empty_lines(self, columns: list[Any]) -> bool:
         """Arrow gives an empty line as many empty cells as there are; no rule of Flink's does."""
@@ -231,6 +232,12 @@ class CsvParser:
         if escape is None:
             return text
         return re.sub(re.escape(escape) + "(.)", lambda found: escape + _ESCAPES.get(found[1], found[1]), text)
+
+
+def _is_typed(data_type: DataType) -> bool:
+    """Whether Arrow may read cells of a type; of a TIME it would keep more digits than Flink does."""
+    is_short_time = isinstance(data_type, TimeType) and data_type.precision < 3
+    return not isinstance(data_type, _READ_AS_TEXT) and not is_short_time
 
 
 def _as_array(column: Any) -> Any:
