@@ -127,7 +127,9 @@ def look_closer(shell: Shell) -> None:
     assert wait_until(lambda: rest.get(outcome).json()["status"]["id"] == "COMPLETED", _LIMIT_S)
     taken = rest.get(outcome).json()["operation"]["checkpointId"]
     # Whoever was late for it is known.
-    details = rest.get(f"{job}/checkpoints/details/{taken}").json()
+    page = f"{job}/checkpoints/details/{taken}"
+    assert wait_until(lambda: rest.get(page).status_code == 200, _LIMIT_S)  # the view follows the answer
+    details = rest.get(page).json()
     assert details["end_to_end_duration"] >= max(each["end_to_end_duration"] for each in details["tasks"].values()) > 0
 
 
