@@ -162,9 +162,9 @@ def test_many_short_jobs_leave_nothing_behind(dispatcher: Dispatcher, tmp_path: 
     runs = [start(dispatcher, tmp_path) for _ in range(6)]
     for run_id in runs:  # two slots: they run one after the other
         job_id = dispatcher.first_job(run_id)
-        eventually(lambda job_id=job_id: (dispatcher.look(), is_running(dispatcher, job_id))[1])  # type: ignore[misc]
+        eventually(lambda job_id=job_id: is_running(dispatcher, job_id))  # type: ignore[misc]
         dispatcher.jobs.find(job_id).commanded().cancel().result(30)  # type: ignore[union-attr]
-    eventually(lambda: (dispatcher.look(), not any(map(dispatcher.runs.is_alive, runs)))[1])
+    eventually(lambda: not any(map(dispatcher.runs.is_alive, runs)))
     # Processes may not be gone yet, though they have given their locks back.
     eventually(lambda: (dispatcher.look(), all(run.ended_ms is not None for run in dispatcher.runs.all()))[1])
     assert dispatcher.count().free == 2 and dispatcher.pool.uses() == []
